@@ -310,7 +310,7 @@ fn write_settings(dir: &Path, sockets: &Path, options: &InnOptions<'_>) -> Resul
     let settings = format!(
         "mta: \"/bin/true\"\norganization: \"Bench\"\npathhost: news.bench.example\ndomain: bench.example\nmailcmd: /bin/true\n\
          ovmethod: tradindexed\nenableoverview: true\nhismethod: hisv6\nartcutoff: 0\nmaxartsize: 0\nlinecountfuzz: 0\n\
-         docancels: none\ndoinnwatch: false\nport: {PORT}\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
+         docancels: none\ndoinnwatch: false\nport: {PORT}\nmaxconnections: 300\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
          pathnews: /usr/lib/news\npathbin: {PROGRAMS}\npathcontrol: {PROGRAMS}/control\npathetc: {root}/etc\npathfilter: {root}/etc/filter\n\
          pathdb: {root}/db\npathlog: {root}/log\npathhttp: {root}/http\npathtmp: {root}/tmp\npathrun: {}\npathspool: {root}/spool\n\
          patharticles: {root}/spool/articles\npathoverview: {root}/spool/overview\npathincoming: {root}/spool/incoming\n\

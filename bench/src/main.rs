@@ -19,6 +19,7 @@ mod run;
 mod selection;
 mod site;
 mod start;
+mod techniques;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -67,6 +68,8 @@ bench namei [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     name translation, as section 4 of the paper on 4.2BSD measured it: ls -l of 600
     files, a scan of 20 directories, the look-ups of a day, with and without the
     directory offset cache and the name cache, alone and through a mount.
+bench techniques [--binary FILE] [--dir DIR] [--keep]
+    what the techniques of the 4.3BSD paper save today, each without and with it.
 bench instructions [--binary FILE] [--dir DIR] [--keep]
     instructions to file and to refuse an article, by valgrind.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
@@ -96,6 +99,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
+        Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
         Some(Value(word)) if word == "namei" => translate_names(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
@@ -158,6 +162,12 @@ fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn translate_names(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::namei_alone(&plan)
+}
+
+/// `bench techniques`.
+fn techniques_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::techniques_alone(&plan)
 }
 
 /// `bench instructions`.

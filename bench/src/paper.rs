@@ -19,7 +19,7 @@ const REJECTED: [f64; 2] = [4.68, 0.58];
 /// A row: the runs of one way, each the sum over its processes.
 struct Row {
     what: &'static str,
-    /// What the paper has for it.
+    /// The figure of the paper.
     paper: String,
     runs: Vec<Usages>,
 }

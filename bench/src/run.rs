@@ -13,7 +13,7 @@ use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
     batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, paper,
-    selection, start,
+    selection, start, techniques,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -150,6 +150,21 @@ pub fn paper_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", paper::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench techniques`: only those rows.
+///
+/// # Errors
+/// The binary is missing, or a row cannot be measured.
+pub fn techniques_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    let disk = site.disk.clone();
+    let batch = site.batch(Kind::Demo, "demo")?;
+    let system = site.system(&disk, &batch)?;
+    print!("{}", machine::description());
+    let rows = techniques::rows(&system.dir, &system.dir.join("news"))?;
+    print!("{rows}");
     Ok(())
 }
 

@@ -20,6 +20,8 @@ use std::fmt;
 
 use civil::Civil;
 
+use crate::shape::Shape;
+
 /// The time zone of dates that contain none.
 pub trait LocalZone: fmt::Debug + Send + Sync {
     /// Returns the seconds that local time is ahead of UTC (east is positive) when the local clock shows
@@ -116,35 +118,20 @@ fn common_zone(zone: &[u8]) -> Option<i64> {
 /// Parses `[D]D Mon YYYY HH:MM:SS ` eight bytes at a time, and returns what follows.
 #[inline]
 fn fixed(text: &[u8]) -> Option<(Civil, &[u8])> {
-    const LEN: usize = 24;
-    /// A digit becomes its value, a blank or colon zero; a letter of the month stays.
-    const SHAPE: &[u8; LEN] = b"00 \0\0\0 0000 00:00:00 \0\0\0";
-    /// Added to that, sets the top bit of each byte that is neither.
-    const SLACK: &[u8; LEN] = b"vv\x7f\0\0\0\x7fvvvv\x7fvv\x7fvv\x7fvv\x7f\0\0\0";
-    const TOPS: u64 = 0x8080_8080_8080_8080;
-    let (mut bytes, zone) = match text {
+    const LEN: usize = 21;
+    static SHAPE: Shape<LEN> = Shape::new(b"00 \0\0\0 0000 00:00:00 ");
+    let (values, zone) = match text {
         [_, b' ', ..] => {
-            let mut bytes = [b'0'; LEN];
-            *bytes.last_chunk_mut::<{ LEN - 1 }>()? = *text.first_chunk()?;
-            (bytes, text.get(20..)?)
+            let (date, zone) = text.split_first_chunk::<{ LEN - 1 }>()?;
+            let mut padded = [b'0'; LEN];
+            *padded.last_chunk_mut()? = *date;
+            (SHAPE.values(&padded)?, zone)
         }
-        _ => (*text.first_chunk::<LEN>()?, text.get(21..)?),
+        _ => {
+            let (date, zone) = text.split_first_chunk()?;
+            (SHAPE.values(date)?, zone)
+        }
     };
-    let mut found = 0;
-    let words = bytes.as_chunks_mut::<8>().0.iter_mut();
-    let shapes = SHAPE
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .zip(SLACK.as_chunks::<8>().0);
-    for (word, (shape, slack)) in words.zip(shapes) {
-        let difference = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*shape);
-        found |= (difference | difference.wrapping_add(u64::from_le_bytes(*slack))) & TOPS;
-        *word = difference.to_le_bytes();
-    }
-    if found != 0 {
-        return None;
-    }
     let [
         d1,
         d2,
@@ -166,8 +153,8 @@ fn fixed(text: &[u8]) -> Option<(Civil, &[u8])> {
         _,
         s1,
         s2,
-        ..,
-    ] = bytes;
+        _,
+    ] = values;
     let pair = |tens: u8, units: u8| u32::from(tens) * 10 + u32::from(units);
     let date = Civil {
         year: pair(y1, y2) * 100 + pair(y3, y4),

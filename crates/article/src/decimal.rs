@@ -47,6 +47,34 @@ pub fn push_signed(out: &mut Vec<u8>, value: i64) {
     push(out, value.unsigned_abs());
 }
 
+/// The value of a text that is known to be decimal digits; overflow wraps.
+#[inline]
+pub fn value_of(digits: &[u8]) -> u64 {
+    let each = |digits: &[u8]| {
+        digits.iter().fold(0u64, |number, &byte| {
+            let digit = u64::from(byte.wrapping_sub(b'0'));
+            number.wrapping_mul(10).wrapping_add(digit)
+        })
+    };
+    match digits.split_last_chunk() {
+        Some((before, last)) => each(before)
+            .wrapping_mul(EIGHT_DIGITS)
+            .wrapping_add(value_of_eight(last)),
+        None => each(digits),
+    }
+}
+
+/// The value of eight digits: adds up pairs of neighbours, then pairs of those, then the two halves, all at once.
+#[inline]
+fn value_of_eight(digits: &[u8; 8]) -> u64 {
+    let ones = u64::from_le_bytes(*digits) & 0x0f0f_0f0f_0f0f_0f0f;
+    let tens = (ones.wrapping_mul(10).wrapping_add(ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let hundreds = (tens.wrapping_mul(100).wrapping_add(tens >> 16)) & 0x0000_ffff_0000_ffff;
+    (hundreds & 0xffff_ffff)
+        .wrapping_mul(10_000)
+        .wrapping_add(hundreds >> 32)
+}
+
 /// Number of digits that cannot overflow a `u64`.
 const DIGITS_SAFE: usize = 19;
 
@@ -103,12 +131,14 @@ mod tests {
             let mut out = Vec::new();
             push(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());
+            assert_eq!(value_of(&out), value);
             assert_eq!(parse(&out), Some(value));
         }
         for value in (0..100_000_000).step_by(977).chain(99_999_000..100_001_000) {
             let mut out = Vec::new();
             push(&mut out, value);
             assert_eq!(parse(&out), Some(value));
+            assert_eq!(value_of(&out), value);
             assert_eq!(out.len(), value.to_string().len());
         }
         assert_eq!(parse(b""), None);

@@ -13,6 +13,7 @@ pub mod old;
 pub mod parse;
 pub mod path;
 pub mod scan;
+pub mod shape;
 mod simd;
 pub mod syntax;
 pub mod wire;

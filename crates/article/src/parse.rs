@@ -6,7 +6,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use crate::header::{Header, Key};
-use crate::scan::{LineFeeds, first_block, name_ends};
+use crate::scan::{LineFeeds, first_block, length_until, name_ends};
 
 /// The line format of an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -434,7 +434,7 @@ fn without_end(line: &[u8], form: Form) -> &[u8] {
 fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
     let ends = name_ends(first);
     let len = if ends == 0 {
-        long_name_len(text)
+        length_until(text, name_ends)
     } else {
         ends.trailing_zeros() as usize
     };
@@ -443,18 +443,6 @@ fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
         || matches!(after, [b':'])
         || matches!(after, [b':', byte, ..] if is_space(*byte));
     if is_header { len } else { 0 }
-}
-
-/// The length of a name that is longer than a block.
-fn long_name_len(text: &[u8]) -> usize {
-    let mut len = 0;
-    loop {
-        let ends = name_ends(&first_block(text.get(len..).unwrap_or_default()));
-        if ends != 0 {
-            return len + ends.trailing_zeros() as usize;
-        }
-        len += 16;
-    }
 }
 
 /// White space as defined by C's `isspace`.

@@ -6,7 +6,7 @@
 
 use memchr::memmem;
 
-use crate::scan::{first_block, host_ends, last_place};
+use crate::scan::{host_ends, last_place, length_until};
 use crate::{Article, Header};
 
 /// The part of a Path that is used for loop detection and the hop count.
@@ -45,7 +45,7 @@ impl<'a> Path<'a> {
         let mut rest = self.sites;
         std::iter::from_fn(move || {
             while !rest.is_empty() {
-                let len = host_len(rest);
+                let len = length_until(rest, host_ends);
                 let (site, after) = rest.split_at_checked(len)?;
                 rest = after.get(1..).unwrap_or_default();
                 if len > 0 {
@@ -98,20 +98,6 @@ fn strip_injection_mark(value: &[u8]) -> &[u8] {
             rest.get(end..).unwrap_or_default()
         }
         _ => value,
-    }
-}
-
-/// The length of the run of host bytes at the start of a text.
-#[inline]
-fn host_len(text: &[u8]) -> usize {
-    let mut len = 0;
-    loop {
-        // The zeros behind a short text belong to no host.
-        let ends = host_ends(&first_block(text.get(len..).unwrap_or_default()));
-        if ends != 0 {
-            return len + ends.trailing_zeros() as usize;
-        }
-        len += 16;
     }
 }
 

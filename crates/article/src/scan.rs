@@ -133,6 +133,19 @@ pub(crate) fn host_ends(chunk: &[u8; 16]) -> u32 {
     is_host.to_bitmask() ^ 0xffff
 }
 
+/// The length of the text before the first byte that ends it. `ends` answers for sixteen bytes, and takes zeros for an end.
+#[inline]
+pub(crate) fn length_until(text: &[u8], ends: impl Fn(&[u8; 16]) -> u32) -> usize {
+    let mut length = 0;
+    loop {
+        let ends = ends(&first_block(text.get(length..).unwrap_or_default()));
+        if ends != 0 {
+            return length + ends.trailing_zeros() as usize;
+        }
+        length += 16;
+    }
+}
+
 /// The first block of a text, padded with zeros.
 #[inline]
 pub(crate) fn first_block<const N: usize>(text: &[u8]) -> [u8; N] {

@@ -23,7 +23,7 @@ fn push_converted_by(
 ) -> Done {
     let done = convert(out.spare_capacity_mut(), text);
     let length = out.len() + done.written;
-    // SAFETY: `written` is within the spare capacity, and `convert` has written all bytes up to there: it leaves out none on its way.
+    // SAFETY: `written` is within the spare capacity, and `convert` promises that it has written all bytes up to there.
     unsafe { out.set_len(length) };
     done
 }
@@ -142,7 +142,7 @@ mod crc {
         Some((steps(a), steps(b), steps(c), last, after))
     }
 
-    /// What is added to the last of `words` words behind a text, so that it counts for the sum of the text.
+    /// Returns the word that adds the sum of a text to the sum of what follows: `words` words behind the text, it is added to the last of them.
     #[target_feature(enable = "sse4.2,pclmulqdq")]
     #[inline]
     fn shifted(sum: u64, words: usize) -> u64 {
@@ -168,7 +168,7 @@ mod avx2 {
         crate::wire::convert(room, text, |block| line_feeds(block))
     }
 
-    /// As [`crate::scan::line_feeds`].
+    /// Does the same as [`crate::scan::line_feeds`].
     #[target_feature(enable = "avx2")]
     #[inline]
     fn line_feeds(block: &[u8; BLOCK]) -> u64 {

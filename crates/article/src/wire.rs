@@ -63,7 +63,7 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     u32::try_from(lines).unwrap_or(u32::MAX)
 }
 
-/// What a conversion has done.
+/// How far a conversion came.
 #[derive(Clone, Copy)]
 pub(crate) struct Done {
     /// Bytes read of the text.
@@ -76,6 +76,9 @@ pub(crate) struct Done {
 
 /// Converts as long as a whole block of text and room for it are left. The first dot of the text is already doubled.
 /// `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
+///
+/// Every byte of the room up to [`Done::written`] is written: `simd` relies on it in unsafe code. The room moves on only behind what
+/// was written.
 ///
 /// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. A line of
 /// ordinary text has fewer bytes than a block, so this is one step a line.

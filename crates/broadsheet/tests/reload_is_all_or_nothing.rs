@@ -39,9 +39,14 @@ fn by_command_and_by_signal() {
     assert_eq!(refused(&program, "c"), 1);
     program.write("news/broadsheet.toml", good.as_bytes());
     daemon.until_said("settings reloaded");
+    let until_reloaded = || {
+        daemon.until_notified("RELOADING=1");
+        daemon.until_notified("READY=1");
+    };
+    // Of the reload by command.
+    until_reloaded();
     daemon.signal("HUP");
-    daemon.until_notified("RELOADING=1");
-    daemon.until_notified("READY=1");
+    until_reloaded();
     assert_eq!(refused(&program, "d"), 0);
     daemon.stop();
 }

@@ -90,10 +90,16 @@ struct Group {
     began: Option<Instant>,
     /// Connections whose next batch is expected.
     followed: Vec<Token>,
-    /// The time of the last commit, and the number of articles that are expected to follow its replies.
-    replied: Option<(Instant, u64)>,
-    /// How long to wait for them.
-    until: Option<Instant>,
+    after: Option<Replies>,
+}
+
+/// The replies of the last commit.
+struct Replies {
+    sent: Instant,
+    /// Number of articles that are expected to follow them.
+    expected: u64,
+    /// How long to wait for these.
+    until: Instant,
 }
 
 impl Group {
@@ -102,18 +108,21 @@ impl Group {
         let now = Instant::now();
         let patience = (now.duration_since(began) / FOLLOWING_PART).min(PATIENCE);
         Group {
-            replied: Some((now, articles)),
-            until: Some(now + patience),
+            after: Some(Replies {
+                sent: now,
+                expected: articles,
+                until: now + patience,
+            }),
             ..Group::default()
         }
     }
 
     fn add(&mut self, batch: &ArticleBatch) {
         self.began.get_or_insert_with(Instant::now);
-        if let Some((at, expected)) = &mut self.replied
-            && batch.received() > *at
+        if let Some(replies) = &mut self.after
+            && batch.received() > replies.sent
         {
-            *expected = expected.saturating_sub(batch.len() as u64);
+            replies.expected = replies.expected.saturating_sub(batch.len() as u64);
         }
         let Some(connection) = batch.connection() else {
             return;
@@ -133,8 +142,8 @@ impl Group {
         if !self.followed.is_empty() {
             patience = PATIENCE.saturating_sub(began.elapsed());
         }
-        if let (Some((_, 1..)), Some(until)) = (self.replied, self.until) {
-            patience = patience.max(until.saturating_duration_since(Instant::now()));
+        if let Some(replies) = self.after.as_ref().filter(|replies| replies.expected > 0) {
+            patience = patience.max(replies.until.saturating_duration_since(Instant::now()));
         }
         patience
     }

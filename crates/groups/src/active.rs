@@ -256,7 +256,7 @@ impl Active {
     fn number(&self, id: GroupId, field: fn(&Fields) -> Range<usize>) -> u64 {
         self.fields(id).map_or(0, |(start, fields)| {
             let range = field(&fields);
-            line::value_of(self.text(start + range.start..start + range.end))
+            article::decimal::value_of(self.text(start + range.start..start + range.end))
         })
     }
 

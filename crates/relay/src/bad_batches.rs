@@ -45,11 +45,11 @@ pub fn create_unnamed(dir: &Path) -> io::Result<File> {
         .mode(0o600)
         .open(dir);
     match unnamed {
-        // File systems without O_TMPFILE; EISDIR where the kernel does not know it.
+        // File systems without O_TMPFILE; EISDIR where the kernel does not know it. ENOENT: the directory is made.
         Err(error)
             if matches!(
                 Errno::from_io_error(&error),
-                Some(Errno::OPNOTSUPP | Errno::ISDIR)
+                Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT)
             ) =>
         {
             let (file, path) = create(dir, &format!("{TEMPORARY}{}", std::process::id()))?;

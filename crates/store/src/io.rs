@@ -1,11 +1,13 @@
 //! The disk: the files of a news directory, maps of them, atomic replacement, the lock.
 
 pub(crate) mod append_file;
+pub(crate) mod blocks;
 pub(crate) mod bytes;
 pub mod control_socket;
 pub mod disk;
 pub(crate) mod growing_map;
 pub(crate) mod lock;
 pub(crate) mod map;
+pub(crate) mod once;
 pub(crate) mod replace;
 pub(crate) mod salvage;

@@ -41,7 +41,7 @@ impl Active {
         let (start, fields) = self.fields(id)?;
         let field = fields.high();
         let range = start + field.start..start + field.end;
-        let number = line::value_of(self.text(range.clone())).checked_add(1)?;
+        let number = article::decimal::value_of(self.text(range.clone())).checked_add(1)?;
         // Usually only the last digit changes.
         if let Some(last) = self.image.get_mut(range.end - 1)
             && *last != b'9'

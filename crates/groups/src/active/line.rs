@@ -1,5 +1,6 @@
 //! Parses one line of `active`: `group max min flag`.
 
+use article::shape::Shape;
 use thiserror::Error;
 
 use crate::name;
@@ -110,24 +111,10 @@ pub(super) fn strict(line: &[u8]) -> Option<Fields> {
         .or_else(|| strict_of_any_width(line))
 }
 
-/// What follows the name in a line with numbers of a common width.
-struct Shape<const LEN: usize> {
-    /// ` max min flag` with zeros for the digits and NUL for the flag.
-    text: &'static [u8; LEN],
-    /// Added to the difference from `text`. The top bit is then set unless the difference is at most 9 for a digit, or 0 for a blank.
-    slack: &'static [u8; LEN],
-}
-
-/// Ten digits and ten.
-const OF_INN: Shape<24> = Shape {
-    text: b" 0000000000 0000000000 \0",
-    slack: b"\x7fvvvvvvvvvv\x7fvvvvvvvvvv\x7f\0",
-};
-/// Ten digits and five.
-const OF_C_NEWS: Shape<19> = Shape {
-    text: b" 0000000000 00000 \0",
-    slack: b"\x7fvvvvvvvvvv\x7fvvvvv\x7f\0",
-};
+/// ` max min flag` with ten digits and ten, as INN writes it.
+static OF_INN: Shape<24> = Shape::new(b" 0000000000 0000000000 \0");
+/// With ten digits and five, as C News writes it.
+static OF_C_NEWS: Shape<19> = Shape::new(b" 0000000000 00000 \0");
 
 #[inline]
 fn strict_of_widths<const LEN: usize>(
@@ -138,7 +125,7 @@ fn strict_of_widths<const LEN: usize>(
     let (name, tail) = line.split_last_chunk::<LEN>()?;
     let flag = *tail.last()?;
     let is_letter = matches!(flag, b'y' | b'n' | b'm' | b'x' | b'j');
-    if !is_letter || !has_shape(tail, shape) || !name::is_safe(name) {
+    if !is_letter || !shape.matches(tail) || !name::is_safe(name) {
         return None;
     }
     Some(Fields {
@@ -148,31 +135,6 @@ fn strict_of_widths<const LEN: usize>(
         flag_len: 1,
         flag,
     })
-}
-
-/// Whether a text has the digits and blanks of a shape. Tests eight bytes at a time; the last eight may overlap those before.
-#[inline]
-fn has_shape<const LEN: usize>(tail: &[u8; LEN], shape: &Shape<LEN>) -> bool {
-    const TOPS: u64 = 0x8080_8080_8080_8080;
-    let over = |word: &[u8; 8], text: &[u8; 8], slack: &[u8; 8]| {
-        let difference = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*text);
-        difference | difference.wrapping_add(u64::from_le_bytes(*slack))
-    };
-    let (words, _) = tail.as_chunks::<8>();
-    let (texts, _) = shape.text.as_chunks::<8>();
-    let (slacks, _) = shape.slack.as_chunks::<8>();
-    let mut found = 0;
-    for ((word, text), slack) in words.iter().zip(texts).zip(slacks) {
-        found |= over(word, text, slack);
-    }
-    if let (Some(word), Some(text), Some(slack)) = (
-        tail.last_chunk(),
-        shape.text.last_chunk(),
-        shape.slack.last_chunk(),
-    ) {
-        found |= over(word, text, slack);
-    }
-    found & TOPS == 0
 }
 
 fn strict_of_any_width(line: &[u8]) -> Option<Fields> {
@@ -229,35 +191,6 @@ fn are_digits(word: u64) -> bool {
     const HIGH_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
     const THREES: u64 = 0x3030_3030_3030_3030;
     (word & HIGH_HALVES) == THREES && (word.wrapping_add(SIXES) & HIGH_HALVES) == THREES
-}
-
-/// The value of a field that is known to be a number.
-#[inline]
-pub(super) fn value_of(digits: &[u8]) -> u64 {
-    let each = |digits: &[u8]| {
-        digits.iter().fold(0u64, |number, &byte| {
-            number
-                .wrapping_mul(10)
-                .wrapping_add(u64::from(byte.wrapping_sub(b'0')))
-        })
-    };
-    match digits.split_last_chunk() {
-        Some((before, last)) => each(before)
-            .wrapping_mul(100_000_000)
-            .wrapping_add(value_of_eight(last)),
-        None => each(digits),
-    }
-}
-
-/// The value of eight digits: adds up pairs of neighbours, then pairs of those, then the two halves, all at once.
-#[inline]
-fn value_of_eight(digits: &[u8; 8]) -> u64 {
-    let ones = u64::from_le_bytes(*digits) & 0x0f0f_0f0f_0f0f_0f0f;
-    let tens = (ones.wrapping_mul(10).wrapping_add(ones >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let hundreds = (tens.wrapping_mul(100).wrapping_add(tens >> 16)) & 0x0000_ffff_0000_ffff;
-    (hundreds & 0xffff_ffff)
-        .wrapping_mul(10_000)
-        .wrapping_add(hundreds >> 32)
 }
 
 /// Parses a line in any layout: any number of blanks and tabs

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::Error;
+use crate::io::blocks::Blocks;
 use crate::io::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::io::replace::replace_unsynced;
 
@@ -98,8 +99,8 @@ impl AppendFile {
     /// The disk does not accept the bytes, or returns different ones.
     pub fn write_again(&mut self, from: u64, end: u64) -> Result<(), Error> {
         let from = from - from % BLOCK_BYTES as u64;
-        let mut block = Blocks::new();
-        let told = self.each_piece(&mut block, (from, end), |file, piece, length, at| {
+        let mut blocks = Blocks::new(COPY_BYTES);
+        let told = self.each_piece(&mut blocks, (from, end), |file, piece, length, at| {
             let written = piece.get(..length).unwrap_or_default();
             let sum = crc32c::crc32c(written);
             if !file.write_direct(piece, at)? {
@@ -111,7 +112,7 @@ impl AppendFile {
         // The last block extends beyond the end.
         self.cut(end)?;
         self.sync()?;
-        let found = self.each_piece(&mut block, (from, end), |file, piece, length, at| {
+        let found = self.each_piece(&mut blocks, (from, end), |file, piece, length, at| {
             Ok(match file.read_direct(piece, at)? {
                 Some(got) => crc32c::crc32c(piece.get(..length.min(got)).unwrap_or_default()),
                 None => crc32c::crc32c(piece.get(..length).unwrap_or_default()),
@@ -137,7 +138,9 @@ impl AppendFile {
         let mut next = from;
         while next < end {
             let length = (end - next).min(COPY_BYTES as u64) as usize;
-            let piece = blocks.of(length);
+            let whole = length.next_multiple_of(BLOCK_BYTES);
+            let piece = blocks.bytes_mut().get_mut(..whole).unwrap_or_default();
+            piece.fill(0);
             let wanted = piece.get_mut(..length).unwrap_or_default();
             if self.file.read_at(wanted, next).map_err(at)? < length {
                 return Err(at(std::io::ErrorKind::UnexpectedEof.into()));
@@ -146,31 +149,6 @@ impl AppendFile {
             next += length as u64;
         }
         Ok(told)
-    }
-}
-
-/// A buffer aligned to blocks.
-struct Blocks {
-    bytes: Vec<u8>,
-    lead: usize,
-}
-
-impl Blocks {
-    fn new() -> Blocks {
-        let bytes = vec![0; COPY_BYTES + BLOCK_BYTES];
-        let over = bytes.as_ptr() as usize % BLOCK_BYTES;
-        Blocks {
-            bytes,
-            lead: (BLOCK_BYTES - over) % BLOCK_BYTES,
-        }
-    }
-
-    /// Allocates zeros: enough whole blocks for this many bytes.
-    fn of(&mut self, length: usize) -> &mut [u8] {
-        let end = self.lead + length.next_multiple_of(BLOCK_BYTES);
-        let blocks = self.bytes.get_mut(self.lead..end).unwrap_or_default();
-        blocks.fill(0);
-        blocks
     }
 }
 

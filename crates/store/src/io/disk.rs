@@ -192,14 +192,14 @@ impl File for RealFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        fill(&self.file, buffer, offset)
+        fill(&self.file, buffer, offset, 1)
     }
 
     fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let Some(file) = self.direct() else {
             return Ok(None);
         };
-        match fill(file, buffer, offset) {
+        match fill(file, buffer, offset, BLOCK_BYTES) {
             Ok(got) => Ok(Some(got)),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
             Err(error) => Err(error),
@@ -278,9 +278,10 @@ impl File for RealFile {
     }
 }
 
-fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
-    let mut total = 0;
-    while !buffer.is_empty() {
+/// Reads until the buffer is full or the file ends. `unit`: a file that is read in units of so many bytes ends in the middle of one.
+fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64, unit: usize) -> io::Result<usize> {
+    let mut total = 0_usize;
+    while !buffer.is_empty() && total.is_multiple_of(unit) {
         match file.read_at(buffer, offset) {
             Ok(0) => break,
             Ok(count) => {

@@ -2,7 +2,7 @@
 //! the end of the file ([`crate::log::relocation`]).
 //!
 //! What stays is copied in long ranges, whose records are not checked: a damaged one stays as it is. Only what is left out is checked first. A second
-//! thread writes one piece while the first one reads the next.
+//! thread writes one piece while the first one fills the next.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,6 +12,7 @@ use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{BLOCK_BYTES, Disk, File, Open};
+use crate::io::once::ReadOnce;
 use crate::io::replace::fresh_path;
 use crate::log::record::{self, Commit, Head, Kind, Record};
 use crate::log::relocation::Relocation;
@@ -20,9 +21,9 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 
 /// Size of one write, bytes.
-const PIECE_BYTES: usize = 2 << 20;
-/// Size of one read, bytes.
-const WINDOW_BYTES: u64 = 1 << 20;
+const PIECE_BYTES: usize = 1 << 20;
+/// Most bytes of whole records that are copied at once.
+const RANGE_BYTES: u64 = 256 << 10;
 /// Pieces in memory: one is filled while the other is written.
 const PIECES: usize = 2;
 
@@ -64,6 +65,7 @@ fn write(
     let at = |source| Error::io("read", path, source);
     let old = disk.open(path, Open::Read).map_err(at)?;
     let header = SegmentHeader::read(&*old, path)?;
+    let old = ReadOnce::new(&*old).map_err(at)?;
     let append = AppendFile::open(disk, fresh.to_owned(), Open::Truncate, 0)?;
     let (full, pieces) = sync_channel::<Piece>(1);
     let (used, free) = sync_channel(PIECES);
@@ -81,7 +83,7 @@ fn write(
             }
             Ok(())
         });
-        let made = Copy::new(&*old, path, (full, free), header).and_then(|mut copy| {
+        let made = Copy::new(&old, path, (full, free), header).and_then(|mut copy| {
             copy.all(alive, dead)?;
             copy.finish()
         });
@@ -113,7 +115,7 @@ struct Piece {
 impl Piece {
     fn new() -> Piece {
         Piece {
-            buffer: vec![0; PIECE_BYTES + WINDOW_BYTES as usize + BLOCK_BYTES],
+            buffer: vec![0; PIECE_BYTES + RANGE_BYTES as usize + BLOCK_BYTES],
             lead: 0,
             end: 0,
             offset: 0,
@@ -244,7 +246,7 @@ impl<'f> Copy<'f> {
 
     /// Reads as many whole records of a range as one read gets.
     fn read(&mut self, at: u64, to: u64) -> Result<Found, Error> {
-        let room = self.piece.room((to - at).min(WINDOW_BYTES) as usize);
+        let room = self.piece.room((to - at).min(RANGE_BYTES) as usize);
         let got = self.old.read_at(room, at);
         let got = got.map_err(|source| Error::io("read", self.path, source))?;
         let bytes = room.get(..got).unwrap_or_default();

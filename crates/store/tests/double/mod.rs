@@ -612,6 +612,8 @@ impl File for DoubleFile {
     fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         assert!(offset.is_multiple_of(4096) && buffer.len().is_multiple_of(4096));
         self.plain(Call::Read)?;
+        let bytes = offset..offset + buffer.len() as u64;
+        self.double.state().meets_bad(self.number, &bytes)?;
         let there = self.double.state().inodes[self.number].on_disk();
         let there = there.get(offset as usize..).unwrap_or_default();
         let got = there.len().min(buffer.len());

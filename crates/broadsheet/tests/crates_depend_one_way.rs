@@ -18,6 +18,7 @@ const ORDER: &[&str] = &[
     "nntp",
     "server",
     "settings",
+    "mount",
     "daemon",
     "broadsheet",
 ];

@@ -20,6 +20,7 @@ mod selection;
 mod site;
 mod start;
 mod techniques;
+mod tree;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ bench techniques [--binary FILE] [--dir DIR] [--keep]
     what the techniques of the 4.3BSD paper save today, each without and with it.
 bench instructions [--binary FILE] [--dir DIR] [--keep]
     instructions to file and to refuse an article, by valgrind.
+bench tree [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    what a tree of files costs an article, beside creating the same files and links alone.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -98,6 +101,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "cancels" => mass_of_cancels(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
+        Some(Value(word)) if word == "tree" => tree_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
         Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
@@ -156,6 +160,12 @@ fn start_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::paper_alone(&plan)
+}
+
+/// `bench tree`.
+fn tree_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::tree_alone(&plan)
 }
 
 /// `bench namei`.

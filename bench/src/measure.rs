@@ -144,6 +144,29 @@ pub fn own_times() -> Result<(Duration, Duration)> {
     Ok(times(&getrusage(UsageWho::RUSAGE_SELF)?))
 }
 
+/// The number of all system calls that `strace -c` counted, and the most frequent ones.
+///
+/// # Errors
+/// There is no total.
+pub fn counted_calls(text: &str) -> Result<(u64, String)> {
+    let mut most = String::new();
+    let mut total = None;
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (Some(Ok(calls)), Some(name)) =
+            (words.get(3).map(|word| word.parse::<u64>()), words.last())
+        else {
+            continue;
+        };
+        if *name == "total" {
+            total = Some(calls);
+        } else if most.split(' ').count() <= 16 {
+            most.push_str(&format!(" {name} {calls}"));
+        }
+    }
+    Ok((total.context("strace printed no total")?, most))
+}
+
 fn times(usage: &Usage) -> (Duration, Duration) {
     let time = |value: nix::sys::time::TimeVal| {
         Duration::from_micros(value.num_microseconds().unsigned_abs())

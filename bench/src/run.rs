@@ -7,13 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use bench::generate::Kind;
 
-use crate::measure::{Input, Usages};
+use crate::measure::{Input, Usages, counted_calls};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
     batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, paper,
-    selection, start, techniques,
+    selection, start, techniques, tree,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -150,6 +150,17 @@ pub fn paper_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", paper::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench tree`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn tree_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", tree::rows(&mut site, plan.rounds)?);
     Ok(())
 }
 
@@ -410,22 +421,7 @@ fn system_calls(site: &mut Site, ten: &Batch) -> Result<String> {
         &Expected::all_filed(ten.articles),
     )?;
     let text = fs::read_to_string(&*counts).context("reading what strace counted")?;
-    let mut most = String::new();
-    let mut total = None;
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (Some(Ok(calls)), Some(name)) =
-            (words.get(3).map(|word| word.parse::<u64>()), words.last())
-        else {
-            continue;
-        };
-        if *name == "total" {
-            total = Some(calls);
-        } else if most.split(' ').count() <= 16 {
-            most.push_str(&format!(" {name} {calls}"));
-        }
-    }
-    let total = total.context("strace printed no total")?;
+    let (total, most) = counted_calls(&text)?;
     let an_article = total as f64 / ten.articles as f64;
     Ok(
         figure("system calls an article", an_article, "calls", SYSTEM_CALLS)

@@ -40,10 +40,10 @@ use removal::{Comparison, OverviewChange};
 pub const UNSYNCED_ARTICLES_MAX: u64 = 10_000;
 /// Bytes that are written between two syncs.
 pub const UNSYNCED_BYTES_MAX: usize = 32 << 20;
-/// Directories of a tree that are kept open: more than the parts that a group name can have.
-pub const DIRECTORIES_MAX: usize = 256;
+/// Directories of a tree that are kept open: fewer than the files that a process may usually open (1,024).
+pub const DIRECTORIES_MAX: usize = 768;
 /// Names of directories in the name cache.
-pub const DIRECTORY_NAMES_MAX: usize = 1024;
+pub const DIRECTORY_NAMES_MAX: usize = 2048;
 
 /// Attempts to write an article while other programs remove its directories.
 const ATTEMPTS_MAX: usize = 5;
@@ -247,7 +247,7 @@ fn write_links<'a>(
     let Some((first_group, first_number)) = links.next() else {
         return Ok(());
     };
-    let tree = directories.path().to_owned();
+    let tree = directories.path();
     let directory = directories.made(first_group)?;
     let name = decimal(first_number);
     let first = Name {
@@ -262,7 +262,7 @@ fn write_links<'a>(
             directory: &directory,
             name: &decimal(number),
         };
-        let path = path_of(&tree, first_group).join(OsStr::from_bytes(&name));
+        let path = || path_of(&tree, first_group).join(OsStr::from_bytes(&name));
         let linked = files::link((first, &path), other, (content, &tree));
         check(linked, &tree, (group, number))?;
     }

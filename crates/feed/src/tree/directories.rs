@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use namei::{NameCache, Node};
@@ -38,7 +38,7 @@ impl AsFd for Directory {
 /// The directories of one tree.
 #[derive(Debug)]
 pub struct Directories {
-    path: PathBuf,
+    path: Rc<Path>,
     top: (Node, Rc<Directory>),
     cache: NameCache<Rc<Directory>>,
     pass: u64,
@@ -56,7 +56,7 @@ impl Directories {
         let top = Rc::new(opened);
         let mut cache = NameCache::new(DIRECTORY_NAMES_MAX, DIRECTORIES_MAX);
         Ok(Directories {
-            path: path.to_owned(),
+            path: path.into(),
             top: (cache.add(top.clone()), top),
             cache,
             pass: 0,
@@ -65,8 +65,8 @@ impl Directories {
     }
 
     /// The path of the tree.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Rc<Path> {
+        self.path.clone()
     }
 
     /// The top directory.
@@ -80,7 +80,7 @@ impl Directories {
 
     /// Whether the path still leads to this tree.
     pub fn is_current(&self) -> bool {
-        let told = rustix::fs::stat(&self.path);
+        let told = rustix::fs::stat(&*self.path);
         told.is_ok_and(|told| (told.st_dev, told.st_ino) == self.top.1.identity)
     }
 
@@ -164,7 +164,13 @@ impl Directories {
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = || openat(parent, name, flags, Mode::empty());
-        let descriptor = match open() {
+        let mut opened = open();
+        if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
+            // Fewer open directories have to do.
+            self.cache.purge();
+            opened = open();
+        }
+        let descriptor = match opened {
             Err(Errno::NOENT) if make => {
                 match mkdirat(parent, name, Mode::from_raw_mode(NEW_DIRECTORY)) {
                     Ok(()) | Err(Errno::EXIST) => open(),

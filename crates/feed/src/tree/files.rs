@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, readlinkat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
@@ -62,9 +62,9 @@ pub fn create(file: Name<'_>, content: &[u8], tree: &Path) -> rustix::io::Result
     until_free(file, (content, tree), made)
 }
 
-/// Links the file of an article to another name. `path` is the path of the file.
+/// Links the file of an article to another name. `path` gives the path of the file.
 pub fn link(
-    (first, path): (Name<'_>, &Path),
+    (first, path): (Name<'_>, &dyn Fn() -> PathBuf),
     other: Name<'_>,
     (content, tree): (&[u8], &Path),
 ) -> rustix::io::Result<Created> {
@@ -81,7 +81,7 @@ pub fn link(
                     flags,
                 )
             }
-            Linking::Symbolic => symlinkat(path, other.directory, other.name),
+            Linking::Symbolic => symlinkat(path(), other.directory, other.name),
             Linking::Copy => write_new(other, content),
         };
         let error = match until_free(other, (content, tree), made) {

@@ -114,7 +114,7 @@ fn error(
     directories: &Directories,
     group: &[u8],
 ) -> impl FnOnce(std::io::Error) -> Error + use<> {
-    let path = path_of(directories.path(), group).join(FILE);
+    let path = path_of(&directories.path(), group).join(FILE);
     move |source| Error::Io {
         doing,
         path,

@@ -64,7 +64,7 @@ fn remove(
             name: &name,
         };
         files::remove(name).map_err(|error| {
-            let path = path_of(directories.path(), group).join(number.to_string());
+            let path = path_of(&directories.path(), group).join(number.to_string());
             Error::io("remove", &path)(error.into())
         })?;
     }
@@ -162,7 +162,7 @@ impl<'a> Comparison<'a> {
         let Some(directory) = directory else {
             return Ok(false);
         };
-        let path = path_of(self.directories.path(), group);
+        let path = path_of(&self.directories.path(), group);
         let read = |error: Errno| Error::io("read", &path)(error.into());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = openat(&directory, ".", flags, Mode::empty()).map_err(read)?;

@@ -6,6 +6,7 @@
 mod article_end;
 mod backend;
 mod capabilities;
+pub mod client;
 mod command;
 mod line;
 mod out;

@@ -148,6 +148,14 @@ fixed! {
     feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer queue counts as this long.";
     feed::file_list::LINES_BYTES_MAX, Unit::Bytes, "lines of a file list written at a time", "These lines are synced together before the cursor moves on.";
     feed::file_list::LIST_LOCKED_SECONDS_MAX, Unit::Count("seconds"), "locked file list", "How long to wait for the lock; then the articles stay queued.";
+    feed::tree::UNSYNCED_ARTICLES_MAX, Unit::Count("articles"), "articles of a tree between two syncs", "Then the tree is synced, and the cursor moves on.";
+    feed::tree::UNSYNCED_BYTES_MAX, Unit::Bytes, "text of a tree between two syncs", "Then the tree is synced, and the cursor moves on.";
+    feed::tree::DIRECTORIES_MAX, Unit::Count("directories"), "open directories of a tree", "The directory that was not used for the longest time is closed.";
+    feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
+    namei::names::NAME_BYTES_MAX, Unit::Bytes, "name in a name cache", "A longer name is looked up each time.";
+    namei::names::NAMES_MAX, Unit::Count("names"), "names in a name cache, by default", "The name that was not used for the longest time is forgotten.";
+    namei::nodes::NODES_MAX, Unit::Count("nodes"), "directories and files in a name cache, by default", "The one that was not used for the longest time is forgotten, with its names.";
+    namei::offsets::PROCESSES_MAX, Unit::Count("processes"), "processes in a directory offset cache, by default", "The process that searched least recently is forgotten.";
     feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted", "A program that ended is restarted after 1 second; the delay doubles each time up to this.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";

@@ -9,6 +9,7 @@ const ORDER: &[&str] = &[
     "groups",
     "store",
     "openpgp",
+    "namei",
     "relay",
     "inject",
     "expire",

@@ -83,6 +83,7 @@ mod killed_feeds_skip_nothing;
 mod killed_runs_lose_nothing;
 mod killed_servers_keep_what_they_acknowledged;
 mod killed_spooling_loses_nothing;
+mod killed_trees_are_finished;
 mod limits_are_all_printed;
 mod logins_give_their_memory_back;
 mod long_answers_go_on_by_themselves;

@@ -47,6 +47,14 @@ pub enum Error {
         /// The maximum number.
         limit: usize,
     },
+    /// The directory tree of a site is not the site's own, or something is in the way there.
+    #[error("{}: {what}", path.display())]
+    Tree {
+        /// The file or directory.
+        path: PathBuf,
+        /// The problem and its solution.
+        what: String,
+    },
     /// A batch could not be compressed.
     #[error("cannot compress a batch for {site}: {source}")]
     Wrapping {

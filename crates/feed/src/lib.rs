@@ -23,6 +23,7 @@
 //! | [`file_list`] | sites with a line for each article in a file |
 //! | [`program`] | sites with a program that keeps running |
 //! | [`each_article`] | sites with a command for each article |
+//! | [`tree`] | sites with a directory tree that has a file for each article |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
 //! none is lost.
@@ -50,6 +51,7 @@ pub mod site_state;
 pub mod start;
 pub mod togo;
 pub mod transport;
+pub mod tree;
 pub mod waiting;
 
 pub use batch::{Batch, push_article};
@@ -67,4 +69,5 @@ pub use site_name::is_site_name;
 pub use site_state::{Progress, SiteState};
 pub use togo::FromCursor;
 pub use transport::Transport;
+pub use tree::Tree;
 pub use waiting::{Item, Round, Waiting};

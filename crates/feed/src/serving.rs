@@ -16,6 +16,7 @@ use crate::file_list::FileList;
 use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
 use crate::program::{self, Program};
 use crate::togo::LateSelection;
+use crate::tree::Tree;
 use crate::waiting::{self, Waiting};
 use crate::{
     Batch, BatchParms, Batchparms, Builder, Cursor, Error, FromCursor, Limit, Sending, Sent,
@@ -43,6 +44,8 @@ pub struct Serving<'a> {
     /// The directory with the jobs of UUCP.
     pub uucp_spool: PathBuf,
     planned: Vec<Planned>,
+    /// The tree that was written last, and its feed: its directories stay open.
+    tree: Option<(Vec<u8>, Tree)>,
 }
 
 /// The result of a pass along the log for one feed.
@@ -87,6 +90,7 @@ impl<'a> Serving<'a> {
             limit: Duration::from_secs(crate::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(crate::UUCP_SPOOL),
             planned: Vec::new(),
+            tree: None,
         }
     }
 
@@ -174,6 +178,16 @@ impl<'a> Serving<'a> {
         let dir = taken.dir().to_owned();
         let me = self.sites.me().to_vec();
         let snapshot: &Snapshot = snapshot;
+        if let Via::Tree {
+            directory,
+            overview,
+        } = &site.via
+        {
+            let directory = root.join(directory);
+            let articles = self.write_tree(taken, site, (&directory, *overview), snapshot)?;
+            let waits = pause(root, name);
+            return Ok(Served::Delivered { articles, waits });
+        }
         let builder = match &parms {
             Some(parms) => Some((parms, self.builder(parms, &me, &dir, snapshot)?)),
             None => None,
@@ -227,16 +241,38 @@ impl<'a> Serving<'a> {
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
         };
-        let paused = || {
-            site_state::paused(root, name)
-                .ok()
-                .flatten()
-                .map(paused_for)
-        };
         Ok(Served::Delivered {
             articles,
-            waits: waits.or_else(paused),
+            waits: waits.or_else(|| pause(root, name)),
         })
+    }
+
+    /// Writes what waits for a site into its tree; returns the number of articles.
+    fn write_tree(
+        &mut self,
+        taken: SiteState,
+        site: &Site,
+        (directory, has_overview): (&Path, bool),
+        snapshot: &Snapshot,
+    ) -> Result<u64, Error> {
+        let feed = taken.site().to_vec();
+        let is_begun = taken.cursor().last.is_some();
+        let kept = self.tree.take().filter(|(name, _)| *name == feed);
+        let mut tree = match kept {
+            Some((_, tree)) => tree,
+            None => Tree::new(
+                directory,
+                (&feed, self.root),
+                site.subs.clone(),
+                has_overview,
+            )?,
+        };
+        let limit = self.limit.clone();
+        let mut togo = self.togo(taken, snapshot);
+        let written = tree.run(&mut togo, (snapshot, is_begun), &limit);
+        drop(togo);
+        self.tree = Some((feed, tree));
+        written
     }
 
     /// The builder of the batches; `dir` is the site's directory.
@@ -375,6 +411,12 @@ pub fn serve_immediate(
             return Ok(());
         }
     }
+}
+
+/// The reason why a feed is paused, if it is.
+fn pause(root: &Path, feed: &[u8]) -> Option<String> {
+    let why = site_state::paused(root, feed).ok().flatten();
+    why.map(paused_for)
 }
 
 fn paused_for(why: impl std::fmt::Display) -> String {

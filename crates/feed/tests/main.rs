@@ -1,6 +1,7 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
 mod log;
+mod planted;
 mod waiting;
 
 mod a_batch_is_done_with_when_it_was_taken;
@@ -10,3 +11,5 @@ mod every_site_gets_its_articles_once;
 mod lists_of_articles_are_whole;
 mod programs_get_what_waits;
 mod sites_are_taken_up_by_who_files;
+mod trees_have_every_article;
+mod trees_lose_what_is_gone;

@@ -43,10 +43,17 @@ pub enum Via {
         /// The directory, relative to ours unless absolute.
         directory: PathBuf,
     },
+    /// A file for each article in a directory tree, as C News filed them: `comp/lang/c/123`.
+    Tree {
+        /// The top directory, relative to the news directory unless absolute.
+        directory: PathBuf,
+        /// Whether each group's directory has an overview in the file `.overview`.
+        overview: bool,
+    },
 }
 
 impl Via {
-    /// The name of the kind: `batch`, `files`, `program`, `command`, `news`.
+    /// The name of the kind: `batch`, `files`, `program`, `command`, `news`, `tree`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Batch(_) => "batch",
@@ -54,6 +61,7 @@ impl Via {
             Self::Program { .. } => "program",
             Self::Command(_) => "command",
             Self::News { .. } => "news",
+            Self::Tree { .. } => "tree",
         }
     }
 }

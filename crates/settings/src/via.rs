@@ -9,6 +9,7 @@
 //! via = { program = "nntpsend -x", gives = "id" }       # a program kept running: "id" or "article"
 //! via = { command = "mail -s news admin" }              # a command for each article, its file as %s
 //! via = { news = "/srv/other" }                         # into another news directory
+//! via = { tree = "/srv/spool", overview = true }        # a file for each article: comp/lang/c/123
 //! ```
 //!
 //! `SITE` in a command stands for the name. No shell is run unless the command calls one.
@@ -23,7 +24,15 @@ use crate::table_reader::TableReader;
 use crate::value;
 
 /// The keys that say how articles travel; a table has one of them.
-const KINDS: &[&str] = &["batch", "directory", "files", "program", "command", "news"];
+const KINDS: &[&str] = &[
+    "batch",
+    "directory",
+    "files",
+    "program",
+    "command",
+    "news",
+    "tree",
+];
 
 const FORMS: &[(&str, ListForm)] = &[
     ("f", ListForm::NameSize),
@@ -111,6 +120,14 @@ fn of_kind(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Op
                 _ => Err("may hold %s (the article's file) once, and %%; no other %".to_owned()),
             });
             command.map(Via::Command)
+        }
+        "tree" => {
+            let directory = via.take(kind, path);
+            let overview = via.take("overview", value::truth);
+            Some(Via::Tree {
+                directory: directory?,
+                overview: overview.unwrap_or(false),
+            })
         }
         _ => via
             .take(kind, path)

@@ -137,6 +137,17 @@ fn every_way_to_travel() {
         via("{ command = \"sh -c 'cat %s | mail SITE'\" }"),
         Via::Command(command("sh -c 'cat %s | mail x'"))
     );
+    for (text, overview) in [("", false), (", overview = true", true)] {
+        let directory = PathBuf::from("/srv/spool");
+        let text = format!("{{ tree = \"/srv/spool\"{text} }}");
+        assert_eq!(
+            via(&text),
+            Via::Tree {
+                directory,
+                overview
+            }
+        );
+    }
     let directory = PathBuf::from("/srv/other");
     assert_eq!(via("{ news = \"/srv/other\" }"), Via::News { directory });
 }

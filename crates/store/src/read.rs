@@ -10,6 +10,7 @@ pub(crate) mod low_marks;
 pub(crate) mod numbered;
 pub(crate) mod open_segments;
 pub(crate) mod published;
+pub(crate) mod removed_since;
 mod since;
 pub(crate) mod snapshot;
 pub(crate) mod stretch;

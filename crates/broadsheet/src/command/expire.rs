@@ -6,10 +6,11 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use expire::{Archiving, Explist, RunOptions, Tables};
+use groups::sites::{Site, Via};
 use settings::Read;
 
 use crate::command::init;
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -228,6 +229,13 @@ pub fn carry_out(
     }
     if given.has("verbose") {
         expiry_report::count(&outcome);
+    }
+    if outcome.plan.total.links > 0 && !order.dry && !order.trace {
+        // Files of what expired go. A daemon serves its feeds when it gets its lock back.
+        let is_tree = |site: &Site| matches!(site.via, Via::Tree { .. });
+        let sites = directory.sys(&settings);
+        let are_trees = sites.is_ok_and(|sites| sites.feeds().any(|(_, site)| is_tree(site)));
+        daemon::after_filing(directory.root(), OWN_PROGRAM, are_trees);
     }
     let missing = outcome.shortage.is_some_and(|told| told.missing > 0);
     let archived = archive_report::faults(&outcome.archived.errors);

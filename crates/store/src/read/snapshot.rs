@@ -33,7 +33,7 @@ use crate::{Error, Position};
 /// [`Snapshot::catch_up`].
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    dir: Arc<Path>,
+    pub(super) dir: Arc<Path>,
     /// What the writer of this process publishes, and how much of that is taken over.
     published: Option<(Arc<Published>, Seen)>,
     groups: Arc<Groups>,
@@ -44,7 +44,7 @@ pub struct Snapshot {
     history: OnceLock<GrowingMap>,
     pub(super) log: Arc<LogView>,
     /// The identity of the file `expired` as it was read: changes when expire decides.
-    expired_identity: Option<[u64; 3]>,
+    pub(super) expired_identity: Option<[u64; 3]>,
     pub(super) caches: Arc<Caches>,
 }
 

@@ -1,0 +1,269 @@
+//! A tree of files: written by rnews and the daemon, killed before each of its system calls, with file systems that have no links.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use crate::program;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+
+use program::Program;
+use program::articles::{batch, filed, id, many, with};
+use program::daemon::{Daemon, until};
+
+const GROUPS: &str = "alt.test 0 1 y\ncomp.test 0 1 y\ncontrol 0 1 y\n";
+/// System calls that change the disk.
+const CHANGES: &str = "openat,write,pwrite64,fsync,fdatasync,syncfs,linkat,symlinkat,?rename,?renameat,?renameat2,?unlink,?unlinkat,?mkdir,?mkdirat,close";
+
+/// A news directory with a site for a tree; the tree is beside it.
+fn growing(more: &str) -> Program {
+    let program = Program::with_classic_cancels(GROUPS);
+    let settings = program.read("news/broadsheet.toml")
+        + &format!(
+            "\n[[site]]\nname = \"grove\"\ngroups = \"alt,comp\"\nvia = {{ tree = \"../tree\"{more} }}\n"
+        );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+fn cross_posted(number: usize) -> Vec<u8> {
+    let body = format!("..a dot {number}\n").repeat(number * 100);
+    with(
+        &id("both", number),
+        "comp.test,alt.test",
+        "",
+        body.as_bytes(),
+    )
+}
+
+fn cancel(target: &str) -> Vec<u8> {
+    let id = target.replace('<', "<cancel.");
+    with(
+        &id,
+        "comp.test",
+        &format!("Control: cancel {target}\n"),
+        b"\n",
+    )
+}
+
+/// The files of a tree with their inodes and contents.
+fn tree(program: &Program, tree: &str) -> BTreeMap<String, (u64, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for group in ["alt/test", "comp/test"] {
+        for path in program.files(&format!("{tree}/{group}")) {
+            let inode = std::fs::metadata(&path).unwrap().ino();
+            let name = format!("{group}/{}", path.file_name().unwrap().display());
+            found.insert(name, (inode, std::fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+fn names(program: &Program) -> Vec<String> {
+    tree(program, "tree").into_keys().collect()
+}
+
+/// Everything goes.
+fn expire(program: &Program) {
+    program.write("explist", b"all x 1 -\n");
+    let now = (1_u64 << 34).to_string();
+    let words = [
+        "expire", "--dir", "news", "--force", "--now", &now, "explist",
+    ];
+    let told = program.run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
+#[test]
+fn rnews_and_expire_write_it_without_the_daemon() {
+    let program = growing("");
+    let told = program.rnews(&batch(&[cross_posted(1), cross_posted(2)]));
+    assert_eq!(told.count("accepted"), 2, "{told:?}");
+    let found = tree(&program, "tree");
+    let expected = filed(&cross_posted(2), "alt.test:2 comp.test:2");
+    assert!(found["comp/test/2"].1 == expected);
+    assert!(found["comp/test/2"] == found["alt/test/2"]);
+    assert_eq!(found.len(), 4);
+    let told = program.rnews(&batch(&[cancel(&id("both", 1))]));
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    assert_eq!(names(&program), ["alt/test/2", "comp/test/2"]);
+    let listed = program
+        .run(&["feed", "list", "--dir", "news", "--json"])
+        .summary();
+    assert_eq!(
+        (&listed["articles"], &listed["state"]),
+        (&0.into(), &"ready".into())
+    );
+    expire(&program);
+    assert_eq!(names(&program), Vec::<String>::new());
+    program.assert_clean();
+}
+
+#[test]
+fn the_daemon_keeps_it_up_to_date() {
+    let program = growing(", overview = true");
+    let daemon = Daemon::start(&program);
+    program.rnews(&batch(&[cross_posted(1), cross_posted(2)]));
+    until("the tree", || names(&program).len() == 6);
+    program.rnews(&batch(&[cancel(&id("both", 1))]));
+    let overview = || program.read("tree/alt/test/.overview");
+    until("the cancel", || names(&program).len() == 4);
+    assert!(overview().starts_with("2\ta test\t") && overview().lines().count() == 1);
+    expire(&program);
+    until("the end of all", || names(&program).is_empty());
+    program.rnews(&batch(&[cross_posted(3)]));
+    until("the next", || names(&program).len() == 4);
+    // What it cannot write is reported, and waits.
+    program.write("tree/alt/test/4", b"mine");
+    program.rnews(&batch(&[cross_posted(4)]));
+    assert!(daemon.until_said("in the way").contains("tree/alt/test/4"));
+    std::fs::remove_file(program.path("tree/alt/test/4")).unwrap();
+    let told = program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until("the last", || names(&program).len() == 6);
+    daemon.stop();
+}
+
+/// `feed flush` under strace, with these faults; true if it ended well.
+fn traced(program: &Program, more: &[&str]) -> Option<bool> {
+    let mut strace = Command::new("strace");
+    strace
+        .current_dir(program.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .args(["-f", "-o", "trace", "-e", &format!("trace={CHANGES}")])
+        .args(more)
+        .args([
+            env!("CARGO_BIN_EXE_broadsheet"),
+            "feed",
+            "flush",
+            "--dir",
+            "news",
+        ]);
+    match strace.status() {
+        Ok(status) => Some(status.success()),
+        Err(_) => {
+            eprintln!("skipped: faults at system calls (strace is not there)");
+            None
+        }
+    }
+}
+
+/// The calls of a run from its first look at the tree on, each with its number among those of its name.
+fn calls(program: &Program) -> Vec<(String, usize)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut calls = Vec::new();
+    let mut is_there = false;
+    for line in program.read("trace").lines() {
+        let Some((call, rest)) = line.split_once('(') else {
+            continue;
+        };
+        let name = call.rsplit(' ').next().unwrap().to_owned();
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        is_there |= rest.contains("tree/.broadsheet");
+        if is_there {
+            calls.push((name, *count));
+        }
+    }
+    calls
+}
+
+/// Puts the news directory and the tree into a directory, or back.
+fn copy(program: &Program, from: &str, to: &str) {
+    for part in ["news", "tree"] {
+        let to = program.path(to).join(part);
+        let _ = std::fs::remove_dir_all(&to);
+        let from = program.path(from).join(part);
+        let done = Command::new("cp").arg("-a").arg(from).arg(to).status();
+        assert!(done.unwrap().success());
+    }
+}
+
+#[test]
+fn killed_before_each_call() {
+    let program = growing(", overview = true");
+    program.rnews(&batch(&[cross_posted(1)]));
+    pause(&program);
+    let articles: Vec<Vec<u8>> = (2..=4).map(cross_posted).collect();
+    program.rnews(&batch(&articles));
+    program.rnews(&batch(&many("comp", 1, "comp.test", 100)));
+    program.rnews(&batch(&[cancel(&id("both", 1))]));
+    std::fs::remove_file(program.path("news/feeds/grove/paused")).unwrap();
+    std::fs::create_dir(program.path("made")).unwrap();
+    copy(&program, "", "made");
+    let contents = || -> BTreeMap<String, Vec<u8>> {
+        let found = tree(&program, "tree").into_iter();
+        found.map(|(name, (_, content))| (name, content)).collect()
+    };
+    if traced(&program, &[]).is_none() {
+        return;
+    }
+    let expected = contents();
+    assert_eq!(expected.len(), 9, "{:?}", names(&program));
+    let all = calls(&program);
+    assert!(all.len() > 20, "{all:?}");
+    let mut kills = 0;
+    for (place, (name, count)) in all.into_iter().enumerate() {
+        let is_tried = place % 3 == 0 && name != "close";
+        for fault in ["signal=SIGKILL", "error=EIO"]
+            .iter()
+            .take(1 + usize::from(is_tried))
+        {
+            copy(&program, "made", "");
+            let inject = format!("inject={name}:{fault}:when={count}");
+            let ended = traced(&program, &["-e", &inject]);
+            kills += usize::from(ended == Some(false));
+            let told = program.run(&["feed", "flush", "--dir", "news"]);
+            assert_eq!(told.status, 0, "{inject}: {told:?}");
+            assert!(contents() == expected, "{inject}");
+            let found = tree(&program, "tree");
+            for number in 2..=4 {
+                let inode = |top| found[&format!("{top}/test/{number}")].0;
+                assert_eq!(inode("alt"), inode("comp"), "{inject}: {number}");
+            }
+        }
+    }
+    assert!(kills > 20);
+}
+
+fn pause(program: &Program) {
+    let told = program.run(&["feed", "pause", "--dir", "news", "grove"]);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
+#[test]
+fn without_links_there_are_symbolic_ones_or_copies() {
+    for (faults, is_symlink) in [
+        (&["-e", "inject=linkat:error=EPERM"][..], true),
+        (&["-e", "inject=linkat:error=EMLINK"], true),
+        (
+            &[
+                "-e",
+                "inject=linkat:error=EOPNOTSUPP",
+                "-e",
+                "inject=symlinkat:error=EPERM",
+            ],
+            false,
+        ),
+    ] {
+        let program = growing("");
+        program.rnews(b"");
+        let told = program.run(&["feed", "list", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        pause(&program);
+        program.rnews(&batch(&[cross_posted(1)]));
+        std::fs::remove_file(program.path("news/feeds/grove/paused")).unwrap();
+        match traced(&program, faults) {
+            None => return,
+            Some(is_good) => assert!(is_good),
+        }
+        let told = std::fs::symlink_metadata(program.path("tree/comp/test/1")).unwrap();
+        assert_eq!(told.is_symlink(), is_symlink, "{faults:?}");
+        let found = tree(&program, "tree");
+        assert!(found["alt/test/1"].1 == found["comp/test/1"].1);
+        assert_eq!(found["alt/test/1"].0 == found["comp/test/1"].0, is_symlink);
+    }
+}

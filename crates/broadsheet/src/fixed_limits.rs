@@ -156,7 +156,11 @@ fixed! {
     namei::names::NAMES_MAX, Unit::Count("names"), "names in a name cache, by default", "The name that was not used for the longest time is forgotten.";
     namei::nodes::NODES_MAX, Unit::Count("nodes"), "directories and files in a name cache, by default", "The one that was not used for the longest time is forgotten, with its names.";
     namei::offsets::PROCESSES_MAX, Unit::Count("processes"), "processes in a directory offset cache, by default", "The process that searched least recently is forgotten.";
-    feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted", "A program that ended is restarted after 1 second; the delay doubles each time up to this.";
+    feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
+    feed::nntp::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles in flight to a peer", "The cursor passes them when the peer has answered all of them.";
+    feed::nntp::ROUND_BYTES_MAX, Unit::Bytes, "articles in flight to a peer", "This much, or one article.";
+    feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that takes or answers nothing", "Then the connection is closed; what it has not answered is offered again.";
+    feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal says so.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";
     daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for `mail send'.";

@@ -254,10 +254,11 @@ fn what_a_peer_defers_comes_later() {
     // They are noted before the cursor passes them.
     assert_eq!(waiting(&program), 0);
     assert!(program.path("news/feeds/peer/deferred").exists());
-    let got = peer.join().unwrap();
-    assert!(got.values().all(|&times| times == 1), "{got:?}");
     until("nothing is deferred", || {
         !program.path("news/feeds/peer/deferred").exists()
     });
+    // The connection stays open until then.
     daemon.stop();
+    let got = peer.join().unwrap();
+    assert!(got.values().all(|&times| times == 1), "{got:?}");
 }

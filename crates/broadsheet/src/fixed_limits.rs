@@ -157,6 +157,8 @@ fixed! {
     namei::nodes::NODES_MAX, Unit::Count("nodes"), "directories and files in a name cache, by default", "The one that was not used for the longest time is forgotten, with its names.";
     namei::offsets::PROCESSES_MAX, Unit::Count("processes"), "processes in a directory offset cache, by default", "The process that searched least recently is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
+    nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
+    nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
     feed::nntp::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles in flight to a peer", "The cursor passes them when the peer has answered all of them.";
     feed::nntp::ROUND_BYTES_MAX, Unit::Bytes, "articles in flight to a peer", "This much, or one article.";
     feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that takes or answers nothing", "Then the connection is closed; what it has not answered is offered again.";

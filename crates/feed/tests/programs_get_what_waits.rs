@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use feed::enrolment::{self, NewSite};
-use feed::program::{BACK_OFF_SECONDS_MAX, Delivery};
+use feed::back_off::BACK_OFF_SECONDS_MAX;
+use feed::program::{Delivery};
 use feed::start::Start;
 use feed::{EachArticle, FromCursor, Limit, Program, SiteState};
 use groups::CommandLine;

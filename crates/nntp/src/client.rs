@@ -5,5 +5,5 @@ mod opening;
 mod reply;
 
 pub use offers::{Event, Offers, Outcome, Sends};
-pub use opening::{Login, Opening, Ready, Step};
+pub use opening::{CAPABILITY_LINES_MAX, Login, Opening, Ready, Step};
 pub use reply::{PeerError, REPLY_BYTES_MAX, Reply};

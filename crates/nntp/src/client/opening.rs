@@ -7,7 +7,7 @@ use super::offers::Sends;
 use super::reply::{PeerError, Reply};
 
 /// Most lines of a list of capabilities.
-const CAPABILITY_LINES_MAX: usize = 1000;
+pub const CAPABILITY_LINES_MAX: usize = 1000;
 
 /// A name and password for the peer.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use thiserror::Error;
 pub const REPLY_BYTES_MAX: usize = 512;
 
 /// Most bytes of a line that a message quotes.
-const SHOWN_BYTES_MAX: usize = 100;
+const SHOWN_BYTES: usize = 100;
 
 /// The first line of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl<'a> Reply<'a> {
 
 /// A line of a stranger in a message: its beginning, in printable characters.
 pub(super) fn shown(line: &[u8]) -> String {
-    let start = line.get(..SHOWN_BYTES_MAX).unwrap_or(line);
+    let start = line.get(..SHOWN_BYTES).unwrap_or(line);
     start.escape_ascii().to_string()
 }
 

@@ -10,6 +10,7 @@ mod instructions;
 mod limit;
 mod machine;
 mod measure;
+mod namei;
 mod nntp;
 mod paper;
 mod plan;
@@ -63,6 +64,10 @@ bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     the appendix of News Need Not Be Slow: the paper's batch with one process an
     article (B News' way) and with one for all, beside the paper's figures.
+bench namei [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    name translation, as section 4 of the paper on 4.2BSD measured it: ls -l of 600
+    files, a scan of 20 directories, the look-ups of a day, with and without the
+    directory offset cache and the name cache, alone and through a mount.
 bench techniques [--binary FILE] [--dir DIR] [--keep]
     what the techniques of the 4.3BSD paper save today, each without and with it.
 bench instructions [--binary FILE] [--dir DIR] [--keep]
@@ -96,6 +101,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
         Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
+        Some(Value(word)) if word == "namei" => translate_names(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
         Some(Value(word)) if word == "sink" => nntp::sink(),
@@ -150,6 +156,12 @@ fn start_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::paper_alone(&plan)
+}
+
+/// `bench namei`.
+fn translate_names(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::namei_alone(&plan)
 }
 
 /// `bench techniques`.

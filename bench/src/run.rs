@@ -12,8 +12,8 @@ use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
-    batch, expire, feeding, index, inn, instructions, limit, machine, nntp, paper, selection,
-    start, techniques,
+    batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, paper,
+    selection, start, techniques,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -205,6 +205,17 @@ fn index_rows(site: &mut Site, ids: u64) -> Result<String> {
 pub fn index_alone(plan: &Plan, ids: u64) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}{}", machine::description(), index_rows(&mut site, ids)?);
+    Ok(())
+}
+
+/// `bench namei`: name translation alone.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn namei_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    let rows = namei::rows(&mut site, plan.rounds)?;
+    print!("{}{rows}", machine::description());
     Ok(())
 }
 

@@ -46,6 +46,7 @@ mod limits;
 mod mail_list;
 mod mail_send;
 mod man;
+mod mount;
 pub mod newsrun;
 mod newsrunning;
 mod newsspool;
@@ -83,6 +84,7 @@ pub static SECTIONS: &[Section] = &[
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,
+            &mount::COMMAND,
         ],
     },
     Section {

@@ -152,10 +152,6 @@ fixed! {
     feed::tree::UNSYNCED_BYTES_MAX, Unit::Bytes, "text of a tree between two syncs", "Then the tree is synced, and the cursor moves on.";
     feed::tree::DIRECTORIES_MAX, Unit::Count("directories"), "open directories of a tree", "The directory that was not used for the longest time is closed.";
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
-    namei::names::NAME_BYTES_MAX, Unit::Bytes, "name in a name cache", "A longer name is looked up each time.";
-    namei::names::NAMES_MAX, Unit::Count("names"), "names in a name cache, by default", "The name that was not used for the longest time is forgotten.";
-    namei::nodes::NODES_MAX, Unit::Count("nodes"), "directories and files in a name cache, by default", "The one that was not used for the longest time is forgotten, with its names.";
-    namei::offsets::PROCESSES_MAX, Unit::Count("processes"), "processes in a directory offset cache, by default", "The process that searched least recently is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
@@ -207,5 +203,17 @@ fixed! {
     access::flood::POSTERS_MAX, Unit::Count("posters"), "posters that have to wait", "With more, those that may post again the soonest are dropped.";
     access::flood::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait of a poster above posts_per_minute_max", "Each wait is twice as long as the one before, up to this.";
     access::rate_limit::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait for a rate", "A client above its rate waits at most this long.";
+    mount::HANDLES_MAX, Unit::Count("files"), "open files of a mount, without articles", "Opening a further .overview, active, active.times or newsgroups fails.";
+    mount::DIRECTORIES_MAX, Unit::Count("directories"), "directories of a mount with a known inode number", "Above it, all are forgotten; the kernel asks again.";
+    mount::LISTED_MAX, Unit::Count("articles"), "articles of a directory that a mount lists in memory", "A larger group is searched in the store's index.";
+    mount::ENTRIES_MAX, Unit::Count("entries"), "entries of the directories that a mount lists in memory", "Above it, the least recently used directory is dropped.";
+    mount::CONTENTS_BYTES_MAX, Unit::Bytes, "articles that a mount keeps between two reads", "Above it, the least recently used are dropped; a larger article is kept alone.";
+    mount::SIZES_MAX, Unit::Count("files"), ".overview files whose size a mount keeps", "Above it, all are forgotten and counted again.";
+    mount::END_SECONDS_MAX, Unit::Count("seconds"), "time to leave a mount that ends", "Then its users get errors.";
+    mount::counters::MOUNTS_MAX, Unit::Count("mounts"), "mounts that `status' shows", "A further one works, but is not shown.";
+    namei::names::NAMES_MAX, Unit::Count("names"), "names in a name cache, if not set", "The least recently used name is dropped.";
+    namei::names::NAME_BYTES_MAX, Unit::Bytes, "name in a name cache", "A longer one is searched each time.";
+    namei::nodes::NODES_MAX, Unit::Count("nodes"), "directories and files known to a name cache, if not set", "The least recently used one is dropped, and its names with it.";
+    namei::offsets::PROCESSES_MAX, Unit::Count("processes"), "processes in a directory offset cache, if not set", "The least recently used one is dropped.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer one is written `never'.";
 }

@@ -18,6 +18,7 @@ const ORDER: &[&str] = &[
     "access",
     "server",
     "settings",
+    "mount",
     "daemon",
     "broadsheet",
 ];

@@ -97,6 +97,19 @@ const ALSO: &[(&str, &str)] = &[
         "store::spool::options::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
+    ("mount::filesystem::HANDLES_MAX", "mount::HANDLES_MAX"),
+    (
+        "mount::hierarchy::DIRECTORIES_MAX",
+        "mount::DIRECTORIES_MAX",
+    ),
+    ("mount::listings::LISTED_MAX", "mount::LISTED_MAX"),
+    ("mount::listings::ENTRIES_MAX", "mount::ENTRIES_MAX"),
+    (
+        "mount::contents::CONTENTS_BYTES_MAX",
+        "mount::CONTENTS_BYTES_MAX",
+    ),
+    ("mount::overview_file::SIZES_MAX", "mount::SIZES_MAX"),
+    ("mount::mounted::END_SECONDS_MAX", "mount::END_SECONDS_MAX"),
     ("daemon::socket::CLIENTS_MAX", "daemon::CLIENTS_MAX"),
     ("daemon::writer_handle::JOBS_MAX", "daemon::JOBS_MAX"),
     (

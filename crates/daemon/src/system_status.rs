@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use feed::{feeds, site_state};
+use mount::counters::Mounted;
 use relay::incoming::Name;
 use serde::Serialize;
 use settings::NewsDirectory;
@@ -32,6 +33,8 @@ pub struct SystemStatus {
     pub mail_queue: usize,
     /// `None`: they cannot be read.
     pub feeds: Option<FeedsStatus>,
+    /// The mounts that tell of themselves.
+    pub mounts: Vec<Mounted>,
     /// `None`: no daemon answers.
     pub daemon: Option<RunningDaemon>,
     /// Whether a daemon holds the lock of `serve`, even if it does not answer.
@@ -91,6 +94,7 @@ pub fn system_status(
         bad: files_in(&directory.file("bad"), |_| true),
         mail_queue: inject::mail_queue::list(root)?.len(),
         feeds,
+        mounts: mount::counters::read(root),
         is_served: daemon.is_some() || client::is_served(root),
         daemon,
     };

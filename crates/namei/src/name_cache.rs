@@ -1,6 +1,6 @@
 //! The name cache: names and nodes together, with counts.
 
-use crate::names::Names;
+use crate::names::{NAME_BYTES_MAX, Names};
 use crate::nodes::{Nodes, SoftReference};
 
 /// A node as a user of the cache keeps it: void once the node was removed, its place reused, or the cache purged.
@@ -72,7 +72,7 @@ impl<T> NameCache<T> {
         // A directory in which names are looked up stays.
         self.content(directory)?;
         let directory = directory.reference;
-        if !self.names.can_keep(name) {
+        if name.len() > NAME_BYTES_MAX {
             self.counts.too_long += 1;
             return None;
         }
@@ -104,6 +104,11 @@ impl<T> NameCache<T> {
     pub fn content(&mut self, node: Node) -> Option<&mut T> {
         let reference = self.reference(node)?;
         self.nodes.get(reference)
+    }
+
+    /// Whether a node is alive. Does not count as a use.
+    pub fn is_alive(&self, node: Node) -> bool {
+        self.reference(node).is_some()
     }
 
     /// Removes a node. All its names die at once, and all names in it.

@@ -1,5 +1,5 @@
-//! The directory offset cache: where the last search of each process in a directory ended. The next search of the process in the same
-//! directory resumes there, so that looking up all names in their order takes one pass instead of one pass for each name.
+//! The directory offset cache: the entry that the last search of each process in a directory found. The next search of the process in the
+//! same directory begins there, so that looking up all names in their order takes one pass instead of one pass for each name.
 
 use hashbrown::HashMap;
 
@@ -25,7 +25,7 @@ struct Kept {
     directory: u64,
     /// The number of the directory's last change.
     change: u32,
-    /// Index of the entry after the one that was found.
+    /// Index of the entry that was found: a program often asks for it again, and then for the next one.
     offset: u32,
 }
 
@@ -59,14 +59,8 @@ impl Offsets {
         length: u32,
         mut is_it: impl FnMut(u32) -> bool,
     ) -> Option<u32> {
-        self.uses += 1;
-        let is_here = |kept: &Kept| {
-            kept.directory == directory && kept.change == change && kept.offset <= length
-        };
-        let start = match self.of_process.get(&process) {
-            Some((kept, _)) if is_here(kept) => kept.offset,
-            _ => 0,
-        };
+        let kept = self.kept(process, (directory, change), length);
+        let start = kept.unwrap_or(0);
         let mut counts = self.counts;
         let mut search = |mut range: std::ops::Range<u32>| {
             range.find(|&index| {
@@ -79,21 +73,64 @@ impl Offsets {
             None if start > 0 => search(0..start),
             first => first,
         };
-        match (start, first) {
-            (0, _) => counts.misses += 1,
-            (_, Some(_)) => counts.hits += 1,
-            (_, None) => counts.passes += 1,
-        }
         self.counts = counts;
-        if let Some(index) = found {
+        self.count(kept, first.is_some());
+        self.keep_found(process, (directory, change), found);
+        found
+    }
+
+    /// As [`Offsets::search`], of a directory with an index: looks at the entry that the last search found and the one behind it, and if it is
+    /// another one asks the index, which returns the entry and how many it examined.
+    pub fn search_indexed(
+        &mut self,
+        process: u32,
+        (directory, change): (u64, u32),
+        length: u32,
+        mut is_it: impl FnMut(u32) -> bool,
+        index: impl FnOnce() -> (Option<u32>, u64),
+    ) -> Option<u32> {
+        let kept = self.kept(process, (directory, change), length);
+        let near = kept.and_then(|start| {
+            (start..length.min(start + 2)).find(|&index| {
+                self.counts.examined += 1;
+                is_it(index)
+            })
+        });
+        self.count(kept, near.is_some());
+        let found = near.or_else(|| {
+            let (found, examined) = index();
+            self.counts.examined += examined;
+            found
+        });
+        self.keep_found(process, (directory, change), found);
+        found
+    }
+
+    /// Where the last search of a process ended, if it was in this directory as it is.
+    fn kept(&mut self, process: u32, (directory, change): (u64, u32), length: u32) -> Option<u32> {
+        self.uses += 1;
+        let (kept, _) = self.of_process.get(&process)?;
+        let is_here = kept.directory == directory && kept.change == change && kept.offset < length;
+        is_here.then_some(kept.offset)
+    }
+
+    fn count(&mut self, kept: Option<u32>, is_found: bool) {
+        match (kept, is_found) {
+            (None, _) => self.counts.misses += 1,
+            (Some(_), true) => self.counts.hits += 1,
+            (Some(_), false) => self.counts.passes += 1,
+        }
+    }
+
+    fn keep_found(&mut self, process: u32, (directory, change): (u64, u32), found: Option<u32>) {
+        if let Some(offset) = found {
             let kept = Kept {
                 directory,
                 change,
-                offset: index + 1,
+                offset,
             };
             self.keep(process, kept);
         }
-        found
     }
 
     fn keep(&mut self, process: u32, kept: Kept) {

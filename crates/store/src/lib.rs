@@ -61,6 +61,7 @@ pub use read::numbered::RowsRead;
 pub use read::open_segments::UNREADABLE_KEPT;
 pub use read::published::{Commits, Published};
 pub use read::removed_since::Removals;
+pub use read::snapshot::catch_up::Change;
 pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;

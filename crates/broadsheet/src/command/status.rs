@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use daemon::{FeedsStatus, SystemStatus, system_status};
 use feed::feeds::NAMED_MOST;
+use mount::counters::Mounted;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -22,8 +23,8 @@ pub static COMMAND: Command = Command {
     summary: "show the state of the news system",
     about: "\
 Prints articles, groups, segments, the newest arrival, the number of batches in in.coming/ and in
-bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), and
-whether the daemon is running. For a running daemon: the articles it filed, the duration of its
+bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), the
+mounts with the hits of their caches, and whether the daemon is running. For a running daemon: the articles it filed, the duration of its
 commits, whether it accepts articles, and, if it serves NNTP, its connections and the articles
 received by each entry of [[access]].",
     operands: Operands::NONE,
@@ -74,6 +75,9 @@ impl Answer for SystemStatus {
         ] {
             writeln!(out, "{what:16} {value}")?;
         }
+        for mount in &self.mounts {
+            writeln!(out, "{:16} {}", "mount", mount_text(mount))?;
+        }
         match &self.daemon {
             Some(daemon) => serving_text::write(&daemon.status, out),
             None => Ok(()),
@@ -83,6 +87,26 @@ impl Answer for SystemStatus {
     fn json(&self) -> Value {
         json!(self)
     }
+}
+
+/// A mount in one line.
+fn mount_text(mount: &Mounted) -> String {
+    let counts = &mount.counters;
+    let percent = |part: u64, rest: u64| match part + rest {
+        0 => "-".to_owned(),
+        all => format!("{} %", part * 100 / all),
+    };
+    let searched = counts.offset_passes + counts.offset_misses;
+    format!(
+        "{}, process {}; name cache: {} of {}, {} stale; offset cache: {} of {}",
+        mount.at,
+        mount.pid,
+        percent(counts.name_hits, counts.name_misses),
+        text::counted(counts.name_hits + counts.name_misses, "name"),
+        counts.name_stale,
+        percent(counts.offset_hits, searched),
+        text::counted(counts.offset_hits + searched, "search"),
+    )
 }
 
 /// The feeds in one line.

@@ -17,6 +17,7 @@ pub mod clients;
 pub mod corpus;
 pub mod daemon;
 pub mod inn;
+pub mod mounted;
 pub mod nntp;
 pub mod peers;
 pub mod screen;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feed::{feeds, site_state};
+use mount::counters::{self, Mounted};
 use server::Counter;
 use settings::NewsDirectory;
 use store::Snapshot;
@@ -85,6 +86,7 @@ impl Page {
         if let Some((shelf, _)) = &self.shelf {
             text.of_shelf(shelf);
         }
+        text.of_mounts(&counters::read(self.directory.root()));
         if let Some(nntp) = &watched.nntp {
             text.of_server(nntp);
             text.of_entries(&nntp.entries);
@@ -193,6 +195,50 @@ impl Text {
             if let Some(oldest) = oldest {
                 self.sample(name, &[("feed", feed)], oldest);
             }
+        }
+    }
+
+    fn of_mounts(&mut self, mounts: &[Mounted]) {
+        if mounts.is_empty() {
+            return;
+        }
+        let name = "mount_names_total";
+        let help = "Names looked up in the name cache of a mount; stale ones are misses, too.";
+        self.begin(name, "counter", help);
+        for mount in mounts {
+            let counts = &mount.counters;
+            for (result, count) in [
+                ("hit", counts.name_hits),
+                ("miss", counts.name_misses),
+                ("stale", counts.name_stale),
+            ] {
+                let labels = [("mount", mount.at.as_str()), ("result", result)];
+                self.sample(name, &labels, count);
+            }
+        }
+        let name = "mount_searches_total";
+        let help = "Searches of directories of a mount, by the help of the offset cache.";
+        self.begin(name, "counter", help);
+        for mount in mounts {
+            let counts = &mount.counters;
+            for (result, count) in [
+                ("hit", counts.offset_hits),
+                ("pass", counts.offset_passes),
+                ("miss", counts.offset_misses),
+            ] {
+                let labels = [("mount", mount.at.as_str()), ("result", result)];
+                self.sample(name, &labels, count);
+            }
+        }
+        let name = "mount_entries_examined_total";
+        self.begin(
+            name,
+            "counter",
+            "Entries of directories that a mount examined.",
+        );
+        for mount in mounts {
+            let labels = [("mount", mount.at.as_str())];
+            self.sample(name, &labels, mount.counters.entries_examined);
         }
     }
 

@@ -108,11 +108,35 @@ impl Snapshot {
         limit: usize,
         out: &mut Vec<u64>,
     ) -> Result<Option<u64>, Error> {
+        self.collect(group, (range, limit), |(number, _)| number, out)
+    }
+
+    /// As [`Snapshot::numbers`], with the position of each article.
+    ///
+    /// # Errors
+    /// As [`Snapshot::count`].
+    pub fn articles(
+        &self,
+        group: &[u8],
+        range: (u64, u64),
+        limit: usize,
+        out: &mut Vec<(u64, Position)>,
+    ) -> Result<Option<u64>, Error> {
+        self.collect(group, (range, limit), |article| article, out)
+    }
+
+    fn collect<T>(
+        &self,
+        group: &[u8],
+        (range, limit): ((u64, u64), usize),
+        of: impl Fn((u64, Position)) -> T,
+        out: &mut Vec<T>,
+    ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked) = (limit.max(1), 0);
         let at_once = left.min(ROWS_AT_ONCE);
         self.walk(group, (range, at_once, Look::Numbers), |rows| {
             let had = out.len();
-            out.extend(rows.articles().map(|(number, _)| number));
+            out.extend(rows.articles().map(&of));
             left = left.saturating_sub(out.len() - had);
             looked += rows.looked_at();
             match left == 0 || looked > ROWS_LOOKED_AT.max(limit) {

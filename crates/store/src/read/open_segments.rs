@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::history::HistoryLine;
 use crate::io::disk::{BLOCK_BYTES, File, Open};
 use crate::io::growing_map::GrowingMap;
 use crate::io::map;
@@ -67,6 +68,28 @@ impl OpenSegments {
         position: Position,
         copy: &mut Vec<u8>,
     ) -> Result<(), Error> {
+        self.read(log, position, |segment| segment.copy(position, copy))
+    }
+
+    /// As [`OpenSegments::copy`], of the history line in the record alone.
+    ///
+    /// # Errors
+    /// As [`OpenSegments::copy`].
+    pub fn copy_line(
+        &mut self,
+        log: &LogView,
+        position: Position,
+        copy: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.read(log, position, |segment| segment.copy_line(position, copy))
+    }
+
+    fn read(
+        &mut self,
+        log: &LogView,
+        position: Position,
+        mut copy: impl FnMut(&OpenSegment) -> Result<(), Missing>,
+    ) -> Result<(), Error> {
         let base = log.base_of(position)?;
         let path = || log.segments.path(base, SegmentFile::Art);
         if self.is_known_unreadable(position) {
@@ -79,7 +102,7 @@ impl OpenSegments {
                 None => self.open(log, base, position)?,
             };
             let known = self.open.get(place).ok_or(Error::NoArticle(position))?;
-            let Err(missing) = known.copy(position, copy) else {
+            let Err(missing) = copy(known) else {
                 return Ok(());
             };
             if is_retry {
@@ -189,6 +212,26 @@ impl OpenSegment {
         match Record::parse(copy) {
             Some(_) => Ok(()),
             None => Err(Missing::reason(bytes, copy, place)),
+        }
+    }
+
+    /// Copies the history line of an article's record. The checksum covers the whole record, which is not read: the line names its
+    /// position instead.
+    fn copy_line(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
+        let offset = position.0.saturating_sub(self.base);
+        let place = place_in_file(self.moved.as_deref(), offset)?;
+        let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
+        let head = Head::parse(bytes);
+        if head.is_some_and(|head| head.kind == Kind::Hole) {
+            return Err(Missing::Gone);
+        }
+        let length = head.map_or(0, |head| head.line_length as usize);
+        let bytes = bytes.get(..HEADER_BYTES + length).unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(bytes.get(HEADER_BYTES..).unwrap_or_default());
+        match HistoryLine::parse(copy) {
+            Some(line) if line.position == Some(position) && copy.ends_with(b"\n") => Ok(()),
+            _ => Err(Missing::reason(bytes, bytes, place)),
         }
     }
 }

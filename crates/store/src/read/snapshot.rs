@@ -1,6 +1,6 @@
 //! A snapshot of the news directory: the one way to read articles, overview rows and history lines, without the lock.
 
-mod catch_up;
+pub(crate) mod catch_up;
 mod segment_files;
 
 use std::path::Path;
@@ -347,6 +347,25 @@ impl Snapshot {
             .caches
             .lend(|cache| cache.open_segments.copy(&self.log, position, buffer));
         copied_record(copied, buffer)
+    }
+
+    /// Copies the history line in the record of the article at a position into a buffer, without reading the article. `None`: it is gone.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], or the segment cannot be read.
+    pub fn line_at<'b>(
+        &self,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<HistoryLine<'b>>, Error> {
+        let copied = self
+            .caches
+            .lend(|cache| cache.open_segments.copy_line(&self.log, position, buffer));
+        match copied {
+            Ok(()) => Ok(HistoryLine::parse(buffer)),
+            Err(Error::NoArticle(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Copies the record of the article with an id into a buffer. `None`: it is not visible.

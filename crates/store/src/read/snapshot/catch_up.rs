@@ -11,6 +11,17 @@ use crate::io::disk::Open;
 use crate::log::segments::SegmentFile;
 use crate::read::log_view::LogView;
 
+/// What changed in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// There are more articles.
+    Filed,
+    /// Articles may have been removed, too.
+    Removed,
+}
+
 impl Snapshot {
     /// Sees from now on what was filed, cancelled and expired since. True when there is anything new. Where nothing is, that costs an
     /// atomic load if the writer publishes its commits in this process, and a few system calls otherwise; the groups stay as they were then.
@@ -33,7 +44,7 @@ impl Snapshot {
         }
         match has_new_files {
             true => self.look_again()?,
-            false => drop(self.go_on()?),
+            false => _ = self.catch_up_with_commits()?,
         }
         if let Some((_, known)) = &mut self.published {
             *known = seen;
@@ -52,17 +63,21 @@ impl Snapshot {
             self.look_again()?;
             return Ok(true);
         }
-        self.go_on()
+        Ok(self.catch_up_with_commits()? != Change::None)
     }
 
-    /// Takes over what was committed since, as the mapped index tells. True when there is anything new.
-    fn go_on(&mut self) -> Result<bool, Error> {
+    /// Takes over what was committed since, as the mapped index tells: no system call where nothing was. Does not notice that a file took
+    /// the place of another: a caller that is told so (by inotify, or by the writer in its process) calls [`Snapshot::catch_up`] then.
+    ///
+    /// # Errors
+    /// As [`Snapshot::catch_up`].
+    pub fn catch_up_with_commits(&mut self) -> Result<Change, Error> {
         let mark = self
             .index
             .published()
             .ok_or_else(|| missing(&self.dir.join(index::FILE)))?;
         if mark == self.log.mark {
-            return Ok(false);
+            return Ok(Change::None);
         }
         if Arc::get_mut(&mut self.caches).is_none() {
             // The clones go on with them.
@@ -81,11 +96,13 @@ impl Snapshot {
             let grown = history.grow_to(mark.his_end);
             grown.map_err(|source| Error::io("map", &path(), source))?;
         }
+        let mut change = Change::Filed;
         if mark.cancels_end != log.mark.cancels_end {
             self.adopt_cancels(mark.cancels_end)?;
+            change = Change::Removed;
         }
         Arc::make_mut(&mut self.log).mark = mark;
-        Ok(true)
+        Ok(change)
     }
 
     /// Opens everything anew: files may have taken the place of others.

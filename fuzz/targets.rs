@@ -5,8 +5,10 @@
 
 use std::io::Read;
 
+use article::article_end::{ArticleEnd, Ending};
 use article::batch::{Batch, BatchLimits, Item};
 use article::path::Path;
+use article::wire_facts::WireFacts;
 use article::wrap::{self, WrapLimits};
 use article::xref::Xref;
 use article::{Article, Form, Header, date, message_id, old, wire};
@@ -475,7 +477,28 @@ pub fn wire(data: &[u8]) {
 
     let mut native = Vec::new();
     wire::push_native(&mut native, data);
-    assert_eq!(native.len(), wire::native_len(data));
+    assert!(native.len() <= data.len());
+    facts(data);
+}
+
+/// The facts about received text, found in one pass, in portions and whole.
+fn facts(data: &[u8]) {
+    let (mut end, mut whole) = (ArticleEnd::default(), ArticleEnd::default());
+    let middle = data.len() / 2;
+    let first = end.search(data.get(..middle).unwrap_or_default());
+    let found = match first {
+        Ending::At(_) => first,
+        Ending::NotYet(_) => end.search(data),
+    };
+    assert_eq!((found, end.facts()), (whole.search(data), whole.facts()));
+    if let Ending::At(length) = found {
+        let article = data.get(..length - 3).unwrap_or_default();
+        assert_eq!(end.facts(), WireFacts::of(article));
+        let mut native = Vec::new();
+        wire::push_native(&mut native, article);
+        let counts = end.facts().counts;
+        assert_eq!(native.len(), counts.native_length(article.len()));
+    }
 }
 
 /// The policy of expire, and expire.ctl of INN made into one.

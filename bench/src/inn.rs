@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,13 +14,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use nix::unistd::{Gid, Uid, User};
 
+use crate::machine::free_port;
 use crate::measure::{Input, Usages, measured};
 
 /// The programs of Debian's inn2.
 const PROGRAMS: &str = "/usr/lib/news/bin";
-
-/// Not 119, to avoid a real news server; loopback only.
-const PORT: u16 = 11_119;
 
 /// Time limit for `innd` to open its socket, and to exit.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -67,14 +65,11 @@ pub struct InnOptions<'a> {
     pub peer: &'a str,
 }
 
-/// The address on which `innd` listens.
-pub fn address() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))
-}
-
 /// A running `innd`.
 pub struct Server {
     child: Child,
+    /// The address on which it listens: a port of its own, so that no other server replies in its place.
+    pub address: SocketAddr,
     dir: PathBuf,
     /// The directory of the sockets, separate because the name of a socket may have only 107 bytes.
     sockets: PathBuf,
@@ -117,7 +112,8 @@ impl Server {
             fs::create_dir_all(dir.join(name))?;
         }
         fs::create_dir_all(&sockets)?;
-        write_settings(&dir, &sockets, options)?;
+        let port = free_port()?;
+        write_settings(&dir, &sockets, port, options)?;
         // `innd` does not start without this group.
         let active =
             fs::read_to_string(batch.join("active"))? + "control.cancel 0000000000 00001 n\n";
@@ -139,33 +135,46 @@ impl Server {
         }
         let log = fs::File::create(dir.join("innd.out"))?;
         let child = as_news(&dir, "innd")
-            .args(["-f", "-P", &PORT.to_string()])
+            .args(["-f", "-P", &port.to_string()])
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
         let mut server = Server {
             child,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             dir,
             sockets,
         };
-        server.wait_for_socket()?;
+        server.wait_for_sockets()?;
         Ok(server)
     }
 
-    fn wait_for_socket(&mut self) -> Result<()> {
+    fn wait_for_sockets(&mut self) -> Result<()> {
         let begin = Instant::now();
-        while !self.sockets.join("innd.pid").exists() || !self.sockets.join("nntpin").exists() {
-            let left = self.child.try_wait()?;
-            if left.is_some() || begin.elapsed() > TIMEOUT {
-                let printed = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
-                let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
-                bail!("innd did not start: {printed}{errors}");
-            }
+        let is_listening = |server: &Server| {
+            let files = ["innd.pid", "nntpin"];
+            let has_files = files.iter().all(|name| server.sockets.join(name).exists());
+            has_files && TcpStream::connect(server.address).is_ok()
+        };
+        while !is_listening(self) {
+            self.check_alive(begin)?;
             std::thread::sleep(Duration::from_millis(50));
         }
-        // The socket exists a moment before `innd` listens on it.
+        // The local socket exists a moment before `innd` listens on it.
         std::thread::sleep(Duration::from_millis(500));
+        self.check_alive(begin)
+    }
+
+    /// Checks that it runs and got its port. If another program has the port of 127.0.0.1, `innd` goes on with that of ::1 alone, and the
+    /// other program would reply in its place.
+    fn check_alive(&mut self, begin: Instant) -> Result<()> {
+        let printed = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
+        let has_no_port = printed.contains("cannot bind socket for 127.0.0.1");
+        if has_no_port || self.child.try_wait()?.is_some() || begin.elapsed() > TIMEOUT {
+            let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
+            bail!("innd did not start: {printed}{errors}");
+        }
         Ok(())
     }
 
@@ -238,8 +247,11 @@ impl Server {
     /// Stops `innd` and returns the number of articles in its history.
     ///
     /// # Errors
-    /// It does not stop by itself; then it is killed.
+    /// It has ended before, or does not stop by itself; then it is killed.
     pub fn stop(mut self) -> Result<u64> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("innd has ended before it was stopped: {status}");
+        }
         let _ = as_news(&self.dir, "ctlinnd")
             .args(["shutdown", "measured"])
             .output();
@@ -305,12 +317,12 @@ fn give(dir: &Path, news: &User) -> Result<()> {
 
 /// Writes the settings of an ordinary INN with one file per article (tradspool), overview
 /// (tradindexed) and no age limit, because the dates of the batch are old.
-fn write_settings(dir: &Path, sockets: &Path, options: &InnOptions<'_>) -> Result<()> {
+fn write_settings(dir: &Path, sockets: &Path, port: u16, options: &InnOptions<'_>) -> Result<()> {
     let root = dir.display();
     let settings = format!(
         "mta: \"/bin/true\"\norganization: \"Bench\"\npathhost: news.bench.example\ndomain: bench.example\nmailcmd: /bin/true\n\
          ovmethod: tradindexed\nenableoverview: true\nhismethod: hisv6\nartcutoff: 0\nmaxartsize: 0\nlinecountfuzz: 0\n\
-         docancels: none\ndoinnwatch: false\nport: {PORT}\nmaxconnections: 300\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
+         docancels: none\ndoinnwatch: false\nport: {port}\nmaxconnections: 300\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
          pathnews: /usr/lib/news\npathbin: {PROGRAMS}\npathcontrol: {PROGRAMS}/control\npathetc: {root}/etc\npathfilter: {root}/etc/filter\n\
          pathdb: {root}/db\npathlog: {root}/log\npathhttp: {root}/http\npathtmp: {root}/tmp\npathrun: {}\npathspool: {root}/spool\n\
          patharticles: {root}/spool/articles\npathoverview: {root}/spool/overview\npathincoming: {root}/spool/incoming\n\

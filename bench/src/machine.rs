@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use anyhow::Result;
+
 /// The lines with machine, kernel and commit.
 pub fn description() -> String {
     let processor =
@@ -53,4 +55,13 @@ pub fn file_system(dir: &Path) -> String {
     holding
         .max_by_key(|(length, _)| *length)
         .map_or_else(|| "unknown".into(), |(_, kind)| kind.to_owned())
+}
+
+/// An unused port.
+///
+/// # Errors
+/// There is none.
+pub fn free_port() -> Result<u16> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    Ok(listener.local_addr()?.port())
 }

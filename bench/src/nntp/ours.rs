@@ -12,7 +12,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::client::PEER;
-use super::running::{Ended, Running, free_port, wait_for};
+use super::running::{Ended, Running, wait_for};
+use crate::machine::free_port;
 use crate::site::{Batch, Site};
 
 /// Most readers from one address: all of them are on this machine.

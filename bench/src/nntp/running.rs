@@ -124,15 +124,6 @@ impl Running {
     }
 }
 
-/// Finds an unused port.
-///
-/// # Errors
-/// There is none.
-pub fn free_port() -> Result<u16> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    Ok(listener.local_addr()?.port())
-}
-
 /// Waits until the process listens there.
 ///
 /// # Errors

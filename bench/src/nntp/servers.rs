@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::ours;
-use super::running::{Ended, Process, Running, free_port, wait_for};
+use super::running::{Ended, Process, Running, wait_for};
 use crate::inn;
+use crate::machine::free_port;
 use crate::site::{Batch, Site, settle};
 
 /// A measured server.
@@ -107,7 +108,7 @@ fn with_inn(dir: PathBuf, batch: &Batch, storage: inn::Storage) -> Result<Runnin
     let mut daemon = Ended(server.readers(readers.port())?);
     wait_for(&mut daemon, readers, &dir.join("nnrpd.out"))?;
     Ok(Running {
-        address: inn::address(),
+        address: server.address,
         readers,
         tls: None,
         files: true,

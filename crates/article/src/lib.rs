@@ -3,7 +3,10 @@
 //! All functions work on borrowed bytes and do no I/O. They do not assume
 //! UTF-8, do not allocate for an ordinary article, and do not panic on any input.
 
+pub mod article_end;
 pub mod batch;
+mod convert;
+mod counting;
 pub mod date;
 pub mod decimal;
 pub mod header;
@@ -17,6 +20,7 @@ pub mod shape;
 mod simd;
 pub mod syntax;
 pub mod wire;
+pub mod wire_facts;
 pub mod wrap;
 pub mod xref;
 

@@ -7,6 +7,7 @@ use memchr::memchr;
 
 use crate::header::{Header, Key};
 use crate::scan::{LineFeeds, first_block, length_until, name_ends};
+use crate::wire_facts::LineCounts;
 
 /// The line format of an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +103,9 @@ pub struct Article<'a> {
     header_len: usize,
     body: usize,
     xrefs: u32,
+    /// In wire form only.
+    header_counts: LineCounts,
+    received_counts: Option<LineCounts>,
     error: Option<HeaderError<'a>>,
 }
 
@@ -122,6 +126,8 @@ impl<'a> Article<'a> {
             header_len: 0,
             body: 0,
             xrefs: 0,
+            header_counts: LineCounts::default(),
+            received_counts: None,
             error: None,
         };
         match form {
@@ -131,6 +137,14 @@ impl<'a> Article<'a> {
         article
     }
 
+    /// As [`Article::parse`], for an article in wire form whose lines were counted when it was received.
+    pub fn received(bytes: &'a [u8], counts: LineCounts) -> Article<'a> {
+        Article {
+            received_counts: Some(counts),
+            ..Article::parse(bytes, Form::Wire)
+        }
+    }
+
     #[inline]
     fn scan<const WIRE: bool>(&mut self) {
         let window = self.bytes.get(..HEADER_BYTES_MAX).unwrap_or(self.bytes);
@@ -138,14 +152,24 @@ impl<'a> Article<'a> {
         let mut open = NONE;
         let mut start = 0;
         while start < window.len() {
-            let end = match feeds.next() {
+            let found = feeds.next();
+            if WIRE {
+                self.header_counts.line_feeds += usize::from(found.is_some());
+            }
+            let end = match found {
                 Some(lf) if !ends_line(WIRE, window, start, lf) => continue,
                 Some(lf) => lf + 1,
                 None => window.len(),
             };
+            if WIRE {
+                self.header_counts.line_ends += usize::from(found.is_some());
+            }
             let is_short = end - start <= if WIRE { 3 } else { 1 };
             if is_short && self.ends_header::<WIRE>(window, start, end) {
                 return;
+            }
+            if WIRE && window.get(start..start + 2) == Some(b"..") {
+                self.header_counts.doubled_dots += 1;
             }
             self.record_line(window, start, end, &mut open);
             start = end;
@@ -164,7 +188,11 @@ impl<'a> Article<'a> {
         self.header_len = start;
         self.body = match line {
             b"\r\n" if WIRE => end,
-            b".\r\n" if WIRE => start,
+            b".\r\n" if WIRE => {
+                self.header_counts.line_feeds -= 1;
+                self.header_counts.line_ends -= 1;
+                start
+            }
             b"\n" if !WIRE => end,
             _ => return false,
         };
@@ -354,6 +382,14 @@ impl<'a> Article<'a> {
     #[inline]
     pub fn body(&self) -> usize {
         self.body
+    }
+
+    /// The numbers of the body's lines, of an article in wire form.
+    pub fn body_counts(&self) -> LineCounts {
+        match self.received_counts {
+            Some(counts) => counts.after(self.header_counts),
+            None => LineCounts::of(self.bytes.get(self.body..).unwrap_or_default()),
+        }
     }
 
     /// Whether a blank line ends the header.

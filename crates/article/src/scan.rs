@@ -117,6 +117,31 @@ pub(crate) fn line_feeds(block: &[u8; BLOCK]) -> u64 {
     bits
 }
 
+/// Bit masks of the bytes of a block that matter in wire form; the lowest bit is the first byte.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Marks {
+    pub(crate) feeds: u64,
+    pub(crate) returns: u64,
+    pub(crate) dots: u64,
+    /// Not 0 if there is a NUL.
+    pub(crate) nuls: u64,
+}
+
+/// The marks of a block.
+#[inline]
+pub(crate) fn marks(block: &[u8; BLOCK]) -> Marks {
+    let (quarters, _) = block.as_chunks::<16>();
+    let mut marks = Marks::default();
+    for (place, quarter) in quarters.iter().enumerate() {
+        let bits = |byte| u64::from(equal(quarter, byte)) << (16 * place);
+        marks.feeds |= bits(b'\n');
+        marks.returns |= bits(b'\r');
+        marks.dots |= bits(b'.');
+        marks.nuls |= bits(0);
+    }
+    marks
+}
+
 /// Bit mask of the bytes that can end a header name: colons, blanks and
 /// control characters.
 #[inline]

@@ -6,37 +6,63 @@
 
 use std::mem::MaybeUninit;
 
-use crate::scan::BLOCK;
-use crate::wire::{Done, convert};
+use crate::convert::{self, Done};
+use crate::counting::Counting;
+use crate::scan::{self, BLOCK};
 
-/// Appends text in wire form, as [`convert`] makes it, as long as the capacity suffices.
+/// Appends text in wire form, as [`convert::to_wire`] makes it, as long as the capacity suffices.
 #[inline]
-pub(crate) fn push_converted(out: &mut Vec<u8>, text: &[u8]) -> Done {
-    push_converted_by(out, text, fastest)
+pub(crate) fn push_to_wire(out: &mut Vec<u8>, text: &[u8]) -> Done {
+    push_by(out, |room| fastest_to_wire(room, text))
+}
+
+/// Appends wire text in native form, as [`convert::to_native`] makes it, as long as the capacity suffices. `starts` tells which of its
+/// first bytes begin a line.
+#[inline]
+pub(crate) fn push_to_native(out: &mut Vec<u8>, text: &[u8], starts: u64) -> Done {
+    push_by(out, |room| fastest_to_native(room, text, starts))
 }
 
 #[inline]
-fn push_converted_by(
-    out: &mut Vec<u8>,
-    text: &[u8],
-    convert: impl Fn(&mut [MaybeUninit<u8>], &[u8]) -> Done,
-) -> Done {
-    let done = convert(out.spare_capacity_mut(), text);
+fn push_by(out: &mut Vec<u8>, convert: impl FnOnce(&mut [MaybeUninit<u8>]) -> Done) -> Done {
+    let done = convert(out.spare_capacity_mut());
     let length = out.len() + done.written;
     // SAFETY: `written` is within the spare capacity, and `convert` promises that it has written all bytes up to there.
     unsafe { out.set_len(length) };
     done
 }
 
-/// [`convert`] with the fastest search for line feeds that this processor has.
+/// [`convert::to_wire`] with the fastest search for line feeds that this processor has.
 #[inline]
-fn fastest(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+fn fastest_to_wire(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { avx2::convert(room, text) };
+        return unsafe { avx2::to_wire(room, text) };
     }
-    convert(room, text, crate::scan::line_feeds)
+    convert::to_wire(room, text, scan::line_feeds)
+}
+
+/// [`convert::to_native`] with the fastest search that this processor has.
+#[inline]
+fn fastest_to_native(room: &mut [MaybeUninit<u8>], text: &[u8], starts: u64) -> Done {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has both.
+        return unsafe { avx2::to_native(room, text, starts) };
+    }
+    convert::to_native(room, (text, starts), scan::marks)
+}
+
+/// [`Counting::go_on`] with the fastest instructions that this processor has.
+#[inline]
+pub(crate) fn count(counting: &mut Counting, bytes: &[u8]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has both.
+        return unsafe { avx2::count(counting, bytes) };
+    }
+    counting.go_on(bytes, scan::marks)
 }
 
 /// The CRC-32C of some bytes, as `crc32c::crc32c` computes it, with fewer instructions.
@@ -158,30 +184,60 @@ mod crc {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setr_epi64x,
+        __m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
+        _mm256_setr_epi64x,
     };
 
-    use super::{BLOCK, Done, MaybeUninit};
+    use super::{BLOCK, Counting, Done, MaybeUninit};
+    use crate::scan::Marks;
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn convert(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
-        crate::wire::convert(room, text, |block| line_feeds(block))
+    pub(super) fn to_wire(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+        crate::convert::to_wire(room, text, |block| marks(block).feeds)
     }
 
-    /// Does the same as [`crate::scan::line_feeds`].
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn to_native(room: &mut [MaybeUninit<u8>], text: &[u8], starts: u64) -> Done {
+        crate::convert::to_native(room, (text, starts), |block| marks(block))
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn count(counting: &mut Counting, bytes: &[u8]) -> Option<usize> {
+        counting.go_on(bytes, |block| marks(block))
+    }
+
+    /// Does the same as [`crate::scan::marks`].
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn line_feeds(block: &[u8; BLOCK]) -> u64 {
-        let (words, _) = block.as_chunks::<8>();
-        let (halves, _) = words.as_chunks::<4>();
-        let mut bits = 0;
-        for (place, half) in halves.iter().enumerate() {
-            let [a, b, c, d] = half.map(i64::from_le_bytes);
-            let bytes = _mm256_setr_epi64x(a, b, c, d);
-            let equal = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\n' as i8));
-            bits |= u64::from(_mm256_movemask_epi8(equal) as u32) << (32 * place);
+    fn marks(block: &[u8; BLOCK]) -> Marks {
+        let (low, high) = halves(block);
+        Marks {
+            feeds: equal(low, b'\n') | equal(high, b'\n') << 32,
+            returns: equal(low, b'\r') | equal(high, b'\r') << 32,
+            dots: equal(low, b'.') | equal(high, b'.') << 32,
+            nuls: equal(_mm256_min_epu8(low, high), 0),
         }
-        bits
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn halves(block: &[u8; BLOCK]) -> (__m256i, __m256i) {
+        let word = |place: usize| {
+            let word = block.get(8 * place..).and_then(<[u8]>::first_chunk);
+            i64::from_le_bytes(word.copied().unwrap_or_default())
+        };
+        (
+            _mm256_setr_epi64x(word(0), word(1), word(2), word(3)),
+            _mm256_setr_epi64x(word(4), word(5), word(6), word(7)),
+        )
+    }
+
+    /// Bit mask of the bytes equal to `byte`.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn equal(bytes: __m256i, byte: u8) -> u64 {
+        let equal = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8));
+        u64::from(_mm256_movemask_epi8(equal) as u32)
     }
 }
 
@@ -190,10 +246,6 @@ mod tests {
     #![allow(clippy::indexing_slicing)] // test code may panic
     use super::*;
     use proptest::prelude::*;
-
-    fn portable(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
-        convert(room, text, crate::scan::line_feeds)
-    }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
@@ -215,10 +267,25 @@ mod tests {
                 out
             };
             let (mut one, mut other) = (out(), out());
-            let done = push_converted(&mut one, &text);
-            let done_portably = push_converted_by(&mut other, &text, portable);
-            prop_assert_eq!((done.read, done.written, done.lines), (done_portably.read, done_portably.written, done_portably.lines));
+            let done = push_to_wire(&mut one, &text);
+            let portable = push_by(&mut other, |room| convert::to_wire(room, &text, scan::line_feeds));
+            prop_assert_eq!((done.read, done.written, done.lines), (portable.read, portable.written, portable.lines));
             prop_assert_eq!(one.len(), before + done.written);
+            prop_assert_eq!(&one, &other);
+        }
+
+        #[test]
+        fn every_processor_converts_back_alike(text in text(), room in 0usize..9000, starts in 0u64..4) {
+            let text = text.iter().flat_map(|byte| match byte {
+                b'\n' => b"\r\n",
+                byte => std::slice::from_ref(byte),
+            });
+            let text: Vec<u8> = text.copied().collect();
+            let (mut one, mut other) = (Vec::with_capacity(room), Vec::with_capacity(room));
+            let done = push_to_native(&mut one, &text, starts);
+            let portable = push_by(&mut other, |room| convert::to_native(room, (&text, starts), scan::marks));
+            prop_assert_eq!((done.read, done.written, done.starts), (portable.read, portable.written, portable.starts));
+            prop_assert_eq!(done.is_over, portable.is_over);
             prop_assert_eq!(&one, &other);
         }
 

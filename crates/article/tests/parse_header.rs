@@ -4,6 +4,7 @@
 
 use crate::shared_tables;
 
+use article::wire_facts::LineCounts;
 use article::{Article, Form, Header, HeaderError};
 use proptest::prelude::*;
 
@@ -320,6 +321,17 @@ proptest! {
         }
         prop_assert_eq!(a.error().map(ToString::to_string), b.error().map(ToString::to_string));
         prop_assert_eq!(&lines[a.body()..], unfold(&wire[b.body()..]));
+    }
+
+    #[test]
+    fn the_lines_of_a_received_body_are_those_behind_the_header(
+        pieces in prop::collection::vec(prop::sample::select(vec!["\r\n", "\n", "\r", ".", "..", "A: b", " "]), 0..60)
+    ) {
+        let text = pieces.concat();
+        let received = Article::received(text.as_bytes(), LineCounts::of(text.as_bytes()));
+        let parsed = Article::parse(text.as_bytes(), Form::Wire);
+        prop_assert_eq!(received.body_counts(), parsed.body_counts());
+        prop_assert_eq!(parsed.body_counts(), LineCounts::of(&text.as_bytes()[parsed.body()..]));
     }
 
     #[test]

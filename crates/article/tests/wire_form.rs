@@ -4,10 +4,8 @@
 
 use crate::shared_tables;
 
-use article::wire::{
-    doubled_dots, lacks_final_newline, native_len, push_native, push_native_flagged, push_wire,
-    wire_len,
-};
+use article::wire::{lacks_final_newline, push_native, push_native_flagged, push_wire, wire_len};
+use article::wire_facts::LineCounts;
 use proptest::prelude::*;
 use shared_tables::{bytes, rows};
 
@@ -20,16 +18,38 @@ fn wire(native: &[u8]) -> (Vec<u8>, u32) {
 fn native(wire: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     push_native(&mut out, wire);
-    assert_eq!(out.len(), native_len(wire));
+    assert_eq!(out, slow_native(wire));
+    if !wire.starts_with(b".\r\n") && !wire.windows(5).any(|five| five == b"\r\n.\r\n") {
+        assert_eq!(out.len(), LineCounts::of(wire).native_length(wire.len()));
+    }
+    out
+}
+
+fn slow_native(wire: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = wire;
+    while !rest.is_empty() && !rest.starts_with(b".\r\n") {
+        let end = rest.windows(2).position(|two| two == b"\r\n");
+        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+        out.extend(match line.starts_with(b"..") {
+            true => &line[1..],
+            false => line,
+        });
+        out.extend(end.map(|_| b'\n'));
+        rest = after.get(2..).unwrap_or_default();
+    }
     out
 }
 
 #[test]
 fn doubled_dots_are_counted() {
     let (wire, lines) = wire(b"..\n.\na.b\n\n.c\n");
-    assert_eq!(doubled_dots(&wire), 3);
-    assert_eq!(wire.len() - doubled_dots(&wire), 13 + lines as usize);
-    assert_eq!(doubled_dots(b""), 0);
+    assert_eq!(LineCounts::of(&wire).doubled_dots, 3);
+    assert_eq!(
+        wire.len() - LineCounts::of(&wire).doubled_dots,
+        13 + lines as usize
+    );
+    assert_eq!(LineCounts::of(b"").doubled_dots, 0);
 }
 
 #[test]

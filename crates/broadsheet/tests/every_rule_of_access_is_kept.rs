@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use access::{Access, ClientIdentity, Grant, Login, Rights};
 use article::date::{Utc, write_utc};
+use article::wire_facts::WireFacts;
 use article::{Article, Form, wire};
 use groups::{Active, Matrix, Sender, Sites};
 use inject::{Draft, InjectRules, InjectionSite, InjectionTime, Moderators, Reveal, Route};
@@ -404,7 +405,7 @@ fn filed(bytes: &[u8], form: Form, active: &Active, sender: &dyn Sender) -> Opti
         sender: Some(sender),
     };
     let article = Article::parse(bytes, form);
-    if form == Form::Wire && wire::has_hidden_lines(bytes, article.header_len()) {
+    if form == Form::Wire && WireFacts::of(bytes).has_hidden_lines(bytes, article.header_len()) {
         return None;
     }
     let mut scratch = Scratch::default();

@@ -219,7 +219,7 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
             }
             _ => {
                 let sender = grant.map(|grant| grant as &dyn Sender);
-                let verdict = filer.file_announced(sender, id, article, now)?;
+                let verdict = filer.file_announced(sender, id, (article, entry.facts), now)?;
                 outcome(verdict)
             }
         };

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use article::date::{LocalZone, Utc};
+use article::wire_facts::WireFacts;
 use groups::Active;
 use groups::active::GroupId;
 
@@ -115,6 +116,8 @@ pub struct ReceivedArticle<'a> {
     pub id: &'a [u8],
     /// Its range in the input, in wire form without the terminator.
     pub article: Range<usize>,
+    /// The facts found about it in the search for its end.
+    pub facts: WireFacts,
 }
 
 /// Credentials sent by the client.

@@ -3,7 +3,6 @@
 //! A [`Session`] reads the client's bytes, looks things up through a [`Backend`], and writes replies to an [`OutBuffer`]. It uses no
 //! sockets, threads or clocks, so that it can be tested and fuzzed without them.
 
-mod article_end;
 mod backend;
 mod capabilities;
 pub mod client;
@@ -13,7 +12,6 @@ mod out;
 mod range;
 mod session;
 
-pub use article_end::{ArticleEnd, Ending};
 pub use backend::{
     Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
     Intake, Marks, ReceivedArticle, RowsWritten, SaslStep, TransferKind, TransferOutcome,

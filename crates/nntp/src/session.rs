@@ -14,7 +14,8 @@ mod transit;
 
 use std::sync::Arc;
 
-use crate::article_end::{ArticleEnd, Ending};
+use article::article_end::{ArticleEnd, Ending};
+
 use crate::backend::{
     Backend, Credentials, Intake, ReceivedArticle, TransferKind, TransferOutcome,
 };
@@ -422,6 +423,7 @@ impl Session {
                     kind: incoming.kind,
                     id: &incoming.id,
                     article: at..at + length,
+                    facts: incoming.end.facts(),
                 });
                 let is_over = match result {
                     None => {

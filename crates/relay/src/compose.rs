@@ -131,11 +131,20 @@ impl NewLines {
     }
 }
 
+/// The body of an article.
+pub fn body<'a>(article: &Article<'a>) -> Piece<'a> {
+    let body = article.bytes().get(article.body()..).unwrap_or_default();
+    match article.form() {
+        Form::Native => Piece::Native(body),
+        Form::Wire => Piece::Wire(body, article.body_counts()),
+    }
+}
+
 /// A piece in the form of its article.
-pub fn piece(form: Form, bytes: &[u8]) -> Piece<'_> {
+fn piece(form: Form, bytes: &[u8]) -> Piece<'_> {
     match form {
         Form::Native => Piece::Native(bytes),
-        Form::Wire => Piece::Wire(bytes),
+        Form::Wire => Piece::wire(bytes),
     }
 }
 
@@ -161,7 +170,7 @@ mod tests {
             .items()
             .iter()
             .flat_map(|piece| match piece {
-                Piece::Native(bytes) | Piece::Wire(bytes) => bytes.to_vec(),
+                Piece::Native(bytes) | Piece::Wire(bytes, _) => bytes.to_vec(),
             })
             .collect();
         String::from_utf8(bytes).unwrap()

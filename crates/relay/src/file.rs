@@ -7,11 +7,12 @@ use std::fs::{File, OpenOptions};
 
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
+use article::wire_facts::WireFacts;
 use article::{Article, Form, Header, date, old};
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
-use crate::compose::{NewLines, piece};
+use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
@@ -248,9 +249,9 @@ impl Filer {
         self.file_parsed(&Article::parse(bytes, Form::Native), Some(sender), now)
     }
 
-    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2). Refuses an article with
-    /// another id or with a NUL, and one whose lines other servers would interpret differently. `sender` is a peer with limited
-    /// permissions.
+    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2), with the facts found when
+    /// it was received. Refuses an article with another id or with a NUL, and one whose lines other servers would interpret
+    /// differently. `sender` is a peer with limited permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -258,16 +259,16 @@ impl Filer {
         &mut self,
         sender: Option<&dyn Sender>,
         id: &[u8],
-        bytes: &[u8],
+        (bytes, facts): (&[u8], WireFacts),
         now: Now,
     ) -> Result<Verdict, Error> {
-        let article = Article::parse(bytes, Form::Wire);
+        let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
         let error: Option<&[u8]> = if own != id {
             Some(b"Message-ID differs from the announced one")
-        } else if article::wire::has_hidden_lines(bytes, article.header_len()) {
+        } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
-        } else if memchr::memchr(0, bytes).is_some() {
+        } else if facts.has_nul {
             // RFC 3977, 3.1.1 forbids NUL, so the article could not be sent to readers.
             Some(b"NUL in the article")
         } else {
@@ -467,8 +468,7 @@ impl Filer {
         };
         self.lines.make_head(article, host, with_xref);
         let expires = self.expires(article);
-        let body = article.bytes().get(article.body()..).unwrap_or_default();
-        let body = piece(article.form(), body);
+        let body = body(article);
         self.sites.clear();
         let selected = self.scratch.selected();
         let lines = &self.lines;

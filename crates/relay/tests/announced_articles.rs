@@ -3,6 +3,7 @@
 
 use crate::newsdir;
 
+use article::wire_facts::WireFacts;
 use newsdir::{NOW, Newsdir};
 use relay::Verdict;
 
@@ -20,11 +21,11 @@ fn one_with_another_id_is_refused() {
     let mut filer = newsdir.filer();
     let text = article("<1@far.example>", "text\r\n");
     let other = filer
-        .file_announced(None, b"<2@far.example>", &text, NOW)
+        .file_announced(None, b"<2@far.example>", (&text, WireFacts::of(&text)), NOW)
         .unwrap();
     assert!(matches!(other, Verdict::Refused(_)));
     let own = filer
-        .file_announced(None, b"<1@far.example>", &text, NOW)
+        .file_announced(None, b"<1@far.example>", (&text, WireFacts::of(&text)), NOW)
         .unwrap();
     assert_eq!(own, Verdict::Filed);
 }

@@ -5,6 +5,7 @@
 
 use crate::newsdir;
 
+use article::wire_facts::WireFacts;
 use newsdir::{NOW, Newsdir, article};
 use relay::Verdict;
 
@@ -21,7 +22,12 @@ fn in_the_header_and_in_front_of_dots() {
         let header = header.replace('\n', "\r\n");
         let wire = format!("{header}\r\n{field}\r\n\r\n{body}");
         filer
-            .file_announced(None, id.as_bytes(), wire.as_bytes(), NOW)
+            .file_announced(
+                None,
+                id.as_bytes(),
+                (wire.as_bytes(), WireFacts::of(wire.as_bytes())),
+                NOW,
+            )
             .unwrap()
     };
     assert_eq!(verdict("A: b", "c\r\n"), Verdict::Filed);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use access::Grant;
+use article::wire_facts::WireFacts;
 use nntp::{TransferKind, TransferOutcome};
+use store::IdHash;
 
 use crate::Token;
 use crate::counts::Counter;
@@ -35,10 +37,14 @@ pub struct Entry {
     pub connection: Token,
     id: Range<usize>,
     article: Range<usize>,
+    /// The facts found about the article when it was received.
+    pub facts: WireFacts,
     /// The sender, if it is a post.
     pub poster: Option<Box<Poster>>,
     /// The sender's permissions; `None` for a peer that may send everything.
     pub grant: Option<Grant>,
+    /// The hash of its message-id, which the connection has reserved; `None` for a post.
+    pub(crate) offered: Option<IdHash>,
     /// The counter of a refusal.
     pub(crate) refusal_counter: Counter,
 }
@@ -173,8 +179,8 @@ impl BatchBuilder {
     pub fn add(
         &mut self,
         (kind, connection): (TransferKind, Token),
-        id: &[u8],
-        article: Range<usize>,
+        (id, offered): (&[u8], Option<IdHash>),
+        (article, facts): (Range<usize>, WireFacts),
         poster: Option<Box<Poster>>,
         grant: Option<Grant>,
     ) {
@@ -185,8 +191,10 @@ impl BatchBuilder {
             connection,
             id: start..self.ids.len(),
             article,
+            facts,
             poster,
             grant,
+            offered,
             refusal_counter: Counter::Other,
         });
     }
@@ -236,8 +244,8 @@ mod tests {
         for _ in 0..4 {
             batch_builder.add(
                 (TransferKind::TakeThis, Token::new(0, 0, 0)),
-                b"<1@a>",
-                0..0,
+                (b"<1@a>", None),
+                (0..0, WireFacts::default()),
                 None,
                 None,
             );

@@ -7,6 +7,7 @@ use std::time::Duration;
 use access::sasl::Exchange;
 use access::{ClientIdentity, RateLimit, Rights};
 use nntp::Permissions;
+use store::IdHash;
 
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
@@ -48,6 +49,8 @@ pub struct Client {
     pub exchange: Option<Exchange>,
     /// It has reserved message-ids.
     pub has_reservations: bool,
+    /// The hash of the message-id that it offered last.
+    pub offered: Option<IdHash>,
     /// Articles with a pending result, and their bytes.
     pub in_flight: (usize, usize),
     /// Rate limit of received articles.

@@ -146,7 +146,7 @@ impl Shared {
 pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listener>>)> {
     let shared = Arc::new(Shared {
         sink: plan.sink,
-        reservations: Reservations::new(store::random_hash_key()?),
+        reservations: Reservations::default(),
         counts: Arc::default(),
         workers: WorkerPool::new(plan.spawn),
         in_flight: AtomicUsize::new(0),

@@ -170,6 +170,13 @@ impl SessionContext<'_> {
         });
     }
 
+    /// Ends the reservation of a message-id.
+    fn release(&self, id: &[u8]) {
+        if let Ok(hash) = self.store.snapshot.hash(id) {
+            self.shared.reservations.release(hash, self.client.token);
+        }
+    }
+
     /// The permissions that the writer checks; `None` if everything is accepted.
     fn grant(&self, kind: TransferKind) -> Option<Grant> {
         let rights = &self.client.rights;
@@ -261,14 +268,18 @@ impl Backend for SessionContext<'_> {
     }
 
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
-        if self.store.snapshot.has(id).map_err(fault(self.shared))? {
+        let snapshot = &self.store.snapshot;
+        let hash = snapshot.hash(id).map_err(fault(self.shared))?;
+        self.client.offered = Some(hash);
+        let is_known = snapshot.has_hashed(id, hash);
+        if is_known.map_err(fault(self.shared))? {
             self.client.tally.add(Counter::Offered, 1);
             self.client.tally.add(Counter::Duplicates, 1);
             return Ok(IdStatus::Known);
         }
         let reservations = &self.shared.reservations;
         let seconds = (self.ticks / 1000).cast_signed();
-        let (seen, was_reserved) = reservations.reserve(id, self.client.token, seconds);
+        let (seen, was_reserved) = reservations.reserve(hash, self.client.token, seconds);
         self.client
             .tally
             .add(Counter::Offered, u64::from(!was_reserved));
@@ -285,9 +296,7 @@ impl Backend for SessionContext<'_> {
         if self.is_too_large(bytes) {
             self.note_too_large(handed.id);
             if handed.kind != TransferKind::Post {
-                self.shared
-                    .reservations
-                    .release(handed.id, self.client.token);
+                self.release(handed.id);
             }
             return Some(TransferOutcome::Refused(
                 b"Article exceeds your size limit".to_vec(),
@@ -303,14 +312,15 @@ impl Backend for SessionContext<'_> {
             self.client.tally.add(Counter::Flood, 1);
             return Some(TransferOutcome::Refused(why.into_bytes()));
         }
-        if handed.kind != TransferKind::Post {
+        // Its message-id was the last one that the client offered.
+        let offered = self.client.offered;
+        let offered = offered.filter(|_| handed.kind != TransferKind::Post);
+        if let Some(hash) = offered {
             if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
                 self.client.suspend(wait, self.ticks);
             }
-            self.shared
-                .reservations
-                .received(handed.id, self.client.token);
+            self.shared.reservations.received(hash, self.client.token);
         }
         let poster = (handed.kind == TransferKind::Post).then(|| {
             Box::new(Poster {
@@ -322,19 +332,24 @@ impl Backend for SessionContext<'_> {
         self.client.in_flight.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.client.token);
         let grant = self.grant(handed.kind);
-        self.batch_builder
-            .add(what, handed.id, handed.article, poster, grant);
+        self.batch_builder.add(
+            what,
+            (handed.id, offered),
+            (handed.article, handed.facts),
+            poster,
+            grant,
+        );
         None
     }
 
     fn article_rejected(&mut self, id: &[u8]) {
         self.note_too_large(id);
-        self.shared.reservations.release(id, self.client.token);
+        self.release(id);
     }
 
     fn article_deferred(&mut self, id: &[u8]) {
         self.client.tally.add(Counter::Deferred, 1);
-        self.shared.reservations.release(id, self.client.token);
+        self.release(id);
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {

@@ -58,8 +58,15 @@ const WORD_KEY_CHECK: usize = HEADER_WORDS - 1;
 const MARK_READS_MAX: u32 = 1_000;
 
 /// The hash of an id with the key of the index: computed once, for the look-up and for the entry.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IdHash(u64);
+
+impl IdHash {
+    /// Hashes an id.
+    pub fn new(key: &HashKey, id: &[u8]) -> IdHash {
+        IdHash(key.hash(id))
+    }
+}
 
 /// The mapped table.
 #[derive(Debug)]
@@ -308,7 +315,7 @@ impl Index {
     /// # Errors
     /// This user may not read the key.
     pub fn hash(&self, id: &[u8]) -> Result<IdHash, Error> {
-        Ok(IdHash(self.key()?.hash(id)))
+        Ok(IdHash::new(self.key()?, id))
     }
 
     /// As [`Index::find`], for an id that was hashed already.

@@ -40,7 +40,6 @@ pub use history::HistoryLine;
 pub use history::cancels::Cancels;
 pub use history::expires_header;
 pub use history::expires_header::Expires;
-pub use index::key::random_hash_key;
 pub use index::{IdHash, LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX};
 pub use io::lock::Lock;
 pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};

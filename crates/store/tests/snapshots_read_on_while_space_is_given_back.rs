@@ -7,6 +7,8 @@ use crate::agree;
 use crate::double::{Double, Fault};
 use crate::news;
 
+use std::cell::Cell;
+
 use news::News;
 use store::{
     ExpiryDecision, Options, Published, ReclaimPolicy, Snapshot, Spool, reclaim, reclaim_on,
@@ -107,6 +109,35 @@ fn a_hole_is_noticed() {
         assert_eq!(stretch.is_some(), number >= 20, "{number}");
     }
     site.come_back();
+}
+
+/// A record is converted as it lies in the map, and its space is given back meanwhile.
+#[test]
+fn a_hole_made_during_a_conversion_is_noticed() {
+    let mut site = site(false);
+    site.expire();
+    let is_first = Cell::new(true);
+    let give_back = |out: &mut Vec<u8>, record: &store::Record<'_>| {
+        let (begin, end) = record.wire().split_at(record.wire().len() / 2);
+        out.extend_from_slice(begin);
+        if is_first.replace(false) {
+            let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.9)).unwrap();
+            assert_eq!((told.holes, told.no_holes), (1, false));
+        }
+        out.extend_from_slice(end);
+    };
+    let mut out = b"before".to_vec();
+    let is_there = |number: usize, out: &mut Vec<u8>| {
+        let position = site.positions[number];
+        site.live.push_record(position, out, give_back).unwrap()
+    };
+    assert!(!is_there(7, &mut out));
+    assert!(!is_first.get());
+    assert_eq!(out, b"before");
+    assert!(is_there(30, &mut out));
+    let mut copy = Vec::new();
+    let record = site.live.record(site.positions[30], &mut copy).unwrap();
+    assert_eq!(&out[6..], record.unwrap().wire());
 }
 
 #[test]

@@ -108,14 +108,14 @@ fn batch(
 ) -> anyhow::Result<Counts> {
     let mut counts = Counts::default();
     let mut bytes = Vec::with_capacity(2 * GATHERED_BYTES);
-    let (mut buffer, mut line) = (Vec::new(), Vec::new());
+    let mut line = Vec::new();
     while read_line(&mut list, &mut line)? {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let Some(word) = line.split(blank).find(|word| !word.is_empty()) else {
             continue;
         };
         let before = bytes.len();
-        match push_named(snapshot, word, &mut buffer, &mut bytes)? {
+        match push_named(snapshot, word, &mut bytes)? {
             true => counts.articles += 1,
             false => counts.missing += 1,
         }
@@ -145,12 +145,7 @@ fn read_line(list: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 /// Appends the article that a word names. False: it is not there.
-fn push_named(
-    snapshot: &Snapshot,
-    word: &[u8],
-    buffer: &mut Vec<u8>,
-    out: &mut Vec<u8>,
-) -> anyhow::Result<bool> {
+fn push_named(snapshot: &Snapshot, word: &[u8], out: &mut Vec<u8>) -> anyhow::Result<bool> {
     let position = match word {
         [b'/', ..] => return Ok(push_file(word, out)),
         [b'<', ..] => snapshot.find(word)?.map(|found| found.position),
@@ -159,12 +154,11 @@ fn push_named(
             None => None,
         },
     };
-    let Some(position) = position else {
-        return Ok(false);
-    };
-    let record = snapshot.record(position, buffer)?;
-    // `None`: it expired just now.
-    Ok(record.map(|record| push_article(out, &record)).is_some())
+    match position {
+        // False: it expired just now.
+        Some(position) => Ok(snapshot.push_record(position, out, push_article)?),
+        None => Ok(false),
+    }
 }
 
 /// Appends a file. The size is that of the file when it was opened: should it shrink, the batch is filled up, so that the count stays true, as in

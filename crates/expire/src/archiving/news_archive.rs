@@ -151,8 +151,8 @@ fn file(
         expires: line.expires,
         links,
         sites: b"",
-        header: &[Piece::Wire(header)],
-        body: Piece::Wire(body),
+        header: &[Piece::wire(header)],
+        body: Piece::wire(body),
         overview: OverviewFields::of(&article, line.id),
     })?;
     Ok(())

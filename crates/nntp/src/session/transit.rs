@@ -1,6 +1,7 @@
 //! Receives articles: IHAVE (RFC 3977, 6.3.2), CHECK and TAKETHIS (RFC 4644), POST (RFC 3977, 6.3.1).
 
-use crate::article_end::ArticleEnd;
+use article::article_end::ArticleEnd;
+
 use crate::backend::{
     Backend, BackendError, IdStatus, Intake, LOOKUP_FAILED, TransferKind, TransferOutcome,
 };

@@ -128,6 +128,7 @@ impl Network {
             since: ticks,
             exchange: None,
             has_reservations: false,
+            offered: None,
             in_flight: (0, 0),
             sending: None,
             reading: None,

@@ -35,8 +35,8 @@ impl Network {
         let mut taken = 0;
         let received = batch.received;
         for (entry, id, length, outcome) in batch.outcomes() {
-            if entry.kind != TransferKind::Post {
-                self.shared.reservations.release(id, entry.connection);
+            if let Some(hash) = entry.offered {
+                self.shared.reservations.release(hash, entry.connection);
             }
             let Some(connection) = at_mut(&mut self.slots, entry.connection) else {
                 continue;

@@ -67,12 +67,6 @@ fn find_hashed<'h>(
 
 /// Returns whether an id is known. Where the disk cannot read the line that the index names, it is all but surely the line of this id,
 /// and the article must not be filed twice.
-pub fn has(index: &Index, histories: &impl Histories, id: &[u8]) -> Result<bool, Failure> {
-    let hash = index.hash(id).map_err(Failure::Index)?;
-    has_hashed(index, histories, id, hash)
-}
-
-/// As [`has`], for an id that was hashed already.
 pub fn has_hashed(
     index: &Index,
     histories: &impl Histories,

@@ -21,7 +21,7 @@ const TEXT_BYTES: usize = 2 * HashKey::BYTES + 1;
 ///
 /// # Errors
 /// An error of the system.
-pub fn random_hash_key() -> std::io::Result<HashKey> {
+fn random_hash_key() -> std::io::Result<HashKey> {
     let mut bytes = [0; HashKey::BYTES];
     // The system returns so few bytes completely or fails (getrandom(2)).
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

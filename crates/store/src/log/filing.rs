@@ -1,5 +1,7 @@
 //! What the relay hands over for one article, and how it becomes a record.
 
+use article::wire_facts::LineCounts;
+
 use crate::history::expires_header::TEXT_BYTES_MAX;
 use crate::history::push_filed;
 use crate::log::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
@@ -11,15 +13,20 @@ use crate::{Expires, Position};
 pub enum Piece<'a> {
     /// Lines that end in LF.
     Native(&'a [u8]),
-    /// Lines that end in CRLF, dot-stuffed.
-    Wire(&'a [u8]),
+    /// Lines that end in CRLF, dot-stuffed, and their numbers.
+    Wire(&'a [u8], LineCounts),
 }
 
 impl<'a> Piece<'a> {
+    /// A piece in wire form whose lines were not counted before.
+    pub fn wire(bytes: &'a [u8]) -> Piece<'a> {
+        Piece::Wire(bytes, LineCounts::of(bytes))
+    }
+
     /// Bytes as given.
     pub fn bytes(self) -> &'a [u8] {
         match self {
-            Piece::Native(bytes) | Piece::Wire(bytes) => bytes,
+            Piece::Native(bytes) | Piece::Wire(bytes, _) => bytes,
         }
     }
 
@@ -27,7 +34,7 @@ impl<'a> Piece<'a> {
     pub fn native_length(self) -> usize {
         match self {
             Piece::Native(bytes) => bytes.len(),
-            Piece::Wire(bytes) => article::wire::native_len(bytes),
+            Piece::Wire(bytes, counts) => counts.native_length(bytes.len()),
         }
     }
 
@@ -35,7 +42,7 @@ impl<'a> Piece<'a> {
     fn lacks_line_end(self) -> bool {
         match self {
             Piece::Native(bytes) => article::wire::lacks_final_newline(bytes),
-            Piece::Wire(bytes) => !bytes.is_empty() && !bytes.ends_with(b"\r\n"),
+            Piece::Wire(bytes, _) => !bytes.is_empty() && !bytes.ends_with(b"\r\n"),
         }
     }
 
@@ -50,13 +57,12 @@ impl<'a> Piece<'a> {
                 let plain = bytes.len() + lines as usize + unended;
                 (lines, (out.len() - before).saturating_sub(plain))
             }
-            Piece::Wire(bytes) => {
+            Piece::Wire(bytes, counts) => {
                 out.extend_from_slice(bytes);
                 if unended > 0 {
                     out.extend_from_slice(b"\r\n");
                 }
-                let lines = memchr::memchr_iter(b'\n', bytes).count() + unended;
-                (lines as u32, article::wire::doubled_dots(bytes))
+                ((counts.line_feeds + unended) as u32, counts.doubled_dots)
             }
         }
     }

@@ -3,7 +3,7 @@
 use article::{Article, Form, Header, decimal};
 
 use article::scan::has_below;
-use article::wire::doubled_dots;
+use article::wire_facts::LineCounts;
 
 use crate::log::record::Record;
 
@@ -104,7 +104,7 @@ fn push_fields_of<'a>(
     push_row(
         out,
         &fields,
-        (wire.len() - doubled_dots(wire)) as u64,
+        (wire.len() - LineCounts::of(wire).doubled_dots) as u64,
         u64::from(record.head.lines),
     );
     !wire.is_empty()

@@ -1,9 +1,11 @@
-//! Reading records of segments. Each is copied out of the map first, and the copy is checked: expire may give space back at any
-//! moment, and what was right in the map may be zeros when it is used.
+//! Reading records of segments. Expire may give space back at any moment, and what was right in the map may be zeros when it is used.
+//! So a record is copied out of the map first, and the copy is checked; or it is converted, and then the map is checked: bytes of a
+//! record become zeros, and zeros never become bytes again, so what is right afterwards was right before.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
 use crate::history::HistoryLine;
@@ -61,7 +63,7 @@ impl OpenSegments {
     /// Copies the record of the article at a position into a buffer; its checksum is right.
     ///
     /// # Errors
-    /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
+    /// As [`OpenSegments::read`].
     pub fn copy(
         &mut self,
         log: &LogView,
@@ -84,11 +86,15 @@ impl OpenSegments {
         self.read(log, position, |segment| segment.copy_line(position, copy))
     }
 
-    fn read(
+    /// Reads the record of the article at a position; tries it twice.
+    ///
+    /// # Errors
+    /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
+    pub fn read(
         &mut self,
         log: &LogView,
         position: Position,
-        mut copy: impl FnMut(&OpenSegment) -> Result<(), Missing>,
+        mut read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
     ) -> Result<(), Error> {
         let base = log.base_of(position)?;
         let path = || log.segments.path(base, SegmentFile::Art);
@@ -102,7 +108,7 @@ impl OpenSegments {
                 None => self.open(log, base, position)?,
             };
             let known = self.open.get(place).ok_or(Error::NoArticle(position))?;
-            let Err(missing) = copy(known) else {
+            let Err(missing) = read(known) else {
                 return Ok(());
             };
             if is_retry {
@@ -195,8 +201,8 @@ impl OpenSegment {
         })
     }
 
-    /// Copies a record; the checksum of the copy is right.
-    pub fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
+    /// A record as it lies in the map, and its place in the file. Its checksum may be wrong.
+    fn lying(&self, position: Position) -> Result<(Option<Record<'_>>, &[u8], u64), Missing> {
         let offset = position.0.saturating_sub(self.base);
         let place = place_in_file(self.moved.as_deref(), offset)?;
         let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
@@ -206,6 +212,34 @@ impl OpenSegment {
         }
         let length = head.map_or(HEADER_BYTES, |head| head.covered());
         let bytes = bytes.get(..length).unwrap_or_default();
+        Ok((
+            head.and_then(|head| Record::with_head(head, bytes)),
+            bytes,
+            place,
+        ))
+    }
+
+    /// Lets `convert` read a record as it lies in the map, and checks it afterwards. After an error the result is worthless.
+    pub fn convert(
+        &self,
+        position: Position,
+        convert: impl FnOnce(&Record<'_>),
+    ) -> Result<(), Missing> {
+        let (record, bytes, place) = self.lying(position)?;
+        if let Some(record) = record {
+            convert(&record);
+            // Orders the reads of the conversion before those of the check.
+            fence(Ordering::SeqCst);
+            if Record::check(record.head, bytes).is_some() {
+                return Ok(());
+            }
+        }
+        Err(Missing::reason(bytes, bytes, place))
+    }
+
+    /// Copies a record; the checksum of the copy is right.
+    pub fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
+        let (_, bytes, place) = self.lying(position)?;
         copy.clear();
         copy.shrink_to(COPY_BYTES_KEPT);
         copy.extend_from_slice(bytes);

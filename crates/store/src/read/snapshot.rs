@@ -16,7 +16,7 @@ use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
-use crate::index::{self, Index};
+use crate::index::{self, IdHash, Index};
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
 use crate::log::record::Record;
@@ -201,7 +201,23 @@ impl Snapshot {
     /// # Errors
     /// A history file cannot be read.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(lookup::has(&self.index, self, id)?)
+        self.has_hashed(id, self.hash(id)?)
+    }
+
+    /// The hash of an id.
+    ///
+    /// # Errors
+    /// This user may not read the key of the index.
+    pub fn hash(&self, id: &[u8]) -> Result<IdHash, Error> {
+        self.index.hash(id)
+    }
+
+    /// As [`Snapshot::has`], for an id that was hashed already.
+    ///
+    /// # Errors
+    /// As [`Snapshot::has`].
+    pub fn has_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
+        Ok(lookup::has_hashed(&self.index, self, id, hash)?)
     }
 
     /// The history line of an id.
@@ -347,6 +363,34 @@ impl Snapshot {
             .caches
             .lend(|cache| cache.open_segments.copy(&self.log, position, buffer));
         copied_record(copied, buffer)
+    }
+
+    /// Appends to `out` what `push` makes of the record of the article at a position, without a copy of the record. `push` may be called
+    /// twice, with bytes whose checksum is wrong, too: then its result is dropped. Returns false if the article is gone.
+    ///
+    /// # Errors
+    /// As [`Snapshot::record`].
+    pub fn push_record(
+        &self,
+        position: Position,
+        out: &mut Vec<u8>,
+        push: impl Fn(&mut Vec<u8>, &Record<'_>),
+    ) -> Result<bool, Error> {
+        let before = out.len();
+        let pushed = self.caches.lend(|cache| {
+            cache.open_segments.read(&self.log, position, |segment| {
+                out.truncate(before);
+                segment.convert(position, |record| push(out, record))
+            })
+        });
+        if pushed.is_err() {
+            out.truncate(before);
+        }
+        match pushed {
+            Ok(()) => Ok(true),
+            Err(Error::NoArticle(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Copies the history line in the record of the article at a position into a buffer, without reading the article. `None`: it is gone.

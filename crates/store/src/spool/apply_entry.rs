@@ -78,8 +78,8 @@ impl Spool {
             expires: line.expires,
             links: &links,
             sites: entry.sites(),
-            header: &[Piece::Wire(header)],
-            body: Piece::Wire(body),
+            header: &[Piece::wire(header)],
+            body: Piece::wire(body),
             overview: OverviewFields::of(&parsed, line.id),
         })
         .map(drop)

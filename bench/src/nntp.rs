@@ -7,7 +7,7 @@ mod articles;
 mod client;
 mod ours;
 mod pipeline;
-mod process;
+pub mod process;
 mod reading;
 mod running;
 mod server_round;

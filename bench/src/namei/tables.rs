@@ -31,9 +31,11 @@ const NAMES: usize = 1_000;
 /// One way to look names up.
 pub trait Way {
     /// `ls -l`: of one group in its directory, of several by their paths.
-    fn list(&mut self, groups: &[String]) -> Result<Duration>;
+    fn list(&mut self, groups: &[String]) -> Result<()>;
     /// The look-ups of a visit to the group with this path.
-    fn visit(&mut self, visit: &Visit, group: &str) -> Result<Duration>;
+    fn visit(&mut self, visit: &Visit, group: &str) -> Result<()>;
+    /// The CPU time of the file system so far.
+    fn cpu(&self) -> Result<Duration>;
     /// The counts so far.
     fn counters(&mut self) -> Result<Counters>;
 }
@@ -74,7 +76,7 @@ const MODES: [Mode; 7] = [
 /// The measurements of one mode in one way.
 #[derive(Default)]
 struct Row {
-    /// Seconds of `ls -l`, of the scan and of the day, in each round.
+    /// CPU seconds of `ls -l`, of the scan and of the day, in each round.
     list: Vec<f64>,
     scan: Vec<f64>,
     day: Vec<f64>,
@@ -106,10 +108,7 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     let mut ways: Vec<(&str, Vec<Row>)> = vec![("the file system's code alone", Vec::new())];
     let probe = ThroughMount::start(&site.binary, &lists.dir.join("news"), Caches::default());
     match probe {
-        Ok(_) => ways.push((
-            "through the mount, ls and stat of real processes",
-            Vec::new(),
-        )),
+        Ok(_) => ways.push(("the mount, with ls and stat of real processes", Vec::new())),
         Err(error) => writeln!(text, "skipped: the mount ({error:#})")?,
     }
     for (_, rows) in &mut ways {
@@ -150,14 +149,13 @@ impl Row {
         let mut way = open(site, lists)?;
         let is_first = self.counted.is_none();
         let first = paths.first().context("a group")?.clone();
-        let took = way.list(&[first])?;
-        self.list.push(took.as_secs_f64());
+        self.list.push(timed(&mut *way, |way| way.list(&[first]))?);
         let mut counted = [Counters::default(); 3];
         let [list, scan, day] = &mut counted;
         if is_first {
             *list = way.counters()?;
         }
-        self.scan.push(way.list(&paths)?.as_secs_f64());
+        self.scan.push(timed(&mut *way, |way| way.list(&paths))?);
         if is_first {
             *scan = since(&way.counters()?, list);
         }
@@ -173,7 +171,8 @@ impl Row {
         let mut later = later.iter();
         let mut readers = Day::new(GROUPS);
         let mut groups = groups_of(&news)?;
-        let (mut took, mut calls) = (Duration::ZERO, 0);
+        let mut calls = 0;
+        let before = way.cpu()?;
         for place in 0..VISITS {
             if place % VISITS_PER_BATCH == 0 {
                 let batch = later.next().context("a batch")?;
@@ -187,10 +186,10 @@ impl Row {
             }
             let visit = readers.visit(|group| groups.get(group).map_or(0, |(_, high)| *high));
             let (path, _) = groups.get(visit.group).context("a group")?;
-            took += way.visit(&visit, path)?;
+            way.visit(&visit, path)?;
             calls += visit.numbers.len() as u64;
         }
-        self.day.push(took.as_secs_f64());
+        self.day.push((way.cpu()? - before).as_secs_f64());
         self.calls = calls;
         if is_first {
             *day = way.counters()?;
@@ -198,6 +197,13 @@ impl Row {
         }
         Ok(())
     }
+}
+
+/// The CPU seconds of the file system for some work.
+fn timed(way: &mut dyn Way, work: impl FnOnce(&mut dyn Way) -> Result<()>) -> Result<f64> {
+    let before = way.cpu()?;
+    work(way)?;
+    Ok((way.cpu()? - before).as_secs_f64())
 }
 
 /// The groups of a news directory with articles: their paths and high marks.
@@ -253,7 +259,7 @@ fn since(now: &Counters, before: &Counters) -> Counters {
 }
 
 fn table(text: &mut String, way: &str, rows: &[Row]) -> Result<()> {
-    writeln!(text, "\n{way}, medians")?;
+    writeln!(text, "\n{way}: medians of its CPU time")?;
     writeln!(
         text,
         "{:<24} {:>26} {:>20} {:>54}  the paper's",

@@ -6,12 +6,14 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mount::{Caches, Counters};
 use rustix::fs::{AtFlags, Mode, OFlags, open, statat};
 use rustix::mount::{UnmountFlags, unmount};
+
+use crate::nntp::process;
 
 use super::day::{READERS, Visit};
 use super::tables::Way;
@@ -25,7 +27,7 @@ pub struct ThroughMount {
     news: PathBuf,
     at: PathBuf,
     readers: Vec<Sender<(Visit, PathBuf)>>,
-    done: Receiver<Result<Duration>>,
+    done: Receiver<Result<()>>,
 }
 
 impl ThroughMount {
@@ -86,8 +88,7 @@ impl ThroughMount {
 }
 
 /// Looks up the articles of a visit.
-fn read(visit: &Visit, directory: &Path) -> Result<Duration> {
-    let began = Instant::now();
+fn read(visit: &Visit, directory: &Path) -> Result<()> {
     if visit.changes_directory {
         let directory = open(directory, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         for number in &visit.numbers {
@@ -102,31 +103,33 @@ fn read(visit: &Visit, directory: &Path) -> Result<Duration> {
             )?;
         }
     }
-    Ok(began.elapsed())
+    Ok(())
 }
 
 impl Way for ThroughMount {
-    fn list(&mut self, groups: &[String]) -> Result<Duration> {
+    fn list(&mut self, groups: &[String]) -> Result<()> {
         let mut command = Command::new("ls");
         command.arg("-ln");
         match groups {
             [group] => command.current_dir(self.at.join(group)),
             _ => command.current_dir(&self.at).args(groups),
         };
-        let began = Instant::now();
         let listed = command.env("LC_ALL", "C").output().context("ls")?;
-        let took = began.elapsed();
         match listed.status.success() && listed.stderr.is_empty() {
-            true => Ok(took),
+            true => Ok(()),
             false => Err(anyhow!("ls: {}", String::from_utf8_lossy(&listed.stderr))),
         }
     }
 
-    fn visit(&mut self, visit: &Visit, group: &str) -> Result<Duration> {
+    fn visit(&mut self, visit: &Visit, group: &str) -> Result<()> {
         let reader = self.readers.get(visit.reader as usize);
         let reader = reader.context("a reader")?;
         reader.send((visit.clone(), self.at.join(group)))?;
         self.done.recv()?
+    }
+
+    fn cpu(&self) -> Result<Duration> {
+        process::cpu(&[self.child.id()])
     }
 
     fn counters(&mut self) -> Result<Counters> {

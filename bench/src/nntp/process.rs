@@ -78,7 +78,7 @@ pub fn at_rest(roots: &[u32]) -> Result<Duration> {
 }
 
 /// CPU time of live threads, in nanoseconds, and of children that have exited, in ticks.
-fn cpu(roots: &[u32]) -> Result<Duration> {
+pub fn cpu(roots: &[u32]) -> Result<Duration> {
     for root in roots {
         if fs::metadata(format!("/proc/{root}/stat")).is_err() {
             bail!("the server has ended");

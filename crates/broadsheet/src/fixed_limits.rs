@@ -152,7 +152,13 @@ fixed! {
     feed::tree::UNSYNCED_BYTES_MAX, Unit::Bytes, "text of a tree between two syncs", "Then the tree is synced, and the cursor moves on.";
     feed::tree::DIRECTORIES_MAX, Unit::Count("directories"), "open directories of a tree", "The directory that was not used for the longest time is closed.";
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
-    feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted", "A program that ended is restarted after 1 second; the delay doubles each time up to this.";
+    feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
+    nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
+    nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
+    feed::nntp::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles in flight to a peer", "The cursor passes them when the peer has answered all of them.";
+    feed::nntp::ROUND_BYTES_MAX, Unit::Bytes, "articles in flight to a peer", "This much, or one article.";
+    feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that takes or answers nothing", "Then the connection is closed; what it has not answered is offered again.";
+    feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal says so.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";
     daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for `mail send'.";

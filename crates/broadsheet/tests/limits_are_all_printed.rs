@@ -216,6 +216,14 @@ const ALSO: &[(&str, &str)] = &[
         "store::expires_header::TEXT_BYTES_MAX",
     ),
     (
+        "nntp::client::opening::CAPABILITY_LINES_MAX",
+        "nntp::client::CAPABILITY_LINES_MAX",
+    ),
+    (
+        "nntp::client::reply::REPLY_BYTES_MAX",
+        "nntp::client::REPLY_BYTES_MAX",
+    ),
+    (
         "server::shared::DAMAGE_REMEMBERED_MAX",
         "server::DAMAGE_REMEMBERED_MAX",
     ),

@@ -9,8 +9,9 @@ use std::process::Command;
 
 use program::Program;
 use program::articles::{batch, many};
-use program::daemon::until;
+use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
+use program::wire::{address, http, set};
 use serde_json::Value;
 
 fn mounts(program: &Program) -> Vec<Value> {
@@ -105,4 +106,28 @@ fn a_removed_article_is_a_stale_name() {
     until("the stale name is counted", || {
         mounts(&program)[0]["name_stale"] == 1
     });
+}
+
+#[test]
+fn the_metrics_of_the_daemon_have_them() {
+    let program = Program::with_news("a.b 0 1 y\n");
+    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:0\"");
+    let daemon = Daemon::launch(&program);
+    let metrics = address(&daemon, "metrics at http://");
+    let page = || http(&metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(!page().contains("broadsheet_mount"));
+    let Some(mounted) = Mounted::start(&program, &[]) else {
+        return;
+    };
+    // Filed by the daemon; the mount sees it by the index that both have mapped.
+    assert_eq!(
+        program
+            .rnews(&batch(&many("s", 1, "a.b", 100)))
+            .count("accepted"),
+        1
+    );
+    assert!(mounted.path("a/b/1").exists());
+    let at = mounted.at.to_str().unwrap();
+    let sample = format!("broadsheet_mount_names_total{{mount=\"{at}\",result=\"hit\"}} ");
+    until("the page has the mount", || page().contains(&sample));
 }

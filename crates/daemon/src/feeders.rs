@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use feed::nntp::NntpPeer;
 use feed::program::{Delivery, Program};
 use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
@@ -111,6 +112,15 @@ struct Feeder {
     _alive: Sender<()>,
 }
 
+/// What a feed keeps between two passes.
+enum Kept {
+    Nothing,
+    /// A program that keeps running.
+    Program(Program),
+    /// A peer, to which the connection stays open.
+    Peer(NntpPeer),
+}
+
 /// The time of the feed's next pass.
 enum Next {
     /// When articles are filed, or on request.
@@ -125,12 +135,13 @@ enum Next {
 
 impl Feeder {
     fn follow(&self) {
-        let mut program = match &self.site.via {
+        let mut kept = match &self.site.via {
             Via::Program { command, gives } => {
                 let program = Program::new(command.clone(), *gives, self.limit());
-                Some(program.in_directory(self.directory.root()))
+                Kept::Program(program.in_directory(self.directory.root()))
             }
-            _ => None,
+            Via::Nntp { host, port } => Kept::Peer(NntpPeer::new(host, *port, self.limit())),
+            _ => Kept::Nothing,
         };
         let mut desk = None;
         let mut pause = TRY_AGAIN_FIRST;
@@ -141,7 +152,7 @@ impl Feeder {
             if self.is_over.load(Ordering::SeqCst) {
                 break;
             }
-            let next = match self.turn(&mut desk, program.as_mut()) {
+            let next = match self.turn(&mut desk, &mut kept) {
                 Ok(next) => next,
                 Err(error) => Next::Later(failure::text_of(&error)),
             };
@@ -162,8 +173,12 @@ impl Feeder {
                     true
                 }
             };
-            if is_called && let Some(program) = &mut program {
-                program.reset_interval();
+            if is_called {
+                match &mut kept {
+                    Kept::Program(program) => program.reset_interval(),
+                    // A peer that fails is not called again for each article.
+                    Kept::Peer(_) | Kept::Nothing => {}
+                }
             }
             pause = match is_called {
                 true => TRY_AGAIN_FIRST,
@@ -171,7 +186,9 @@ impl Feeder {
             };
         }
         let within = Duration::from_secs(END_SECONDS_MAX);
-        if let Some(how) = program.and_then(|program| program.end(within)) {
+        if let Kept::Program(program) = kept
+            && let Some(how) = program.end(within)
+        {
             say(&format!("{}: {how}", site_state::shown(&self.name)));
         }
         // Another program that found the site busy relies on this pass.
@@ -188,7 +205,7 @@ impl Feeder {
     fn turn<'f>(
         &'f self,
         desk: &mut Option<(Snapshot, Serving<'f>)>,
-        program: Option<&mut Program>,
+        kept: &mut Kept,
     ) -> anyhow::Result<Next> {
         let (snapshot, serving) = match desk {
             Some(desk) => desk,
@@ -199,20 +216,20 @@ impl Feeder {
                 none.insert((snapshot, serving))
             }
         };
-        let Some(program) = program else {
+        if matches!(kept, Kept::Nothing) {
             return Ok(match serving.serve(&self.name, &self.site, snapshot) {
                 Ok(Served::Paused(why)) => paused(&why),
                 Ok(served) => why_it_waits(&served).map_or(Next::WhenTold, Next::Later),
                 Err(error) => Next::Later(error.to_string()),
             });
-        };
-        self.give(serving, program, snapshot)
+        }
+        self.give(serving, kept, snapshot)
     }
 
     fn give(
         &self,
         serving: &mut Serving<'_>,
-        program: &mut Program,
+        kept: &mut Kept,
         snapshot: &mut Snapshot,
     ) -> anyhow::Result<Next> {
         let root = self.directory.root();
@@ -224,12 +241,23 @@ impl Feeder {
             Err(error) => return Ok(Next::Later(error.to_string())),
         };
         let mut togo = serving.togo(taken, snapshot);
-        Ok(match program.deliver(&mut togo, Instant::now())? {
-            Delivery::All(_) => Next::WhenTold,
-            Delivery::Resting(until) => {
-                Next::Then(until, "its program has ended and restarts later".to_owned())
+        Ok(match kept {
+            Kept::Nothing => Next::WhenTold,
+            Kept::Program(program) => match program.deliver(&mut togo, Instant::now())? {
+                Delivery::All(_) => Next::WhenTold,
+                Delivery::Resting(until) => {
+                    Next::Then(until, "its program has ended and restarts later".to_owned())
+                }
+                Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
+            },
+            Kept::Peer(peer) => {
+                let sent = peer.deliver(&mut togo)?;
+                for note in sent.notes() {
+                    say(&format!("{}: {note}", site_state::shown(&self.name)));
+                }
+                let waits = sent.waits.map(|(until, why)| Next::Then(until, why));
+                waits.unwrap_or(Next::WhenTold)
             }
-            Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
         })
     }
 }

@@ -24,10 +24,13 @@
 //! | [`program`] | sites with a program that keeps running |
 //! | [`each_article`] | sites with a command for each article |
 //! | [`tree`] | sites with a directory tree that has a file for each article |
+//! | [`nntp`](mod@nntp) | peers that get articles by NNTP |
+//! | [`back_off`] | the interval before another attempt |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
 //! none is lost.
 
+pub mod back_off;
 pub mod batch;
 pub mod batch_log;
 pub mod batchparms;
@@ -41,6 +44,7 @@ pub mod feeds;
 pub mod file_list;
 pub mod ihave;
 mod limit;
+pub mod nntp;
 mod pipeline;
 pub mod program;
 pub mod queue;

@@ -20,15 +20,12 @@ use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process_group};
 use store::{HistoryLine, Record};
 
+use crate::back_off::{BACK_OFF_SECONDS_MAX, BackOff};
 use crate::batch::push_article;
 use crate::error::Error;
 use crate::limit::{Deadline, Limit};
 use crate::sendbatches::ArticleSource;
 
-/// First interval before a restart, seconds.
-pub const BACK_OFF_SECONDS_MIN: u64 = 1;
-/// Longest interval before a restart, seconds.
-pub const BACK_OFF_SECONDS_MAX: u64 = 300;
 /// Bytes in flight, or one article.
 pub const IN_FLIGHT_BYTES_MAX: usize = 1 << 16;
 
@@ -47,10 +44,7 @@ pub struct Program {
     /// Time limit for reading the articles in flight.
     limit: Limit,
     running: Option<Running>,
-    /// Interval before the next restart.
-    back_off: Duration,
-    /// Earliest time of the next start.
-    not_before: Option<Instant>,
+    back_off: BackOff,
 }
 
 #[derive(Debug)]
@@ -87,8 +81,7 @@ impl Program {
             gives,
             limit: limit.into(),
             running: None,
-            back_off: Duration::from_secs(BACK_OFF_SECONDS_MIN),
-            not_before: None,
+            back_off: BackOff::default(),
         }
     }
 
@@ -109,7 +102,7 @@ impl Program {
         source: &mut dyn ArticleSource,
         now: Instant,
     ) -> Result<Delivery, Error> {
-        if let Some(until) = self.not_before.filter(|until| now < *until) {
+        if let Some(until) = self.back_off.until(now) {
             return Ok(Delivery::Resting(until));
         }
         let mut delivered = 0;
@@ -146,7 +139,7 @@ impl Program {
 
     /// Allows the next [`Program::deliver`] to start it immediately.
     pub fn reset_interval(&mut self) {
-        self.not_before = None;
+        self.back_off.skip();
     }
 
     /// Closes its input, waits for its end up to `limit`, and then kills it. Returns the error if it failed.
@@ -217,13 +210,11 @@ impl Program {
         let now = Instant::now();
         if let Some(mut running) = self.running.take() {
             if now.saturating_duration_since(running.since) >= longest {
-                self.back_off = Duration::from_secs(BACK_OFF_SECONDS_MIN);
+                self.back_off.succeeded();
             }
             kill(&mut running.child);
         }
-        let restart = now + self.back_off;
-        self.not_before = Some(restart);
-        self.back_off = (self.back_off * 2).min(longest);
+        let restart = self.back_off.failed(now);
         Delivery::Ended {
             articles,
             how: format!("{}: {how}", String::from_utf8_lossy(self.line.program())),

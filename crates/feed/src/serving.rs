@@ -14,6 +14,7 @@ use store::{Position, Snapshot};
 use crate::each_article::EachArticle;
 use crate::file_list::FileList;
 use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
+use crate::nntp::NntpPeer;
 use crate::program::{self, Program};
 use crate::togo::LateSelection;
 use crate::tree::Tree;
@@ -238,6 +239,10 @@ impl<'a> Serving<'a> {
                     program::Delivery::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Delivery::Resting(_) => (0, None),
                 }
+            }
+            Via::Nntp { host, port } => {
+                let sent = NntpPeer::new(host, *port, limit).deliver(&mut togo)?;
+                (sent.accepted + sent.refused, sent.waits.map(|(_, why)| why))
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
         };

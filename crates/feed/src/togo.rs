@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
+use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::sendbatches::ArticleSource;
 use crate::site_state::{Progress, SiteState};
@@ -90,11 +91,11 @@ impl<'a> FromCursor<'a> {
     /// Offers an article; `None` if it expired or was cancelled.
     fn offer_one(
         &mut self,
-        item: &Item,
-        put: &mut dyn FnMut(&Record<'_>) -> bool,
+        position: Position,
+        put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
     ) -> Result<Option<bool>, Error> {
-        match self.snapshot.record(item.position, &mut self.record) {
-            Ok(Some(record)) => Ok(Some(put(&record))),
+        match self.snapshot.record(position, &mut self.record) {
+            Ok(Some(record)) => Ok(Some(put(position, &record))),
             // It expired meanwhile; `fsck` reports damage.
             Ok(None) | Err(store::Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -102,11 +103,18 @@ impl<'a> FromCursor<'a> {
     }
 }
 
-impl ArticleSource for FromCursor<'_> {
-    fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
+impl FromCursor<'_> {
+    /// As [`ArticleSource::offer`], with the position of each article.
+    ///
+    /// # Errors
+    /// The articles cannot be read.
+    pub fn offer_at(
+        &mut self,
+        put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
+    ) -> Result<(), Error> {
         loop {
             while let Some(item) = self.items.front().copied() {
-                let taken = self.offer_one(&item, put)?;
+                let taken = self.offer_one(item.position, put)?;
                 if taken == Some(false) {
                     return Ok(());
                 }
@@ -129,6 +137,48 @@ impl ArticleSource for FromCursor<'_> {
             }
             self.scan()?;
         }
+    }
+
+    /// Passes the deferred articles that are due to `put`, until it refuses one. What expired or was cancelled meanwhile leaves the list
+    /// with the next [`FromCursor::set_deferred`].
+    ///
+    /// # Errors
+    /// The articles cannot be read.
+    pub fn offer_deferred(
+        &mut self,
+        now: i64,
+        put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
+    ) -> Result<(), Error> {
+        let due = self.state.deferred().iter().filter(|one| one.due <= now);
+        let due: Vec<Position> = due.map(|one| one.position).collect();
+        for position in due {
+            if self.offer_one(position, put)? == Some(false) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The deferred articles.
+    pub fn deferred(&self) -> &[Deferred] {
+        self.state.deferred()
+    }
+
+    /// Replaces the list of deferred articles. Call it before [`ArticleSource::delivered`], which passes those articles.
+    ///
+    /// # Errors
+    /// As [`SiteState::set_deferred`].
+    pub fn set_deferred(&mut self, list: Vec<Deferred>) -> Result<(), Error> {
+        match list == self.state.deferred() {
+            true => Ok(()),
+            false => self.state.set_deferred(list),
+        }
+    }
+}
+
+impl ArticleSource for FromCursor<'_> {
+    fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
+        self.offer_at(&mut |_, record| put(record))
     }
 
     fn delivered(&mut self) -> Result<(), Error> {

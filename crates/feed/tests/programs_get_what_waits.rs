@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use feed::back_off::BACK_OFF_SECONDS_MAX;
 use feed::enrolment::{self, NewSite};
-use feed::program::{BACK_OFF_SECONDS_MAX, Delivery};
+use feed::program::Delivery;
 use feed::start::Start;
 use feed::{EachArticle, FromCursor, Limit, Program, SiteState};
 use groups::CommandLine;

@@ -19,7 +19,8 @@ pub use names::FeedNames;
 
 pub use crate::site::{Accept, Only, SITES_MAX, Site, Start, Tables};
 pub use crate::via::{
-    BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via,
+    BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, NNTP_PORT, Queue, To,
+    Via,
 };
 
 /// All sites. A clone is cheap: every feed that is served has one.

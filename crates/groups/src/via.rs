@@ -50,10 +50,20 @@ pub enum Via {
         /// Whether each group's directory has an overview in the file `.overview`.
         overview: bool,
     },
+    /// A peer that gets articles by NNTP.
+    Nntp {
+        /// Its host name or address.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
 }
 
+/// The port of NNTP (RFC 3977, 3.4).
+pub const NNTP_PORT: u16 = 119;
+
 impl Via {
-    /// The name of the kind: `batch`, `files`, `program`, `command`, `news`, `tree`.
+    /// The name of the kind: `batch`, `files`, `program`, `command`, `news`, `tree`, `nntp`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Batch(_) => "batch",
@@ -62,6 +72,7 @@ impl Via {
             Self::Command(_) => "command",
             Self::News { .. } => "news",
             Self::Tree { .. } => "tree",
+            Self::Nntp { .. } => "nntp",
         }
     }
 }

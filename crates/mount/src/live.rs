@@ -26,6 +26,8 @@ pub struct Live {
     /// The groups.
     pub hierarchy: Hierarchy,
     events: OwnedFd,
+    /// What was told and is not taken over yet: it could not be read.
+    pending: Told,
     /// The number of commits seen.
     pub commits: u64,
     /// The commit since which nothing was removed.
@@ -45,6 +47,11 @@ struct Told {
     active: bool,
 }
 
+const ALL: Told = Told {
+    files: true,
+    active: true,
+};
+
 impl Live {
     /// Opens a news directory.
     ///
@@ -58,6 +65,7 @@ impl Live {
             snapshot: Snapshot::open(dir)?,
             hierarchy: Hierarchy::read(dir)?,
             events,
+            pending: Told::default(),
             commits: 1,
             removals: 1,
             tables: 1,
@@ -81,12 +89,13 @@ impl Live {
     /// Takes over what changed since.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// A file cannot be read; the next call tries again.
     pub fn catch_up(&mut self) -> Result<(), Error> {
-        let told = self.told();
-        let change = match told.files {
+        self.listen();
+        let change = match self.pending.files {
             true => {
                 self.snapshot.catch_up()?;
+                self.pending.files = false;
                 Change::Removed
             }
             false => self.snapshot.catch_up_with_commits()?,
@@ -97,9 +106,10 @@ impl Live {
         if change == Change::Removed {
             self.removals = self.commits;
         }
-        if told.active {
+        if self.pending.active {
             self.table_mtime = mtime(&self.dir.join(ACTIVE));
             self.hierarchy.replace(Hierarchy::read(&self.dir)?);
+            self.pending.active = false;
             self.tables += 1;
             // What is known of a name may have changed.
             self.commits += 1;
@@ -109,34 +119,41 @@ impl Live {
     }
 
     /// Reads the events, without waiting.
-    fn told(&self) -> Told {
+    fn listen(&mut self) {
         let mut space = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = Reader::new(&self.events, &mut space);
-        let mut told = Told::default();
+        let (dir, length) = (&self.dir, self.hierarchy.bytes() as u64);
+        let told = &mut self.pending;
         loop {
             match events.next() {
                 Ok(event) if event.events().contains(ReadFlags::CLOSE_WRITE) => {
                     // A command that filed articles closes it, too: then numbers were written over numbers.
                     let is_active = event.file_name().is_some_and(|name| name == c"active");
-                    told.active |= is_active && self.has_other_length();
+                    told.active |= is_active && has_other_length(dir, length);
                 }
-                Ok(event) => {
-                    // Of an event without a name, too: some were lost.
-                    told.files = true;
-                    let other = event.file_name().is_some_and(|name| name != c"active");
-                    told.active |= !other;
-                }
+                Ok(event) => match event.file_name() {
+                    Some(name) if name == c"active" => told.active = true,
+                    Some(name) => told.files |= is_of_the_store(name.to_bytes()),
+                    // Some events were lost.
+                    None => *told = ALL,
+                },
                 Err(Errno::INTR) => {}
                 // No more for now.
-                Err(_) => return told,
+                Err(_) => return,
             }
         }
     }
+}
 
-    fn has_other_length(&self) -> bool {
-        let metadata = std::fs::metadata(self.dir.join(ACTIVE));
-        metadata.is_ok_and(|metadata| metadata.len() != self.hierarchy.bytes() as u64)
-    }
+/// Whether a snapshot reads a file of this name: one of the log, or derived from it.
+fn is_of_the_store(name: &[u8]) -> bool {
+    name.first().is_some_and(u8::is_ascii_digit)
+        || [&b"index"[..], b"expired", b"cancels"].contains(&name)
+}
+
+fn has_other_length(dir: &Path, length: u64) -> bool {
+    let metadata = std::fs::metadata(dir.join(ACTIVE));
+    metadata.is_ok_and(|metadata| metadata.len() != length)
 }
 
 fn mtime(path: &Path) -> i64 {

@@ -534,6 +534,11 @@ impl Tree {
             let Some(child) = child.map(<[u8]>::to_vec) else {
                 return Ok(true);
             };
+            // The file hides a group of its name.
+            if directory.is_empty() && FILES.iter().any(|file| file.as_bytes() == child) {
+                after = Some(child);
+                continue;
+            }
             let number = hierarchy.inode_of(&child);
             let mut attributes = None;
             if with_attributes {

@@ -5,6 +5,7 @@
 
 mod backend;
 mod capabilities;
+pub mod client;
 mod command;
 mod line;
 mod out;

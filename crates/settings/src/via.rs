@@ -10,13 +10,14 @@
 //! via = { command = "mail -s news admin" }              # a command for each article, its file as %s
 //! via = { news = "/srv/other" }                         # into another news directory
 //! via = { tree = "/srv/spool", overview = true }        # a file for each article: comp/lang/c/123
+//! via = { nntp = "news.example.net:119" }               # a peer, by NNTP
 //! ```
 //!
 //! `SITE` in a command stands for the name. No shell is run unless the command calls one.
 
 use std::path::PathBuf;
 
-use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via};
+use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, NNTP_PORT, Queue, To, Via};
 use groups::{CommandLine, When, nearest};
 use toml::de::DeValue;
 
@@ -32,6 +33,7 @@ const KINDS: &[&str] = &[
     "command",
     "news",
     "tree",
+    "nntp",
 ];
 
 const FORMS: &[(&str, ListForm)] = &[
@@ -129,10 +131,42 @@ fn of_kind(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Op
                 overview: overview.unwrap_or(false),
             })
         }
+        "nntp" => {
+            let (host, port) = via.take(kind, peer)?;
+            Some(Via::Nntp { host, port })
+        }
         _ => via
             .take(kind, path)
             .map(|directory| Via::News { directory }),
     }
+}
+
+/// The address of a peer: `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an IPv6 address alone.
+fn peer(value: &DeValue<'_>) -> Result<(String, u16), String> {
+    const EXAMPLE: &str = "\"news.example.net\" or \"news.example.net:119\"";
+    let text = value.as_str().ok_or_else(|| value::wrong(EXAMPLE, value))?;
+    let split = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, "")) => Some((host, None)),
+        Some((host, port)) => port.strip_prefix(':').map(|port| (host, Some(port))),
+        None if text.parse::<std::net::Ipv6Addr>().is_ok() => Some((text, None)),
+        None => match text.split_once(':') {
+            Some((host, port)) => Some((host, Some(port))),
+            None => Some((text, None)),
+        },
+    };
+    let is_host = |host: &str| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let is_address = host.parse::<std::net::IpAddr>().is_ok();
+        is_address || (!host.is_empty() && host.len() <= 253 && host.chars().all(is_name))
+    };
+    let found = split.and_then(|(host, port)| {
+        let port = match port {
+            None => Some(NNTP_PORT),
+            Some(port) => port.parse().ok().filter(|port| *port > 0),
+        };
+        is_host(host).then_some((host.to_owned(), port?))
+    });
+    found.ok_or_else(|| format!("should be a host and perhaps a port: {EXAMPLE}"))
 }
 
 fn batch(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Option<BatchVia> {

@@ -148,6 +148,20 @@ fn every_way_to_travel() {
             }
         );
     }
+    for (text, host, port) in [
+        ("news.example.net", "news.example.net", 119),
+        ("news.example.net:1119", "news.example.net", 1119),
+        ("192.0.2.7:433", "192.0.2.7", 433),
+        ("2001:db8::7", "2001:db8::7", 119),
+        ("[2001:db8::7]", "2001:db8::7", 119),
+        ("[2001:db8::7]:433", "2001:db8::7", 433),
+    ] {
+        let host = host.to_owned();
+        assert_eq!(
+            via(&format!("{{ nntp = \"{text}\" }}")),
+            Via::Nntp { host, port }
+        );
+    }
     let directory = PathBuf::from("/srv/other");
     assert_eq!(via("{ news = \"/srv/other\" }"), Via::News { directory });
 }

@@ -21,6 +21,8 @@ pub struct InnFiles {
 pub struct Inn {
     child: Child,
     files: InnFiles,
+    /// What it listens at, of 127.0.0.1.
+    pub port: u16,
 }
 
 impl InnFiles {
@@ -101,7 +103,7 @@ impl Inn {
             .stderr(log)
             .spawn()
             .expect("innd starts");
-        let mut inn = Inn { child, files };
+        let mut inn = Inn { child, files, port };
         inn.wait_for_door(port);
         Some(inn)
     }

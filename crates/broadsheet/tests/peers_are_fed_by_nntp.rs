@@ -1,0 +1,264 @@
+//! Peers with `via = { nntp = … }`: a real INN, another Broadsheet, and peers that misbehave. Nothing is skipped, whatever they do.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use crate::program;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+
+use program::Program;
+use program::articles::{batch, id, many, with};
+use program::daemon::{Daemon, until};
+use program::inn::Inn;
+use program::nntp::{ALL_MAY, Served, listen};
+
+const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
+
+/// A news directory with a peer at this address.
+fn feeding(address: &str) -> Program {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml")
+        + &format!(
+            "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\" }}\n"
+        );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+fn file(program: &Program, prefix: &str, count: usize) {
+    let told = program.rnews(&batch(&many(prefix, count, "comp.test", 1000)));
+    assert_eq!(told.count("accepted") as usize, count, "{told:?}");
+}
+
+/// The number of articles that wait.
+fn waiting(program: &Program) -> u64 {
+    let told = program.run(&["feed", "list", "--dir", "news", "--json"]);
+    told.count("articles")
+}
+
+#[test]
+fn a_real_inn() {
+    let Some(inn) = Inn::start(&["comp.test"]) else {
+        return;
+    };
+    let program = feeding(&format!("127.0.0.1:{}", inn.port));
+    let odd = "<odd@example.com>";
+    let mut articles = many("inn", 300, "comp.test", 3000);
+    articles.push(with(
+        odd,
+        "comp.test",
+        "",
+        b".\n..two\n#! rnews 7\n\n\xe9\x80\n",
+    ));
+    program.rnews(&batch(&articles));
+    let told = program.run(&["feed", "flush", "peer", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until("nothing waits", || waiting(&program) == 0);
+    let ids = (1..=300).map(|number| id("inn", number));
+    for id in ids.chain([odd.to_owned()]) {
+        assert!(inn.has(&id), "{id}");
+    }
+    let token = inn.run("grephistory", &[odd], None).stdout;
+    let token = String::from_utf8(token).unwrap();
+    let there = inn.run("sm", &[token.trim()], None).stdout;
+    assert!(there.ends_with(b"\n\n.\n..two\n#! rnews 7\n\n\xe9\x80\n"));
+    // What it has already, it refuses, and nothing waits for ever.
+    let told = program.run(&["feed", "reset", "peer", "--to", "oldest", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["feed", "flush", "peer", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(waiting(&program), 0);
+}
+
+#[test]
+fn another_broadsheet_that_comes_and_goes() {
+    let there = Program::with_news(ACTIVE);
+    listen(&there, ALL_MAY);
+    let served = Served::start(&there);
+    let here = feeding(&served.address);
+    let daemon = Daemon::start(&here);
+    file(&here, "a", 50);
+    let has = |id: &str| there.run(&["article", "--dir", "news", id]).status == 0;
+    until("the first articles are there", || has(&id("a", 50)));
+    served.daemon.stop();
+    file(&here, "b", 50);
+    let port = served.address.rsplit_once(':').unwrap().1.to_owned();
+    let settings = there.read("news/broadsheet.toml");
+    let settings = settings.replace(
+        "listen = \"127.0.0.1:0\"",
+        &format!("listen = \"127.0.0.1:{port}\""),
+    );
+    there.write("news/broadsheet.toml", settings.as_bytes());
+    let served = Served::start(&there);
+    until("the others are there, too", || has(&id("b", 50)));
+    for number in 1..=50 {
+        assert!(has(&id("a", number)) && has(&id("b", number)), "{number}");
+    }
+    until("nothing waits", || waiting(&here) == 0);
+    daemon.stop();
+    served.daemon.stop();
+}
+
+/// How a peer misbehaves, once; then it behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    /// It says that it is full.
+    Full,
+    /// It closes the connection in the middle of an article.
+    Closes,
+    /// It answers with a line that is no reply.
+    Nonsense,
+    /// It answers about articles that nobody offered.
+    Others,
+    /// It knows IHAVE only.
+    Old,
+    /// It defers each article once.
+    Defers,
+    /// It answers in the other order.
+    Backwards,
+}
+
+/// A peer; returns how often it got each article.
+fn peer(listener: TcpListener, fault: Fault, count: usize) -> JoinHandle<BTreeMap<String, usize>> {
+    std::thread::spawn(move || {
+        let mut got = BTreeMap::new();
+        let mut deferred = std::collections::BTreeSet::new();
+        let mut is_first = true;
+        while got.len() < count {
+            let (stream, _) = listener.accept().unwrap();
+            converse(stream, (fault, is_first), &mut got, &mut deferred);
+            is_first = false;
+        }
+        got
+    })
+}
+
+/// One connection. An error ends it, as the other side does.
+fn converse(
+    stream: TcpStream,
+    (fault, is_first): (Fault, bool),
+    got: &mut BTreeMap<String, usize>,
+    deferred: &mut std::collections::BTreeSet<String>,
+) -> Option<()> {
+    let mut out = stream.try_clone().unwrap();
+    let mut input = BufReader::new(stream);
+    let mut say = |text: String| out.write_all(format!("{text}\r\n").as_bytes()).ok();
+    if fault == Fault::Full && is_first {
+        return say("400 full".into());
+    }
+    say("200 ready".into())?;
+    let mut held: Vec<String> = Vec::new();
+    loop {
+        let mut line = String::new();
+        if input.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let mut words = line.split_whitespace();
+        let command = words.next()?.to_ascii_uppercase();
+        let id = words.next().unwrap_or_default().to_owned();
+        let mut body = |stops: bool| {
+            let mut lines = 0;
+            loop {
+                let mut line = Vec::new();
+                input.read_until(b'\n', &mut line).ok()?;
+                lines += 1;
+                match line.as_slice() {
+                    b".\r\n" => return Some(()),
+                    b"" => return None,
+                    _ if stops && lines > 3 => return None,
+                    _ => {}
+                }
+            }
+        };
+        match command.as_str() {
+            "CAPABILITIES" if fault == Fault::Old => say("500 what?".into())?,
+            "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nIHAVE\r\nSTREAMING\r\n.".into())?,
+            "MODE" if fault == Fault::Old => say("500 what?".into())?,
+            "MODE" => say("203 go on".into())?,
+            "CHECK" if fault == Fault::Nonsense && is_first => say("hello there".into())?,
+            "CHECK" if fault == Fault::Others && is_first => say("238 <other@x>".into())?,
+            "CHECK" if fault == Fault::Defers && deferred.insert(id.clone()) => {
+                say(format!("431 {id}"))?;
+            }
+            "CHECK" if fault == Fault::Backwards => {
+                held.push(id);
+                // All that are sent at once.
+                if input.buffer().is_empty() {
+                    for id in held.drain(..).rev() {
+                        say(format!("238 {id}"))?;
+                    }
+                }
+            }
+            "CHECK" => say(format!("238 {id}"))?,
+            "TAKETHIS" => {
+                body(fault == Fault::Closes && is_first)?;
+                *got.entry(id.clone()).or_default() += 1;
+                say(format!("239 {id}"))?;
+            }
+            "IHAVE" => {
+                say("335 send it".into())?;
+                body(false)?;
+                *got.entry(id).or_default() += 1;
+                say("235 thanks".into())?;
+            }
+            "QUIT" => return say("205 bye".into()),
+            _ => say("500 what?".into())?,
+        }
+    }
+}
+
+#[test]
+fn misbehaving_peers_miss_nothing() {
+    for fault in [
+        Fault::Full,
+        Fault::Closes,
+        Fault::Nonsense,
+        Fault::Others,
+        Fault::Old,
+        Fault::Backwards,
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let program = feeding(&listener.local_addr().unwrap().to_string());
+        let peer = peer(listener, fault, 120);
+        // It is fed at once; what fails then is tried again.
+        file(&program, "a", 120);
+        let mut flushes = 0;
+        while waiting(&program) > 0 {
+            flushes += 1;
+            assert!(flushes < 4, "{fault:?}");
+            program.run(&["feed", "flush", "peer", "--dir", "news"]);
+        }
+        let got = peer.join().unwrap();
+        assert_eq!(got.len(), 120, "{fault:?}");
+        let fails_once = !matches!(fault, Fault::Old | Fault::Backwards);
+        // What the peer has taken before it failed may come twice.
+        assert!(
+            got.values()
+                .all(|&times| times <= 1 + usize::from(fails_once))
+        );
+    }
+}
+
+#[test]
+fn what_a_peer_defers_comes_later() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let program = feeding(&listener.local_addr().unwrap().to_string());
+    let peer = peer(listener, Fault::Defers, 5);
+    let daemon = Daemon::start(&program);
+    file(&program, "a", 5);
+    daemon.until_said("the peer wants 5 articles later");
+    // They are noted before the cursor passes them.
+    assert_eq!(waiting(&program), 0);
+    assert!(program.path("news/feeds/peer/deferred").exists());
+    until("nothing is deferred", || {
+        !program.path("news/feeds/peer/deferred").exists()
+    });
+    // The connection stays open until then.
+    daemon.stop();
+    let got = peer.join().unwrap();
+    assert!(got.values().all(|&times| times == 1), "{got:?}");
+}

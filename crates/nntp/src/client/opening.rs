@@ -1,0 +1,405 @@
+//! From the greeting to the first article: capabilities, STARTTLS, login, compression, MODE STREAM.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::offers::Sends;
+use super::reply::{PeerError, Reply};
+
+/// Most lines of a list of capabilities.
+pub const CAPABILITY_LINES_MAX: usize = 1000;
+
+/// A name and password for the peer.
+#[derive(Clone)]
+pub struct Login {
+    /// The name; no CR, LF or NUL.
+    pub user: Vec<u8>,
+    /// The password; no CR, LF or NUL.
+    pub password: Vec<u8>,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").finish_non_exhaustive()
+    }
+}
+
+/// The opening of a connection.
+#[derive(Debug)]
+pub struct Opening {
+    /// Whether STARTTLS is still to come.
+    wants_tls: bool,
+    /// Whether the connection is encrypted now.
+    has_tls: bool,
+    login: Option<Login>,
+    /// Whether the login may go over a connection without TLS.
+    allows_plaintext: bool,
+    wants_compression: bool,
+    waits_for: State,
+    offered: Offered,
+}
+
+/// The capabilities that matter here.
+#[derive(Debug, Default, Clone, Copy)]
+struct Offered {
+    lines: usize,
+    starttls: bool,
+    ihave: bool,
+    streaming: bool,
+    deflate: bool,
+    sasl_plain: bool,
+    authinfo_user: bool,
+}
+
+/// What was sent last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Greeting,
+    Capabilities,
+    CapabilityLines,
+    StartTls,
+    User,
+    Password,
+    Sasl,
+    Compress,
+    ModeStream,
+}
+
+/// What follows from a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send what was appended to `out`, and read the next line.
+    GoOn,
+    /// Begin TLS now, then call [`Opening::tls_began`]. Bytes that came behind this line are not of the peer (RFC 4642, 2.2.2): close the
+    /// connection if there are any.
+    BeginTls,
+    /// Compress both directions from now on, then call [`Opening::deflate_began`].
+    BeginDeflate,
+    /// Articles may be sent.
+    Ready(Ready),
+}
+
+/// How the peer takes articles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// By streaming or by IHAVE.
+    pub sends: Sends,
+}
+
+impl Opening {
+    /// A connection whose greeting has not arrived. `starttls`: ask for TLS, and send nothing else without it; `has_tls`: the connection is
+    /// encrypted from the beginning.
+    pub fn new(starttls: bool, has_tls: bool) -> Opening {
+        Opening {
+            wants_tls: starttls,
+            has_tls,
+            login: None,
+            allows_plaintext: false,
+            wants_compression: false,
+            waits_for: State::Greeting,
+            offered: Offered::default(),
+        }
+    }
+
+    /// Logs in. Without TLS the password is sent only if `allows_plaintext`.
+    #[must_use]
+    pub fn with_login(mut self, login: Login, allows_plaintext: bool) -> Opening {
+        (self.login, self.allows_plaintext) = (Some(login), allows_plaintext);
+        self
+    }
+
+    /// Compresses where the peer can (RFC 8054).
+    #[must_use]
+    pub fn with_compression(mut self) -> Opening {
+        self.wants_compression = true;
+        self
+    }
+
+    /// Takes a line without its CRLF; appends the next command to `out`.
+    ///
+    /// # Errors
+    /// The peer does not let us in, offers no TLS although it is wanted, takes no articles, or talks nonsense.
+    pub fn receive(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Step, PeerError> {
+        if self.waits_for == State::CapabilityLines {
+            return match line {
+                b"." => self.choose(out),
+                _ => self.note(line).map(|()| Step::GoOn),
+            };
+        }
+        let reply = Reply::parse(line)?;
+        match (self.waits_for, reply.code) {
+            (State::Greeting, 200 | 201) => self.ask(out),
+            (State::Capabilities, 101) => {
+                self.offered = Offered::default();
+                self.waits_for = State::CapabilityLines;
+                Ok(Step::GoOn)
+            }
+            // A server from before RFC 3977.
+            (State::Capabilities, 500 | 501 | 503) => {
+                self.offered = Offered {
+                    ihave: true,
+                    streaming: true,
+                    authinfo_user: true,
+                    starttls: true,
+                    ..Offered::default()
+                };
+                self.choose(out)
+            }
+            (State::StartTls, 382) => Ok(Step::BeginTls),
+            (State::StartTls, _) => Err(PeerError::NoTls(super::reply::shown(line))),
+            (State::User, 381) => {
+                let password = self.login.as_ref().map(|login| login.password.clone());
+                command(out, &[b"AUTHINFO PASS ", &password.unwrap_or_default()]);
+                self.waits_for = State::Password;
+                Ok(Step::GoOn)
+            }
+            (State::User | State::Password | State::Sasl, 281) => {
+                self.login = None;
+                // There may be more for those who have logged in.
+                self.ask(out)
+            }
+            (State::Compress, 206) => Ok(Step::BeginDeflate),
+            (State::Compress, 403 | 500..=503) => {
+                self.wants_compression = false;
+                self.choose(out)
+            }
+            (State::ModeStream, 203) => Ok(ready(Sends::Streaming)),
+            (State::ModeStream, 500 | 501 | 503) if self.offered.ihave => Ok(ready(Sends::Ihave)),
+            _ => Err(reply.to_error()),
+        }
+    }
+
+    /// Goes on after the handshake of TLS: what the peer said before does not count any more (RFC 4642, 2.2.2).
+    pub fn tls_began(&mut self, out: &mut Vec<u8>) {
+        (self.wants_tls, self.has_tls) = (false, true);
+        // Never fails.
+        let _ = self.ask(out);
+    }
+
+    /// Goes on after the compression began.
+    ///
+    /// # Errors
+    /// As [`Opening::receive`].
+    pub fn deflate_began(&mut self, out: &mut Vec<u8>) -> Result<Step, PeerError> {
+        self.wants_compression = false;
+        self.choose(out)
+    }
+
+    fn ask(&mut self, out: &mut Vec<u8>) -> Result<Step, PeerError> {
+        command(out, &[b"CAPABILITIES"]);
+        self.waits_for = State::Capabilities;
+        Ok(Step::GoOn)
+    }
+
+    /// Notes a line of the list of capabilities.
+    fn note(&mut self, line: &[u8]) -> Result<(), PeerError> {
+        self.offered.lines += 1;
+        if self.offered.lines > CAPABILITY_LINES_MAX {
+            return Err(PeerError::Nonsense(
+                "a list of capabilities without end".into(),
+            ));
+        }
+        let mut words = line.split(u8::is_ascii_whitespace);
+        let name = words.next().unwrap_or_default().to_ascii_uppercase();
+        let has = |wanted: &[u8]| words.clone().any(|word| word.eq_ignore_ascii_case(wanted));
+        let offered = &mut self.offered;
+        match name.as_slice() {
+            b"STARTTLS" => offered.starttls = true,
+            b"IHAVE" => offered.ihave = true,
+            b"STREAMING" => offered.streaming = true,
+            b"COMPRESS" => offered.deflate = has(b"DEFLATE"),
+            b"SASL" => offered.sasl_plain = has(b"PLAIN"),
+            b"AUTHINFO" => offered.authinfo_user = has(b"USER"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Sends the next command for what is offered and wanted.
+    fn choose(&mut self, out: &mut Vec<u8>) -> Result<Step, PeerError> {
+        let offered = self.offered;
+        if self.wants_tls {
+            if !offered.starttls {
+                return Err(PeerError::NoTls("it is not among its capabilities".into()));
+            }
+            command(out, &[b"STARTTLS"]);
+            self.waits_for = State::StartTls;
+            return Ok(Step::GoOn);
+        }
+        if let Some(login) = &self.login {
+            if !self.has_tls && !self.allows_plaintext {
+                return Err(PeerError::NotPermitted(
+                    "a login needs TLS, so that nobody reads the password".into(),
+                ));
+            }
+            if offered.sasl_plain {
+                let plain = [b"\0", &*login.user, b"\0", &*login.password].concat();
+                let encoded = STANDARD.encode(plain);
+                command(out, &[b"AUTHINFO SASL PLAIN ", encoded.as_bytes()]);
+                self.waits_for = State::Sasl;
+            } else {
+                // A server that lists neither may know AUTHINFO USER all the same.
+                command(out, &[b"AUTHINFO USER ", &login.user]);
+                self.waits_for = State::User;
+            }
+            return Ok(Step::GoOn);
+        }
+        if self.wants_compression && offered.deflate {
+            command(out, &[b"COMPRESS DEFLATE"]);
+            self.waits_for = State::Compress;
+            return Ok(Step::GoOn);
+        }
+        match (offered.streaming, offered.ihave) {
+            (true, _) => self.mode_stream(out),
+            (false, true) => return Ok(ready(Sends::Ihave)),
+            (false, false) => {
+                return Err(PeerError::TakesNothing(
+                    "neither IHAVE nor STREAMING is among its capabilities".into(),
+                ));
+            }
+        }
+        Ok(Step::GoOn)
+    }
+
+    /// RFC 4644 does not need the command any more; older servers do.
+    fn mode_stream(&mut self, out: &mut Vec<u8>) {
+        command(out, &[b"MODE STREAM"]);
+        self.waits_for = State::ModeStream;
+    }
+}
+
+fn ready(sends: Sends) -> Step {
+    Step::Ready(Ready { sends })
+}
+
+fn command(out: &mut Vec<u8>, words: &[&[u8]]) {
+    for word in words {
+        out.extend_from_slice(word);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays the lines of a peer against what is expected from us.
+    fn play(opening: &mut Opening, lines: &[(&str, &str)]) -> Result<Step, PeerError> {
+        let mut last = Step::GoOn;
+        for (peer, ours) in lines {
+            let mut out = Vec::new();
+            last = opening.receive(peer.as_bytes(), &mut out)?;
+            assert_eq!(String::from_utf8_lossy(&out), *ours, "after {peer}");
+        }
+        Ok(last)
+    }
+
+    const CAPABILITIES: (&str, &str) = ("101 list", "");
+
+    #[test]
+    fn a_plain_peer_streams() {
+        let mut opening = Opening::new(false, false);
+        let step = play(
+            &mut opening,
+            &[
+                ("200 hello", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("VERSION 2", ""),
+                ("IHAVE", ""),
+                ("STREAMING", ""),
+                (".", "MODE STREAM\r\n"),
+                ("203 streaming", ""),
+            ],
+        );
+        assert_eq!(step, Ok(ready(Sends::Streaming)));
+    }
+
+    #[test]
+    fn an_old_peer_takes_ihave() {
+        let mut opening = Opening::new(false, false);
+        let step = play(
+            &mut opening,
+            &[
+                ("200 hello", "CAPABILITIES\r\n"),
+                ("500 what?", "MODE STREAM\r\n"),
+                ("500 what?", ""),
+            ],
+        );
+        assert_eq!(step, Ok(ready(Sends::Ihave)));
+    }
+
+    #[test]
+    fn tls_comes_before_the_login_and_compression_after_it() {
+        let login = Login {
+            user: b"we".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let mut opening = Opening::new(true, false)
+            .with_login(login, false)
+            .with_compression();
+        let step = play(
+            &mut opening,
+            &[
+                ("201 hello", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("STARTTLS", ""),
+                ("AUTHINFO", ""),
+                (".", "STARTTLS\r\n"),
+                ("382 go", ""),
+            ],
+        );
+        assert_eq!(step, Ok(Step::BeginTls));
+        let mut out = Vec::new();
+        opening.tls_began(&mut out);
+        assert_eq!(out, b"CAPABILITIES\r\n");
+        let step = play(
+            &mut opening,
+            &[
+                CAPABILITIES,
+                ("AUTHINFO USER", ""),
+                (".", "AUTHINFO USER we\r\n"),
+                ("381 more", "AUTHINFO PASS secret\r\n"),
+                ("281 welcome", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("IHAVE", ""),
+                ("STREAMING", ""),
+                ("COMPRESS DEFLATE", ""),
+                (".", "COMPRESS DEFLATE\r\n"),
+                ("206 yes", ""),
+            ],
+        );
+        assert_eq!(step, Ok(Step::BeginDeflate));
+        let mut out = Vec::new();
+        assert_eq!(opening.deflate_began(&mut out), Ok(Step::GoOn));
+        assert_eq!(out, b"MODE STREAM\r\n");
+        assert!(!format!("{opening:?}").contains("secret"));
+        let step = play(&mut opening, &[("203 streaming", "")]);
+        assert_eq!(step, Ok(ready(Sends::Streaming)));
+    }
+
+    #[test]
+    fn what_is_missing_is_an_error() {
+        let list = |more: &[(&'static str, &'static str)]| {
+            let mut lines = vec![("200 hello", "CAPABILITIES\r\n"), CAPABILITIES];
+            lines.extend_from_slice(more);
+            lines
+        };
+        let mut opening = Opening::new(true, false);
+        let error = play(&mut opening, &list(&[("IHAVE", ""), (".", "")])).unwrap_err();
+        assert!(matches!(error, PeerError::NoTls(_)), "{error}");
+        let mut opening = Opening::new(false, false);
+        let error = play(&mut opening, &list(&[("READER", ""), (".", "")])).unwrap_err();
+        assert!(matches!(error, PeerError::TakesNothing(_)), "{error}");
+        let login = Login {
+            user: b"we".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let mut opening = Opening::new(false, false).with_login(login, false);
+        let error = play(&mut opening, &list(&[("IHAVE", ""), (".", "")])).unwrap_err();
+        assert!(matches!(error, PeerError::NotPermitted(_)), "{error}");
+        for (greeting, unavailable) in [("400 full", true), ("502 go away", false)] {
+            let error = play(&mut Opening::new(false, false), &[(greeting, "")]).unwrap_err();
+            assert_eq!(matches!(error, PeerError::Unavailable(_)), unavailable);
+        }
+    }
+}

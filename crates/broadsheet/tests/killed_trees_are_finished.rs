@@ -234,6 +234,24 @@ fn pause(program: &Program) {
     assert_eq!(told.status, 0, "{told:?}");
 }
 
+/// The page cache has what the disk may not have: it may not count as written.
+#[test]
+fn after_a_failed_sync_nothing_of_the_batch_stays() {
+    let program = growing("");
+    program.rnews(&batch(&[cross_posted(1)]));
+    pause(&program);
+    program.rnews(&batch(&[cross_posted(2), cross_posted(3)]));
+    std::fs::remove_file(program.path("news/feeds/grove/paused")).unwrap();
+    match traced(&program, &["-e", "inject=syncfs:error=EIO"]) {
+        None => return,
+        Some(is_good) => assert!(!is_good),
+    }
+    assert_eq!(names(&program), ["alt/test/1", "comp/test/1"]);
+    let told = program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(names(&program).len(), 6);
+}
+
 #[test]
 fn without_links_there_are_symbolic_ones_or_copies() {
     for (faults, is_symlink) in [

@@ -58,6 +58,8 @@ pub struct Tree {
     directories: Option<Directories>,
     /// The article that is being written, in native form.
     native: Vec<u8>,
+    /// The files and links since the last sync.
+    unsynced: Vec<(Box<[u8]>, u64)>,
 }
 
 impl Tree {
@@ -84,6 +86,7 @@ impl Tree {
             overview: has_overview.then(Overview::default),
             directories: None,
             native: Vec::new(),
+            unsynced: Vec::new(),
         })
     }
 
@@ -137,12 +140,29 @@ impl Tree {
         Ok(written)
     }
 
-    /// Writes the overview of the articles that were written, and waits until all is on the disk.
+    /// Writes the overview of the articles that were written, and waits until all is on the disk. After a failed sync files read well that
+    /// the disk does not have. They are removed, since the next run would take them for written.
     fn finish(&mut self) -> Result<(), Error> {
+        let unsynced = std::mem::take(&mut self.unsynced);
         if let (Some(overview), Some(directories)) = (&mut self.overview, &mut self.directories) {
             overview.write(directories)?;
         }
-        self.directories()?.sync()
+        let directories = self.directories()?;
+        let synced = directories.sync();
+        if synced.is_err() {
+            for (group, number) in unsynced {
+                if let Ok(Some(directory)) = directories.found(&group) {
+                    let name = decimal(number);
+                    let file = Name {
+                        directory: &directory,
+                        name: &name,
+                    };
+                    // Nothing more can be done for a disk that does not do that either.
+                    let _ = files::remove(file);
+                }
+            }
+        }
+        synced
     }
 
     /// Removes the files of articles that are not visible any more.
@@ -231,6 +251,8 @@ impl Tree {
                 Ok(()) => break,
             }
         }
+        let files = links().map(|(group, number)| (group.into(), number));
+        self.unsynced.extend(files);
         if let Some(overview) = &mut self.overview {
             overview.add(record, &line, links());
         }

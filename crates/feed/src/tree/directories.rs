@@ -42,8 +42,9 @@ pub struct Directories {
     top: (Node, Rc<Directory>),
     cache: NameCache<Rc<Directory>>,
     pass: u64,
-    /// A directory of each file system that was used since the last sync.
-    used: Vec<Rc<Directory>>,
+    /// A descriptor of each file system that was used since the last sync, by its device. It is opened before anything is written:
+    /// `syncfs` reports the errors since then.
+    used: Vec<(u64, OwnedFd)>,
 }
 
 impl Directories {
@@ -139,9 +140,10 @@ impl Directories {
                 .child(&at, part, make)
                 .map_err(|error| (end - 1, error))?;
         }
-        let is_other = |known: &Rc<Directory>| known.identity.0 != at.1.identity.0;
-        if self.used.iter().all(is_other) {
-            self.used.push(at.1.clone());
+        let device = at.1.identity.0;
+        if self.used.iter().all(|(known, _)| *known != device) {
+            let descriptor = for_sync(&at.1).map_err(|error| (end - 1, error))?;
+            self.used.push((device, descriptor));
         }
         Ok(at)
     }
@@ -201,20 +203,28 @@ impl Directories {
         Error::Tree { path, what }
     }
 
-    /// Waits until everything that was written and removed is on the disk.
+    /// Waits until everything that was written and removed is on the disk. After an error nobody knows what is: the page cache still has
+    /// all of it.
     pub fn sync(&mut self) -> Result<(), Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut all = std::mem::take(&mut self.used);
-        if all.is_empty() {
-            all.push(self.top.1.clone());
+        let fault = |error: Errno| Error::io("sync", &self.path)(error.into());
+        let mut used = std::mem::take(&mut self.used);
+        if used.is_empty() {
+            used.push((0, for_sync(&self.top.1).map_err(fault)?));
         }
-        for directory in all {
-            openat(&directory, ".", flags, Mode::empty())
-                .and_then(syncfs)
-                .map_err(|error| Error::io("sync", &self.path)(error.into()))?;
-        }
-        Ok(())
+        let synced = used.iter().map(|(_, descriptor)| syncfs(descriptor));
+        // All of them, also after an error.
+        let synced: Vec<_> = synced.collect();
+        synced
+            .into_iter()
+            .collect::<rustix::io::Result<()>>()
+            .map_err(fault)
     }
+}
+
+/// A descriptor for `syncfs`, which takes none that only stands for a path.
+fn for_sync(directory: &Directory) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(directory, ".", flags, Mode::empty())
 }
 
 impl Directory {

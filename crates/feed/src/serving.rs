@@ -14,7 +14,7 @@ use store::{Position, Snapshot};
 use crate::each_article::EachArticle;
 use crate::file_list::FileList;
 use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
-use crate::nntp::NntpPeer;
+use crate::nntp::{self, PeerPlan};
 use crate::program::{self, Program};
 use crate::togo::LateSelection;
 use crate::tree::Tree;
@@ -173,6 +173,16 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
+        if let Some(peer) = PeerPlan::of(name, site) {
+            let sent = nntp::deliver(self.root, (&self.sites, vec![peer]), &self.limit)?;
+            return match sent.into_iter().next() {
+                Some(sent) if sent.is_busy => Err(Error::Busy(site_state::shown(name))),
+                sent => Ok(Served::Delivered {
+                    articles: sent.as_ref().map_or(0, |sent| sent.articles),
+                    waits: sent.and_then(|sent| sent.waits),
+                }),
+            };
+        }
         let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
         let taken = SiteState::take(self.root, name, snapshot)?;
@@ -239,10 +249,6 @@ impl<'a> Serving<'a> {
                     program::Delivery::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Delivery::Resting(_) => (0, None),
                 }
-            }
-            Via::Nntp { host, port } => {
-                let sent = NntpPeer::new(host, *port, limit).deliver(&mut togo)?;
-                (sent.accepted + sent.refused, sent.waits.map(|(_, why)| why))
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
         };
@@ -398,8 +404,28 @@ pub fn serve_immediate(
         let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
         serving.plan(&names, &snapshot)?;
         let seen = snapshot.end();
+        // All peers at the same time: some may be slow.
+        let peers = turns.iter();
+        let peers: Vec<_> = peers
+            .filter_map(|(name, site)| PeerPlan::of(name, site))
+            .collect();
+        if !peers.is_empty() {
+            let sent = nntp::deliver(root, (sites, peers), &serving.limit)?;
+            turns.retain(|(name, _)| {
+                let mut sent = sent.iter().filter(|sent| !sent.is_busy);
+                let sent = sent.find(|sent| sent.name == *name);
+                let Some(why) = sent.and_then(|sent| sent.waits.as_ref()) else {
+                    return true;
+                };
+                tell(&format!("{}: {why}", site_state::shown(name)));
+                false
+            });
+        }
         // Feeds that wait are served again when the next article is filed.
         turns.retain(|(name, site)| {
+            if matches!(site.via, Via::Nntp { .. }) {
+                return true;
+            }
             let why = match serving.serve(name, site, &mut snapshot) {
                 Err(Error::Busy(_)) => return true,
                 Err(error) => Some(error.to_string()),

@@ -3,10 +3,10 @@
 //! The server drives [`tls`] and [`deflate`] itself; an outgoing connection uses [`ClientLayers`].
 
 pub mod certificate;
-mod client;
+pub mod client;
 pub mod deflate;
 pub mod tls;
-mod trust;
+pub mod trust;
 
-pub use client::{ClientLayers, LayersError, PLAIN_BYTES_MAX, Received};
-pub use trust::{CA_FILE_BYTES_MAX, ClientTrust, Fingerprint, Trust, TrustError};
+pub use client::{ClientLayers, LayersError, Received};
+pub use trust::{ClientTrust, Fingerprint, Trust, TrustError};

@@ -1,8 +1,9 @@
 //! Data survives TLS, compression and both, in any portions; an end is told from a cut.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+use layers::client::PLAIN_BYTES_MAX;
 use layers::deflate::Deflate;
-use layers::{ClientLayers, LayersError, PLAIN_BYTES_MAX};
+use layers::{ClientLayers, LayersError};
 
 use crate::support::{VERSIONS, answer, hear, pair, receive};
 

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -22,6 +23,9 @@ const PROGRAMS: &str = "/usr/lib/news/bin";
 
 /// Time limit for `innd` to open its socket, and to exit.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Number of servers that this process has started.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// The kernel's unit in /proc/PID/stat (USER_HZ), in ticks a second.
 const TICKS: u64 = 100;
@@ -95,7 +99,10 @@ impl Server {
     /// As [`Server::start`].
     pub fn start_as(dir: &Path, batch: &Path, options: &InnOptions<'_>) -> Result<Server> {
         let dir = dir.canonicalize()?;
-        let sockets = std::env::temp_dir().join(format!("bench-inn-{}", std::process::id()));
+        // Several servers may run at once, and `innd` refuses to start where it finds another's sockets.
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bench-inn-{}-{number}", std::process::id());
+        let sockets = std::env::temp_dir().join(name);
         for name in [
             "etc/filter",
             "db",
@@ -171,11 +178,25 @@ impl Server {
     fn check_alive(&mut self, begin: Instant) -> Result<()> {
         let printed = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
         let has_no_port = printed.contains("cannot bind socket for 127.0.0.1");
-        if has_no_port || self.child.try_wait()?.is_some() || begin.elapsed() > TIMEOUT {
-            let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
-            bail!("innd did not start: {printed}{errors}");
+        let status = self.child.try_wait()?;
+        if !has_no_port && status.is_none() && begin.elapsed() <= TIMEOUT {
+            return Ok(());
         }
-        Ok(())
+        let read = |name| fs::read_to_string(self.dir.join(name)).unwrap_or_default();
+        let words = printed + &read("log/errlog") + &read("log/news");
+        let ended = match status {
+            Some(status) => status.to_string(),
+            None => "it is not listening".to_owned(),
+        };
+        match words.trim() {
+            "" if !Path::new("/dev/log").exists() => bail!(
+                "innd did not start ({ended}) and printed nothing: it reports errors to syslog only, and no syslog runs here (/dev/log is missing)"
+            ),
+            "" => bail!(
+                "innd did not start ({ended}) and printed nothing: see what it reported to syslog (journalctl -t innd)"
+            ),
+            words => bail!("innd did not start ({ended}): {words}"),
+        }
     }
 
     /// Feeds a batch through `rnews`; CPU time is that of `rnews` and of `innd`.

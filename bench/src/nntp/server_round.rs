@@ -62,9 +62,6 @@ impl ServerRound<'_> {
     /// # Errors
     /// A wrong reply. A server that cannot be started becomes a note.
     pub fn take(&mut self) -> Result<()> {
-        let Some(server) = self.start() else {
-            return Ok(());
-        };
         if self.table.wants(&[
             "takethis",
             "check",
@@ -75,6 +72,9 @@ impl ServerRound<'_> {
             "quiet",
             "idle",
         ]) {
+            let Some(server) = self.start() else {
+                return Ok(());
+            };
             self.send_articles(&server)?;
             self.transit(&server)?;
             self.reading(&server)?;

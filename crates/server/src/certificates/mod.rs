@@ -1,6 +1,6 @@
 //! The server's certificate and key: read from PEM files, and replaced at runtime when the files change.
 
-mod der;
+mod client_certificate;
 mod files;
 mod watch;
 
@@ -15,10 +15,10 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{InconsistentKeys, ServerConfig};
 use thiserror::Error;
 
-use crate::layers::client_certificate::AnyProven;
+use client_certificate::AnyProven;
 
-pub use der::Facts;
 pub use files::{CERTIFICATES_MAX, PEM_BYTES_MAX};
+pub use layers::certificate::Facts;
 pub use watch::Watching;
 
 /// ALPN protocols (RFC 7301): reading and transit. The handshake rejects a client that offers only others, such as a browser.

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::nntp::client::{Event, Offers, Opening, Outcome, PeerError, REPLY_BYTES_MAX, Sends, Step};
 use ::nntp::{Line, first_line};
+use layers::{ClientLayers, LayersError};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{
@@ -17,6 +19,7 @@ use rustix::net::{
 use store::Position;
 
 use super::lane::Ticket;
+use crate::remote::Remote;
 
 /// How long a peer may take and answer nothing while articles are in flight, seconds.
 pub const ANSWER_SECONDS_MAX: u64 = 300;
@@ -52,8 +55,13 @@ pub(super) struct Connection {
     wanted: VecDeque<Flying>,
     /// Received, and not yet a whole line.
     input: Vec<u8>,
+    remote: Arc<Remote>,
+    layers: ClientLayers,
+    /// To be sent.
     out: Vec<u8>,
-    /// The part of `out` that is sent.
+    /// With TLS or compression: `out` as it goes to the socket.
+    raw: Vec<u8>,
+    /// The part of `raw`, or of `out` without layers, that is sent.
     sent: usize,
     /// The kernel may have input, or room for output.
     is_readable: bool,
@@ -86,6 +94,8 @@ pub(super) enum Failure {
     Io(&'static str, io::Error),
     /// The peer.
     Peer(PeerError),
+    /// TLS or compression.
+    Layers(LayersError),
     /// The peer took and answered nothing for so many seconds.
     Silent(u64),
     /// The peer closed the connection.
@@ -98,11 +108,18 @@ impl From<PeerError> for Failure {
     }
 }
 
+impl From<LayersError> for Failure {
+    fn from(error: LayersError) -> Failure {
+        Failure::Layers(error)
+    }
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Io(doing, error) => write!(f, "cannot {doing}: {error}"),
             Failure::Peer(error) => error.fmt(f),
+            Failure::Layers(error) => error.fmt(f),
             Failure::Silent(seconds) => {
                 write!(
                     f,
@@ -119,10 +136,10 @@ fn io_failure(doing: &'static str) -> impl Fn(Errno) -> Failure {
 }
 
 impl Connection {
-    /// Begins to connect to an address, from `bind` if it is given.
+    /// Begins to connect to an address of a server.
     pub fn begin(
         address: SocketAddr,
-        bind: Option<std::net::IpAddr>,
+        remote: &Arc<Remote>,
         now: Instant,
     ) -> Result<Connection, Failure> {
         let family = match address {
@@ -133,7 +150,7 @@ impl Connection {
         let socket = socket_with(family, SocketType::STREAM, flags, None)
             .map_err(io_failure("make a socket"))?;
         sockopt::set_tcp_nodelay(&socket, true).map_err(io_failure("use the socket"))?;
-        if let Some(from) = bind {
+        if let Some(from) = remote.server().bind {
             rustix::net::bind(&socket, &SocketAddr::from((from, 0)))
                 .map_err(io_failure("use the address of `bind'"))?;
         }
@@ -147,7 +164,10 @@ impl Connection {
             offers: Offers::new(Sends::Ihave, 1),
             wanted: VecDeque::new(),
             input: Vec::new(),
+            remote: remote.clone(),
+            layers: remote.layers()?,
             out: Vec::new(),
+            raw: Vec::new(),
             sent: 0,
             is_readable: false,
             is_writable: false,
@@ -174,7 +194,12 @@ impl Connection {
 
     /// Whether it could take no more at the last look: its window is full, or its output.
     pub fn is_full(&self) -> bool {
-        self.is_ready() && (!self.offers.has_room() || self.out.len() - self.sent >= OUT_BYTES)
+        self.is_ready() && (!self.offers.has_room() || self.unsent() >= OUT_BYTES)
+    }
+
+    /// Bytes that the kernel has not taken.
+    fn unsent(&self) -> usize {
+        self.out.len() + self.raw.len() - self.sent
     }
 
     /// Takes an event of the kernel, which tells each change once.
@@ -192,7 +217,7 @@ impl Connection {
 
     /// When the peer has been silent for too long. `None`: nothing is expected of it.
     pub fn patience(&self) -> Option<Instant> {
-        let expects = !self.is_ready() || self.in_flight() > 0 || self.sent < self.out.len();
+        let expects = !self.is_ready() || self.in_flight() > 0 || self.unsent() > 0;
         expects.then_some(self.until)
     }
 
@@ -209,7 +234,6 @@ impl Connection {
     pub fn receive(
         &mut self,
         now: Instant,
-        opening: &dyn Fn() -> Opening,
         answer: &mut dyn FnMut(Flying, Outcome),
     ) -> Result<(), Failure> {
         if matches!(self.stage, Stage::Connecting) {
@@ -218,7 +242,7 @@ impl Connection {
             }
             let error = sockopt::socket_error(&self.socket).map_err(io_failure("connect"))?;
             error.map_err(io_failure("connect"))?;
-            self.stage = Stage::Opening(Box::new(opening()));
+            self.stage = Stage::Opening(Box::new(self.remote.opening()));
         }
         let mut read = 0;
         while self.is_readable && read < TURN_BYTES {
@@ -229,17 +253,22 @@ impl Connection {
             let count = got.as_ref().map_or(0, |(_, count)| *count);
             self.input.truncate(before + count);
             match got {
-                Ok((_, 0)) if self.is_leaving() => return Err(Failure::Closed),
-                Ok((_, 0)) => {
-                    // What came before the end counts.
-                    self.take_lines(answer)?;
-                    return Err(Failure::Closed);
-                }
+                Ok((_, 0)) => return Err(Failure::Closed),
                 Ok((_, count)) => {
                     read += count;
                     self.go_on_waiting(now);
                     self.is_readable = self.is_ending || count == READ_BYTES;
+                    let is_over = match self.layers.is_plain() {
+                        true => false,
+                        false => {
+                            let mut raw = self.input.split_off(before);
+                            self.unwrap_layers(&mut raw, answer)?
+                        }
+                    };
                     self.take_lines(answer)?;
+                    if is_over {
+                        return Err(Failure::Closed);
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => self.is_readable = false,
@@ -250,6 +279,20 @@ impl Connection {
         Ok(())
     }
 
+    /// Decrypts and decompresses what was received, and processes its lines. Returns whether the peer ended its side.
+    fn unwrap_layers(
+        &mut self,
+        raw: &mut [u8],
+        answer: &mut dyn FnMut(Flying, Outcome),
+    ) -> Result<bool, Failure> {
+        let mut received = self.layers.receive(raw, &mut self.input)?;
+        while received.is_more {
+            self.take_lines(answer)?;
+            received = self.layers.receive(&mut [], &mut self.input)?;
+        }
+        Ok(received.is_over)
+    }
+
     fn go_on_waiting(&mut self, now: Instant) {
         if self.is_ready() {
             self.until = now + Duration::from_secs(ANSWER_SECONDS_MAX);
@@ -258,39 +301,60 @@ impl Connection {
 
     /// Processes the whole lines of the input.
     fn take_lines(&mut self, answer: &mut dyn FnMut(Flying, Outcome)) -> Result<(), Failure> {
-        let input = std::mem::take(&mut self.input);
+        let mut input = std::mem::take(&mut self.input);
         let mut used = 0;
-        let mut done = Ok(());
-        while done.is_ok() {
+        loop {
             let rest = input.get(used..).unwrap_or_default();
-            match first_line(rest, REPLY_BYTES_MAX) {
+            let step = match first_line(rest, REPLY_BYTES_MAX) {
                 Line::Whole(line, length) => {
                     used += length;
-                    done = self.take_line(line, answer);
+                    self.take_line(line, answer)?
                 }
                 Line::Partial => break,
                 Line::TooLong(_) | Line::TooLongSoFar => return Err(PeerError::TooLong.into()),
+            };
+            match step {
+                Step::GoOn => {}
+                Step::Ready(ready) => self.is_open(ready.sends),
+                Step::BeginTls => {
+                    let rest = input.get(used..).unwrap_or_default();
+                    self.remote.begin_tls(&mut self.layers, rest)?;
+                    if let Stage::Opening(opening) = &mut self.stage {
+                        opening.tls_began(&mut self.out);
+                    }
+                }
+                Step::BeginDeflate => {
+                    input.drain(..used);
+                    used = 0;
+                    self.layers.begin_deflate(&mut input);
+                    self.layers.receive(&mut [], &mut input)?;
+                    if let Stage::Opening(opening) = &mut self.stage
+                        && let Step::Ready(ready) = opening.deflate_began(&mut self.out)?
+                    {
+                        self.is_open(ready.sends);
+                    }
+                }
             }
         }
+        input.drain(..used);
         self.input = input;
-        self.input.drain(..used);
-        done
+        Ok(())
+    }
+
+    /// Articles may be sent.
+    fn is_open(&mut self, sends: Sends) {
+        self.offers = Offers::new(sends, WINDOW_FIRST);
+        self.stage = Stage::Ready;
     }
 
     fn take_line(
         &mut self,
         line: &[u8],
         answer: &mut dyn FnMut(Flying, Outcome),
-    ) -> Result<(), Failure> {
+    ) -> Result<Step, Failure> {
         match &mut self.stage {
-            Stage::Connecting | Stage::Leaving => Ok(()),
-            Stage::Opening(opening) => {
-                if let Step::Ready(ready) = opening.receive(line, &mut self.out)? {
-                    self.offers = Offers::new(ready.sends, WINDOW_FIRST);
-                    self.stage = Stage::Ready;
-                }
-                Ok(())
-            }
+            Stage::Connecting | Stage::Leaving => Ok(Step::GoOn),
+            Stage::Opening(opening) => Ok(opening.receive(line, &mut self.out)?),
             Stage::Ready => {
                 match self.offers.receive(line)? {
                     Event::Wanted(flying) => self.wanted.push_back(flying),
@@ -303,7 +367,7 @@ impl Connection {
                         answer(flying, outcome);
                     }
                 }
-                Ok(())
+                Ok(Step::GoOn)
             }
         }
     }
@@ -322,7 +386,7 @@ impl Connection {
     }
 
     fn has_space(&self) -> bool {
-        self.is_ready() && self.out.len() - self.sent < OUT_BYTES
+        self.is_ready() && self.unsent() < OUT_BYTES
     }
 
     /// Offers an article; returns whether its text was sent with the offer.
@@ -354,9 +418,21 @@ impl Connection {
 
     /// Writes as much as the kernel takes; returns the number of bytes.
     pub fn flush(&mut self, now: Instant) -> Result<u64, Failure> {
+        let is_plain = self.layers.is_plain();
+        if !is_plain {
+            self.layers.pending(&mut self.raw);
+            if !self.out.is_empty() && !self.layers.is_handshaking() {
+                self.layers.send(&self.out, &mut self.raw, true)?;
+                self.out.clear();
+            }
+        }
+        let out = match is_plain {
+            true => &mut self.out,
+            false => &mut self.raw,
+        };
         let mut written = 0;
         while self.is_writable {
-            let rest = self.out.get(self.sent..).unwrap_or_default();
+            let rest = out.get(self.sent..).unwrap_or_default();
             if rest.is_empty() {
                 break;
             }
@@ -372,24 +448,24 @@ impl Connection {
                 Err(errno) => return Err(io_failure("send to the peer")(errno)),
             }
         }
-        if written > 0 {
-            self.go_on_waiting(now);
-        }
-        if self.sent == self.out.len() {
-            self.out.clear();
+        if self.sent == out.len() {
+            out.clear();
             self.sent = 0;
             // A large article does not keep its memory.
-            self.out.shrink_to(2 * OUT_BYTES);
+            out.shrink_to(2 * OUT_BYTES);
         } else if self.sent >= OUT_BYTES {
-            self.out.drain(..self.sent);
+            out.drain(..self.sent);
             self.sent = 0;
+        }
+        if written > 0 {
+            self.go_on_waiting(now);
         }
         Ok(written)
     }
 
     /// Whether the kernel has all output.
     pub fn is_flushed(&self) -> bool {
-        self.out.is_empty()
+        self.out.is_empty() && self.raw.is_empty()
     }
 
     /// Takes leave: the peer closes the connection after its reply.

@@ -73,6 +73,9 @@ fixed! {
     store::state::checkgroups_serials::HIERARCHIES_MAX, Unit::Count("hierarchies"), "serial numbers of checkgroups", "The serial numbers of further hierarchies are not stored.";
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger file is renamed to control.log.old, in place of the one before.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is truncated and ends in `...'.";
+    feed::remote::PASSWORD_FILE_BYTES_MAX, Unit::Bytes, "password_file", "A larger file is an error.";
+    feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
+    settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
     relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
@@ -158,7 +161,6 @@ fixed! {
     feed::nntp::FLIGHT_ARTICLES_MAX, Unit::Count("articles"), "from the oldest article without a peer's answer to the newest offered one", "After a kill at most so many are offered again.";
     feed::nntp::NOTED_ARTICLES_MAX, Unit::Count("articles"), "articles that one search of the log finds for a peer", "The search goes on when half of them are offered.";
     feed::nntp::WINDOW_ARTICLES_MAX, Unit::Count("articles"), "articles in flight on a connection to a peer", "The window begins with 100 and grows while it is full.";
-    feed::nntp::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "";
     feed::nntp::RESOLVERS_MAX, Unit::Count("threads"), "look-ups of peers' addresses at the same time", "Others wait.";
     feed::nntp::OPEN_SECONDS_MAX, Unit::Count("seconds"), "opening of a connection to a peer, up to the first article", "Then the connection is closed.";
     feed::nntp::IDLE_SECONDS_MAX, Unit::Count("seconds"), "connection to a peer without articles", "Then it is closed, and opened again for the next article.";

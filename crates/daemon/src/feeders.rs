@@ -12,7 +12,7 @@ use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
-use settings::NewsDirectory;
+use settings::{NewsDirectory, SystemZone};
 use store::{Published, Snapshot};
 
 use super::feeds::Feeds;
@@ -54,10 +54,10 @@ impl Feeders {
             are_over: Arc::default(),
             ends,
         };
+        let zone = SystemZone::read();
         let peers = sites.feeds();
-        let peers: Vec<_> = peers
-            .filter_map(|(name, site)| PeerPlan::of(name, site))
-            .collect();
+        let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
+        let peers: Vec<_> = peers.collect();
         if !peers.is_empty() {
             let tell: Tell = Arc::new(say);
             let root = directory.root();
@@ -76,7 +76,7 @@ impl Feeders {
             *feeds.peers() = handle;
         }
         let is_own_thread =
-            |site: &Site| is_immediate(&site.via) && !matches!(site.via, Via::Nntp { .. });
+            |site: &Site| is_immediate(&site.via) && !matches!(site.via, Via::Nntp(_));
         let mut immediate = sites.feeds().filter(|(_, site)| is_own_thread(site));
         for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
             let feeder = Feeder {

@@ -6,7 +6,7 @@
 //! | `peer` | one peer: its place in the log, its connections, and what failed |
 //! | `lane` | the articles of a stretch of the log, from their discovery to the peer's answers |
 //! | `connection` | a socket that never blocks, below `nntp::client` |
-//! | `growth` | how many connections help |
+//! | `growth`, `pace` | how many connections help; the rate limit |
 //! | `deferrals` | articles that the peer wants later |
 //! | `counts` | what others may know of a peer |
 //! | `mailbox`, `resolver` | messages to the loop; addresses of hosts |
@@ -20,6 +20,7 @@ mod deferrals;
 mod growth;
 mod lane;
 mod mailbox;
+mod pace;
 mod peer;
 mod peers;
 mod resolver;
@@ -28,6 +29,6 @@ pub use connection::{ANSWER_SECONDS_MAX, OPEN_SECONDS_MAX, WINDOW_ARTICLES_MAX};
 pub use counts::{PeerCounts, PeerDoes, PeerState};
 pub use deferrals::ATTEMPTS_MAX;
 pub use lane::{FLIGHT_ARTICLES_MAX, NOTED_ARTICLES_MAX};
-pub use peer::{CONNECTIONS_MAX, DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};
+pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};
 pub use peers::{Delivered, Peers, PeersHandle, Tell, deliver, loops};
 pub use resolver::RESOLVERS_MAX;

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use article::date::{LocalZone, Utc};
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
@@ -44,6 +45,8 @@ pub struct Serving<'a> {
     pub limit: Limit,
     /// The directory with the jobs of UUCP.
     pub uucp_spool: PathBuf,
+    /// The local time of a site's hours.
+    pub zone: &'static dyn LocalZone,
     planned: Vec<Planned>,
     /// The tree that was written last, and its feed: its directories stay open.
     tree: Option<(Vec<u8>, Tree)>,
@@ -90,6 +93,7 @@ impl<'a> Serving<'a> {
             batches_max: u64::MAX,
             limit: Duration::from_secs(crate::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(crate::UUCP_SPOOL),
+            zone: &Utc,
             planned: Vec::new(),
             tree: None,
         }
@@ -173,7 +177,7 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
-        if let Some(peer) = PeerPlan::of(name, site) {
+        if let Some(peer) = PeerPlan::of(name, site, self.zone) {
             let sent = nntp::deliver(self.root, (&self.sites, vec![peer]), &self.limit)?;
             return match sent.into_iter().next() {
                 Some(sent) if sent.is_busy => Err(Error::Busy(site_state::shown(name))),
@@ -390,7 +394,7 @@ pub fn done_filing(filer: Filer) -> bool {
 /// The store cannot be read.
 pub fn serve_immediate(
     root: &Path,
-    sites: &Sites,
+    (sites, zone): (&Sites, &'static dyn LocalZone),
     program: &Path,
     tell: &dyn Fn(&str),
 ) -> Result<(), Error> {
@@ -406,9 +410,8 @@ pub fn serve_immediate(
         let seen = snapshot.end();
         // All peers at the same time: some may be slow.
         let peers = turns.iter();
-        let peers: Vec<_> = peers
-            .filter_map(|(name, site)| PeerPlan::of(name, site))
-            .collect();
+        let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
+        let peers: Vec<_> = peers.collect();
         if !peers.is_empty() {
             let sent = nntp::deliver(root, (sites, peers), &serving.limit)?;
             turns.retain(|(name, _)| {
@@ -423,7 +426,7 @@ pub fn serve_immediate(
         }
         // Feeds that wait are served again when the next article is filed.
         turns.retain(|(name, site)| {
-            if matches!(site.via, Via::Nntp { .. }) {
+            if matches!(site.via, Via::Nntp(_)) {
                 return true;
             }
             let why = match serving.serve(name, site, &mut snapshot) {

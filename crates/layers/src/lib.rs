@@ -5,6 +5,7 @@
 pub mod certificate;
 pub mod client;
 pub mod deflate;
+pub mod files;
 pub mod tls;
 pub mod trust;
 

@@ -1,8 +1,7 @@
 //! Which server certificates a client trusts: those of the system's CAs, of an own CA, or the one with a fingerprint.
 
 use std::fmt::{self, Write};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +20,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::certificate::{Facts, day};
+use crate::files::{self, FileError, Kind};
 
 /// Largest file of CA certificates, bytes: those of the whole world take 220 KB.
 pub const CA_FILE_BYTES_MAX: u64 = 4 << 20;
@@ -65,13 +65,8 @@ pub struct Trust {
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// The CA file cannot be read.
-    #[error("{}: cannot read: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The CA file is not one.
     #[error("{}: {what}", path.display())]
     Bad {
@@ -169,17 +164,12 @@ fn own_roots(path: &Path) -> Result<RootCertStore, TrustError> {
         path: path.to_owned(),
         what,
     };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(CA_FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|error| TrustError::Unreadable {
-            path: path.to_owned(),
-            error,
-        })?;
-    if bytes.len() as u64 > CA_FILE_BYTES_MAX {
-        let what = format!("larger than {CA_FILE_BYTES_MAX} bytes: not a file of CA certificates");
-        return Err(bad(what));
-    }
+    let kind = Kind {
+        noun: "a file of CA certificates",
+        bytes_max: CA_FILE_BYTES_MAX,
+        secret: None,
+    };
+    let bytes = files::read(path, kind)?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&bytes) {
         let number = roots.len() + 1;

@@ -141,7 +141,7 @@ fn a_file_without_certificates_is_no_authority() {
             .map(|_| ())
             .unwrap_err()
     };
-    assert!(matches!(open(), TrustError::Unreadable { .. }));
+    assert!(matches!(open(), TrustError::File(_)));
     for text in [
         "",
         "no certificate",

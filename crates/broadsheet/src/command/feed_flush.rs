@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use feed::site_state;
 use groups::sites::Via;
 use serde_json::{Value, json};
+use settings::SystemZone;
 use store::{Position, Snapshot};
 
 use crate::answer::Answer;
@@ -70,7 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let _ = rustix::process::setsid();
         serve_immediate(
             directory.root(),
-            &sites,
+            (&sites, SystemZone::read()),
             Path::new(OWN_PROGRAM),
             &daemon::say,
         )?;
@@ -80,12 +81,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
+    serving.zone = SystemZone::read();
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;
     for (name, site) in chosen {
         let shown = site_state::shown(name);
-        let is_kept = matches!(site.via, Via::Program { .. } | Via::Nntp { .. });
+        let is_kept = matches!(site.via, Via::Program { .. } | Via::Nntp(_));
         let is_the_daemons = is_kept && client::status(directory.root()).is_some();
         let served = match is_the_daemons {
             true => by_the_daemon(&directory, name, snapshot.end()),

@@ -53,7 +53,9 @@ impl Pace {
     /// When something may be sent again. `None`: now, or there is no limit.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let rate = self.rate?;
-        let missing = u64::try_from(1 - self.credit).ok().filter(|missing| *missing > 0)?;
+        let missing = u64::try_from(1 - self.credit)
+            .ok()
+            .filter(|missing| *missing > 0)?;
         let micros = missing.saturating_mul(1_000_000).div_ceil(rate.max(1));
         Some(self.counted.unwrap_or(now) + Duration::from_micros(micros))
     }

@@ -5,7 +5,6 @@ mod cursor;
 mod offers;
 mod rest;
 
-pub use connections::CONNECTIONS_MAX;
 pub(super) use connections::of_event_key;
 pub use cursor::DURABLE_SECONDS_MAX;
 pub use rest::IDLE_SECONDS_MAX;
@@ -17,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use groups::sites::{Site, Via};
+use article::date::LocalZone;
+use groups::sites::{NntpVia, Site, Via};
 use rustix::event::epoll::EventFlags;
 use store::{Position, Snapshot};
 
@@ -27,10 +27,12 @@ use super::deferrals::Deferrals;
 use super::growth::Growth;
 use super::lane::Lane;
 use super::mailbox::Mailbox;
+use super::pace::Pace;
 use super::resolver::Resolver;
 use crate::back_off::BackOff;
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::remote::Remote;
 use crate::site_state::{self, SiteState};
 
 /// Where and how a peer is reached.
@@ -38,10 +40,10 @@ use crate::site_state::{self, SiteState};
 pub struct PeerPlan {
     /// The name of the feed.
     pub name: Vec<u8>,
-    /// The host's name or address.
-    pub host: String,
-    /// The port.
-    pub port: u16,
+    /// The peer.
+    pub via: NntpVia,
+    /// The zone of [`NntpVia::hours`].
+    pub zone: &'static dyn LocalZone,
 }
 
 /// A peer.
@@ -63,6 +65,9 @@ pub(super) struct Peer {
     /// The number of the look-up of the host's addresses.
     look_up: Option<u64>,
     addresses: VecDeque<SocketAddr>,
+    /// How to connect, with the contents of the files that the settings name; read again after a failure.
+    remote: Option<Arc<Remote>>,
+    pace: Pace,
     /// The address of the last connection.
     address: Option<SocketAddr>,
     back_off: BackOff,
@@ -73,7 +78,7 @@ pub(super) struct Peer {
     is_busy: bool,
     paused: Option<String>,
     paused_looked: Option<Instant>,
-    /// The peer defers everything: offers rest until then.
+    /// Offers rest until then: the peer defers everything, or its hours have not come.
     holds_until: Option<Instant>,
     deferred_in_a_row: u32,
     /// The article that was the oldest in flight when connections failed, and how often.
@@ -124,20 +129,30 @@ pub(super) struct Context<'a> {
 
 impl PeerPlan {
     /// The peer of a feed. `None`: its articles travel in another way.
-    pub fn of(name: &[u8], site: &Site) -> Option<PeerPlan> {
+    pub fn of(name: &[u8], site: &Site, zone: &'static dyn LocalZone) -> Option<PeerPlan> {
         match &site.via {
-            Via::Nntp { host, port } => Some(PeerPlan {
+            Via::Nntp(via) => Some(PeerPlan {
                 name: name.to_vec(),
-                host: host.clone(),
-                port: *port,
+                via: via.clone(),
+                zone,
             }),
             _ => None,
         }
     }
 
+    /// Seconds until articles may be sent; 0 for now.
+    fn seconds_to_hours(&self, time: i64) -> u32 {
+        let Some(hours) = self.via.hours else {
+            return 0;
+        };
+        let east = self.zone.east_seconds(time + self.zone.east_seconds(time));
+        let second = time.saturating_add(east).rem_euclid(86_400);
+        hours.wait(u32::try_from(second).unwrap_or(0))
+    }
+
     /// Most connections.
     fn connections_max(&self) -> usize {
-        connections::CONNECTIONS
+        self.via.connections as usize
     }
 }
 
@@ -185,7 +200,6 @@ impl Lanes {
 impl Peer {
     pub fn new(plan: PeerPlan, root: &Path, counts: Arc<PeerCounts>) -> Peer {
         Peer {
-            plan,
             root: root.to_owned(),
             counts,
             lanes: None,
@@ -197,6 +211,8 @@ impl Peer {
             growth_of_backlog: Growth::default(),
             look_up: None,
             addresses: VecDeque::new(),
+            remote: None,
+            pace: Pace::new(plan.via.rate),
             address: None,
             back_off: BackOff::default(),
             retry_at: None,
@@ -215,6 +231,7 @@ impl Peer {
             stored: 0,
             has_more: false,
             stops: false,
+            plan,
         }
     }
 
@@ -366,12 +383,12 @@ impl Peer {
         }
     }
 
-    /// The bytes of the log that a peer with connections has not searched. `None`: it has none, or nothing waits.
+    /// The bytes of the log that a peer with connections is behind. `None`: it has none.
     pub fn behind(&self, end: Position) -> Option<u64> {
         let lanes = self.lanes.as_ref()?;
         let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
-        let seen = lanes.each().map(Lane::seen).min()?;
-        is_connected.then(|| end.0.saturating_sub(seen.0))
+        let passed = lanes.each().map(Lane::passed).min()?;
+        is_connected.then(|| end.0.saturating_sub(passed.0))
     }
 
     /// A peer fails: everything is given back, and tried again later.
@@ -389,6 +406,7 @@ impl Peer {
         // What is answered counts, if the disk lets us.
         let _ = self.advance(context);
         (self.state, self.lanes, self.look_up) = (None, None, None);
+        self.remote = None;
         self.addresses.clear();
     }
 

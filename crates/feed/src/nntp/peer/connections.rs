@@ -1,9 +1,10 @@
 //! The connections of a peer: begun, read, given up.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use ::nntp::client::{Opening, Outcome};
+use ::nntp::client::Outcome;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
@@ -12,12 +13,9 @@ use super::super::counts::{PeerCounts, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::error::Error;
+use crate::remote::Remote;
 use crate::site_state::{self, SiteState};
 
-/// Most connections to a peer.
-pub const CONNECTIONS_MAX: usize = 16;
-/// Connections to a peer, where its settings do not say how many.
-pub(super) const CONNECTIONS: usize = 4;
 /// After so many failed connections on which an article was the oldest in flight, it is deferred: it may be the reason.
 const FAILURES_MAX: u8 = 5;
 /// A peer that defers so many articles one after the other rests.
@@ -42,7 +40,6 @@ impl Peer {
             let Some(Some(connection)) = self.connections.get_mut(place) else {
                 continue;
             };
-            let opening = || Opening::new(false, false);
             let was_ready = connection.is_ready();
             let is_backlog = connection.is_backlog;
             let mut answers = Answers {
@@ -55,7 +52,7 @@ impl Peer {
                 deferred_in_a_row: &mut self.deferred_in_a_row,
                 refusal: None,
             };
-            let read = connection.receive(context.now, &opening, &mut |flying, outcome| {
+            let read = connection.receive(context.now, &mut |flying, outcome| {
                 answers.take(flying, outcome);
             });
             let refusal = answers.refusal.take();
@@ -69,6 +66,7 @@ impl Peer {
             if self.deferred_in_a_row >= DEFERRED_IN_A_ROW {
                 self.deferred_in_a_row = 0;
                 self.holds_until = Some(context.now + SECOND * HOLD_SECONDS);
+                self.why = "the peer wants all articles later".to_owned();
             }
             if let Err(failure) = read {
                 self.lose(place, failure, context);
@@ -188,6 +186,13 @@ impl Peer {
         }
         let is_open = self.connections.iter().flatten().next().is_some();
         if has_work && self.may_offer() && !is_open && self.look_up.is_none() {
+            match Remote::open(&self.root, &self.plan.via.server) {
+                Ok(remote) => self.remote = Some(Arc::new(remote)),
+                Err(error) => {
+                    self.fail(error.to_string(), context);
+                    return Ok(());
+                }
+            }
             self.look_up_addresses(context);
         }
         Ok(())
@@ -197,7 +202,8 @@ impl Peer {
         *context.look_ups += 1;
         let number = (*context.look_ups << 16) | (context.place as u64 & 0xffff);
         self.look_up = Some(number);
-        let host = (self.plan.host.as_str(), self.plan.port);
+        let server = &self.plan.via.server;
+        let host = (server.host.as_str(), server.port);
         context.resolver.look_up(host, number, context.mailbox);
     }
 
@@ -220,7 +226,10 @@ impl Peer {
             }
             Err(error) => {
                 let failure = Failure::Io("find the address of the host", error);
-                self.fail(format!("{failure} ({})", self.plan.host), context);
+                self.fail(
+                    format!("{failure} ({})", self.plan.via.server.host),
+                    context,
+                );
             }
         }
     }
@@ -245,7 +254,10 @@ impl Peer {
         is_backlog: bool,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let mut connection = Connection::begin(address, None, context.now)?;
+        let Some(remote) = &self.remote else {
+            return Ok(());
+        };
+        let mut connection = Connection::begin(address, remote, context.now)?;
         connection.is_backlog = is_backlog;
         let free = self.connections.iter().position(Option::is_none);
         let place = free.unwrap_or(self.connections.len());

@@ -8,7 +8,8 @@ use super::super::connection::{Connection, Flying};
 use super::super::counts::add;
 use super::super::deferrals::Deferrals;
 use super::super::lane::{Lane, Settled};
-use super::{Context, Peer};
+use super::super::pace::Pace;
+use super::{Context, Peer, SECOND};
 use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::site_state;
@@ -17,6 +18,8 @@ use crate::site_state;
 const TURN_BYTES: u64 = 1 << 20;
 /// Interval between two looks whether the feed is paused.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Interval between two looks at the clock, outside of the hours of a site: somebody may set it.
+const HOURS_LOOK: Duration = Duration::from_secs(60);
 
 impl Peer {
     /// Offers what there is room for.
@@ -26,6 +29,12 @@ impl Peer {
         }
         if self.has_work(context.time) {
             self.look_for_pause(context)?;
+            let wait = self.plan.seconds_to_hours(context.time);
+            if wait > 0 {
+                let longest = HOURS_LOOK.min(SECOND * wait);
+                self.holds_until = Some(context.now + longest);
+                self.why = "its hours have not come".to_owned();
+            }
         }
         let may_offer = self.may_offer() && self.state.is_some();
         self.has_more = false;
@@ -44,6 +53,7 @@ impl Peer {
                 // Deferred articles go with the new ones.
                 deferrals: (!is_backlog).then_some(&mut self.deferrals),
                 list: self.state.as_ref().map_or(&[], |state| state.deferred()),
+                pace: &mut self.pace,
                 may_offer,
                 offered: 0,
             };
@@ -76,10 +86,10 @@ impl Peer {
         Ok(())
     }
 
-    /// Looks whether the feed is paused, now and then.
+    /// Looks whether the feed is paused: before the first article after a rest, and then now and then.
     fn look_for_pause(&mut self, context: &Context<'_>) -> Result<(), Error> {
         let is_recent = |at| context.now.saturating_duration_since(at) < LOOK_EVERY;
-        if !self.paused_looked.is_some_and(is_recent) {
+        if self.idle_since.is_some() || !self.paused_looked.is_some_and(is_recent) {
             self.paused_looked = Some(context.now);
             self.paused = site_state::paused(&self.root, &self.plan.name)?;
         }
@@ -92,6 +102,7 @@ struct Source<'a> {
     lane: &'a mut Lane,
     deferrals: Option<&'a mut Deferrals>,
     list: &'a [Deferred],
+    pace: &'a mut Pace,
     may_offer: bool,
     offered: u64,
 }
@@ -115,11 +126,13 @@ impl Source<'_> {
                 Some(position) => article(context, position)?,
                 None => None,
             };
+            self.pace
+                .spend(article.map_or(0, |(_, wire)| wire.len() as u64));
             if !connection.send(flying, article) {
                 self.is_gone(flying);
             }
         }
-        while self.may_offer && connection.has_room() {
+        while self.may_offer && connection.has_room() && self.pace.allows(context.now) {
             let Some((flying, position)) = self.next(context.time) else {
                 break;
             };
@@ -127,7 +140,9 @@ impl Source<'_> {
             match article(context, position)? {
                 Some((id, wire)) => {
                     self.offered += 1;
-                    connection.offer(id, flying, wire);
+                    if connection.offer(id, flying, wire) {
+                        self.pace.spend(wire.len() as u64);
+                    }
                 }
                 None => self.is_gone(flying),
             }

@@ -99,7 +99,8 @@ impl Peer {
 
     /// Whether nothing can be done now: all is settled as far as `end`, or it fails, or is paused, or what is left is deferred.
     pub fn is_at_rest(&self, end: Position, time: i64) -> bool {
-        if self.paused.is_some() || (self.retry_at.is_some() && !self.why.is_empty()) {
+        let rests = self.retry_at.is_some() || self.holds_until.is_some();
+        if self.paused.is_some() || (rests && !self.why.is_empty()) {
             return true;
         }
         let Some(lanes) = &self.lanes else {
@@ -115,6 +116,9 @@ impl Peer {
     /// When the peer wants a turn, if nothing happens before.
     pub fn next_turn(&self, context: &Context<'_>) -> Option<Instant> {
         let mut next = earlier(self.retry_at, self.holds_until);
+        if self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+            next = earlier(next, self.pace.next(context.now));
+        }
         for connection in self.open() {
             next = earlier(next, connection.patience());
             let longest = match self.open().count() {

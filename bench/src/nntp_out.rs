@@ -123,8 +123,8 @@ fn all(plan: &Plan, site: &mut Site, table: &mut Table) -> Result<()> {
     for round in 1..=plan.rounds {
         eprintln!("round {round} of {}", plan.rounds);
         bench.one().context("one peer")?;
-        bench.to_server(Row::Innd).context("into innd")?;
-        bench.to_server(Row::Durable).context("into Broadsheet")?;
+        bench.feed_server(Row::Innd).context("into innd")?;
+        bench.feed_server(Row::Durable).context("into Broadsheet")?;
         bench.many().context("many peers")?;
         bench.quiet(plan).context("quiet")?;
         bench.far().context("a distant peer")?;
@@ -229,7 +229,7 @@ impl Bench<'_> {
     }
 
     /// A peer that files: each sender gets a new one.
-    fn to_server(&mut self, row: Row) -> Result<()> {
+    fn feed_server(&mut self, row: Row) -> Result<()> {
         if !self.table.wants(row) || (row == Row::Innd && self.inn.is_none()) {
             return Ok(());
         }

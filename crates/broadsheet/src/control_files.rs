@@ -198,6 +198,17 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
     let parms =
         feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
     let mut told = format!("{} to feed; {taken}", counted(feeds, "site"));
+    let mut faults = Vec::new();
+    for (feed, site) in sites.feeds() {
+        if let Via::Nntp(via) = &site.via
+            && let Err(error) = feed::Remote::open(directory.root(), &via.server)
+        {
+            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
+        }
+    }
+    if !faults.is_empty() {
+        return told_or_faults(faults, 0, String::new);
+    }
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
         told.push_str(&format!(
             "\n    {}: {} ({})",

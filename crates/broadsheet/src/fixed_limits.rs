@@ -73,6 +73,9 @@ fixed! {
     store::state::checkgroups_serials::HIERARCHIES_MAX, Unit::Count("hierarchies"), "serial numbers of checkgroups", "The serial numbers of further hierarchies are not stored.";
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger file is renamed to control.log.old, in place of the one before.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is truncated and ends in `...'.";
+    feed::remote::PASSWORD_FILE_BYTES_MAX, Unit::Bytes, "password_file", "A larger file is an error.";
+    feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
+    settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
     relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
@@ -176,7 +179,9 @@ fixed! {
     server::HANDSHAKE_BYTES_MAX, Unit::Bytes, "unfinished TLS handshakes of all connections", "Above it, the slowest handshake of the address with the most is aborted.";
     server::HANDSHAKE_SHARE_BYTES_MAX, Unit::Bytes, "unfinished TLS handshakes of one address", "Where no address has more than this, the slowest handshake of all is aborted.";
     server::HANDSHAKE_SECONDS_MAX, Unit::Count("seconds"), "TLS handshake", "Timeout of the handshake; nntp.first_seconds applies as well.";
-    server::layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
+    layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
+    layers::client::PLAIN_BYTES_MAX, Unit::Bytes, "decompressed in one step, from a peer", "The rest stays compressed until that is processed.";
+    layers::trust::CA_FILE_BYTES_MAX, Unit::Bytes, "file of CA certificates", "A larger file is an error.";
     server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then another peer that offers the article is asked to send it.";
     server::RESERVATIONS_MAX, Unit::Count("ids"), "articles that peers were asked to send", "Above it, all peers that offer an article are asked to send it.";
     server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are reported once", "Damage in further places can be reported more than once.";

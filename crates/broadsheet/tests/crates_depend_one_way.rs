@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "inject",
     "expire",
     "nntp",
+    "layers",
     "feed",
     "access",
     "server",

@@ -159,3 +159,30 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
     let said = "[nntp]: no addresses to listen at; certificate for news.example.org, valid until ";
     assert!(told.out.contains(said), "{told:?}");
 }
+
+#[test]
+fn files_that_a_site_needs() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\n\
+           via = { nntp = \"news.example\", tls = \"starttls\", tls_ca = \"ca.pem\", user = \"us\", password_file = \"pw\" }\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let check = |part: &str, status| {
+        let told = program.run(&["check", "--dir", "news"]);
+        assert_eq!(told.status, status, "{told:?}");
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    };
+    check("ca.pem: cannot read", 1);
+    program.write("news/ca.pem", b"nothing\n");
+    check("ca.pem: no certificate found", 1);
+    let made = rcgen::generate_simple_self_signed(["news.example".to_owned()]).unwrap();
+    program.write("news/ca.pem", made.cert.pem().as_bytes());
+    check("pw: cannot read", 1);
+    program.write("news/pw", b"secret\n");
+    let mode = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(program.path("news/pw"), mode(0o644)).unwrap();
+    check("pw: other users may read this password (mode 0644)", 1);
+    std::fs::set_permissions(program.path("news/pw"), mode(0o600)).unwrap();
+    check("1 site to feed", 0);
+}

@@ -140,7 +140,7 @@ impl Feeder {
                 let program = Program::new(command.clone(), *gives, self.limit());
                 Kept::Program(program.in_directory(self.directory.root()))
             }
-            Via::Nntp { host, port } => Kept::Peer(NntpPeer::new(host, *port, self.limit())),
+            Via::Nntp(via) => Kept::Peer(NntpPeer::new(via, self.limit())),
             _ => Kept::Nothing,
         };
         let mut desk = None;

@@ -25,6 +25,7 @@
 //! | [`each_article`] | sites with a command for each article |
 //! | [`tree`] | sites with a directory tree that has a file for each article |
 //! | [`nntp`](mod@nntp) | peers that get articles by NNTP |
+//! | [`remote`] | trust, password and layers of a connection to another server |
 //! | [`back_off`] | the interval before another attempt |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
@@ -48,6 +49,7 @@ pub mod nntp;
 mod pipeline;
 pub mod program;
 pub mod queue;
+pub mod remote;
 pub mod sendbatches;
 pub mod serving;
 mod site_name;
@@ -68,6 +70,7 @@ pub use file_list::FileList;
 pub use limit::Limit;
 pub use program::Program;
 pub use queue::{UUCP_SPOOL, waiting_in_directory, waiting_in_uucp};
+pub use remote::{Remote, RemoteError};
 pub use sendbatches::{ArticleSource, Sending, Sent, Stopped};
 pub use site_name::is_site_name;
 pub use site_state::{Progress, SiteState};

@@ -9,6 +9,8 @@ mod connection;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::nntp::client::{Outcome, PeerError};
+use groups::nntp_server::NntpServer;
+use groups::sites::NntpVia;
 use store::{HistoryLine, Position, Record};
 
 use crate::back_off::BackOff;
@@ -36,8 +38,7 @@ const DEFERRED_LAST: i64 = 3600;
 /// A peer.
 #[derive(Debug)]
 pub struct NntpPeer {
-    host: String,
-    port: u16,
+    via: NntpVia,
     /// Time limit of a run.
     limit: Limit,
     connection: Option<Connection>,
@@ -128,10 +129,9 @@ impl Round {
 
 impl NntpPeer {
     /// A peer without a connection. `limit`: the time of a run, which ends earlier with the daemon.
-    pub fn new(host: &str, port: u16, limit: impl Into<Limit>) -> NntpPeer {
+    pub fn new(via: &NntpVia, limit: impl Into<Limit>) -> NntpPeer {
         NntpPeer {
-            host: host.to_owned(),
-            port,
+            via: via.clone(),
             limit: limit.into(),
             connection: None,
             back_off: BackOff::default(),
@@ -150,6 +150,14 @@ impl NntpPeer {
     /// [`Delivered::waits`].
     pub fn deliver(&mut self, source: &mut FromCursor<'_>) -> Result<Delivered, Error> {
         let mut done = Delivered::default();
+        let server = &self.via.server;
+        let plain = NntpServer::new(&server.host, server.port);
+        if *server != plain || self.via.rate.is_some() || self.via.hours.is_some() {
+            let what = "this release cannot use TLS, login, compress, bind, rate and hours yet";
+            let later = Instant::now() + Duration::from_secs(3600);
+            done.waits = Some((later, what.to_owned()));
+            return Ok(done);
+        }
         if let Some(until) = self.back_off.until(Instant::now()) {
             done.waits = Some((until, "the peer failed a moment ago".to_owned()));
             return Ok(done);
@@ -198,7 +206,8 @@ impl NntpPeer {
             }
         }
         self.connection = None;
-        let opened = Connection::open((&self.host, self.port), &self.limit).map_err(told)?;
+        let opened = Connection::open((&self.via.server.host, self.via.server.port), &self.limit)
+            .map_err(told)?;
         self.connection.insert(opened).send(round).map_err(told)
     }
 }

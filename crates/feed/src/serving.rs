@@ -240,8 +240,8 @@ impl<'a> Serving<'a> {
                     program::Delivery::Resting(_) => (0, None),
                 }
             }
-            Via::Nntp { host, port } => {
-                let sent = NntpPeer::new(host, *port, limit).deliver(&mut togo)?;
+            Via::Nntp(via) => {
+                let sent = NntpPeer::new(via, limit).deliver(&mut togo)?;
                 (sent.accepted + sent.refused, sent.waits.map(|(_, why)| why))
             }
             _ => (0, Some("this release cannot feed it".to_owned())),

@@ -13,6 +13,7 @@ pub mod matrix;
 pub mod name;
 pub mod nearest;
 pub mod newsgroups;
+pub mod nntp_server;
 pub mod pattern;
 mod patterns;
 mod site;

@@ -19,7 +19,7 @@ pub use names::FeedNames;
 
 pub use crate::site::{Accept, Only, SITES_MAX, Site, Start, Tables};
 pub use crate::via::{
-    BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, NNTP_PORT, Queue, To,
+    BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, NntpVia, Queue, To,
     Via,
 };
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::command_line::CommandLine;
+use crate::nntp_server::{Hours, NntpServer};
 use crate::when::When;
 
 /// Default size of a batch before compression, bytes.
@@ -51,16 +52,21 @@ pub enum Via {
         overview: bool,
     },
     /// A peer that gets articles by NNTP.
-    Nntp {
-        /// Its host name or address.
-        host: String,
-        /// Its port.
-        port: u16,
-    },
+    Nntp(NntpVia),
 }
 
-/// The port of NNTP (RFC 3977, 3.4).
-pub const NNTP_PORT: u16 = 119;
+/// A peer that gets articles by NNTP.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NntpVia {
+    /// The peer.
+    pub server: NntpServer,
+    /// Most connections.
+    pub connections: u32,
+    /// Most bytes a second, of all connections together; `None` for no limit.
+    pub rate: Option<u64>,
+    /// When articles are sent; `None` for always.
+    pub hours: Option<Hours>,
+}
 
 impl Via {
     /// The name of the kind: `batch`, `files`, `program`, `command`, `news`, `tree`, `nntp`.
@@ -72,7 +78,7 @@ impl Via {
             Self::Command(_) => "command",
             Self::News { .. } => "news",
             Self::Tree { .. } => "tree",
-            Self::Nntp { .. } => "nntp",
+            Self::Nntp(_) => "nntp",
         }
     }
 }

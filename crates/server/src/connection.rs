@@ -16,11 +16,11 @@ use nntp::{LoginResult, Next, OUT_BYTES_MAX, OutBuffer, Processed, Session};
 
 use crate::article_batch::{ArticleBatch, BatchBuilder};
 use crate::client::Client;
-use crate::layers::deflate::Deflate;
-use crate::layers::tls::Tls;
 use crate::mailbox::Mailbox;
 use crate::shared::Shared;
 use crate::thread_store::{SessionContext, ThreadStore};
+use layers::deflate::Deflate;
+use layers::tls::Tls;
 
 /// Size of a read from a socket, bytes: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use rustls::version::TLS13;
-use server::certificates::{CertificateError, Certificates};
+use server::certificates::{CertificateError, Certificates, FileError};
 use server::layers::tls::Tls;
 use support::{make, plain, put, shake};
 
@@ -215,7 +215,7 @@ fn faults_say_what_to_do() {
     let large = write("large", &"x".repeat((1 << 20) + 1), 0o600);
     assert!(matches!(
         Certificates::open(&large, &key),
-        Err(CertificateError::TooLarge { .. })
+        Err(CertificateError::File(FileError::TooLarge { .. }))
     ));
     // Both may lie in one file.
     let both = write("both", &format!("{}{}", one.chain, one.key), 0o600);

@@ -17,6 +17,7 @@ mod directory;
 mod expiry;
 mod fault;
 mod nntp;
+mod nntp_server;
 mod options;
 mod parts;
 mod post;
@@ -29,7 +30,7 @@ mod table;
 mod table_reader;
 mod template;
 mod value;
-mod via;
+pub mod via;
 
 pub use directory::{Error, NewsDirectory};
 pub use fault::Faults;

@@ -10,17 +10,19 @@
 //! via = { command = "mail -s news admin" }              # a command for each article, its file as %s
 //! via = { news = "/srv/other" }                         # into another news directory
 //! via = { tree = "/srv/spool", overview = true }        # a file for each article: comp/lang/c/123
-//! via = { nntp = "news.example.net:119" }               # a peer, by NNTP
+//! via = { nntp = "news.example.net", tls = "starttls" }  # a peer, by NNTP; more keys: see `nntp_server`
 //! ```
 //!
 //! `SITE` in a command stands for the name. No shell is run unless the command calls one.
 
 use std::path::PathBuf;
 
-use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, NNTP_PORT, Queue, To, Via};
+use groups::nntp_server::{CONNECTIONS, Hours};
+use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, NntpVia, Queue, To, Via};
 use groups::{CommandLine, When, nearest};
 use toml::de::DeValue;
 
+use crate::nntp_server;
 use crate::table_reader::TableReader;
 use crate::value;
 
@@ -42,6 +44,9 @@ const FORMS: &[(&str, ListForm)] = &[
     ("n", ListForm::NameId),
     ("I", ListForm::Id),
 ];
+
+/// Most connections to one peer.
+pub const CONNECTIONS_MAX: u32 = 64;
 
 const GIVES: &[(&str, Gives)] = &[("id", Gives::Id), ("article", Gives::Article)];
 
@@ -132,41 +137,25 @@ fn of_kind(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Op
             })
         }
         "nntp" => {
-            let (host, port) = via.take(kind, peer)?;
-            Some(Via::Nntp { host, port })
+            let server = nntp_server::read(via, kind);
+            let connections = via.take("connections", |value| match value::count(value)? {
+                0 => Err("is at least 1".to_owned()),
+                more if more > CONNECTIONS_MAX => Err(format!("is at most {CONNECTIONS_MAX}")),
+                number => Ok(number),
+            });
+            let rate = via.take("rate", nntp_server::rate);
+            let hours = via.take("hours", |value| Hours::parse(&value::text(value)?));
+            Some(Via::Nntp(NntpVia {
+                server: server?,
+                connections: connections.unwrap_or(CONNECTIONS),
+                rate,
+                hours,
+            }))
         }
         _ => via
             .take(kind, path)
             .map(|directory| Via::News { directory }),
     }
-}
-
-/// The address of a peer: `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an IPv6 address alone.
-fn peer(value: &DeValue<'_>) -> Result<(String, u16), String> {
-    const EXAMPLE: &str = "\"news.example.net\" or \"news.example.net:119\"";
-    let text = value.as_str().ok_or_else(|| value::wrong(EXAMPLE, value))?;
-    let split = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, "")) => Some((host, None)),
-        Some((host, port)) => port.strip_prefix(':').map(|port| (host, Some(port))),
-        None if text.parse::<std::net::Ipv6Addr>().is_ok() => Some((text, None)),
-        None => match text.split_once(':') {
-            Some((host, port)) => Some((host, Some(port))),
-            None => Some((text, None)),
-        },
-    };
-    let is_host = |host: &str| {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let is_address = host.parse::<std::net::IpAddr>().is_ok();
-        is_address || (!host.is_empty() && host.len() <= 253 && host.chars().all(is_name))
-    };
-    let found = split.and_then(|(host, port)| {
-        let port = match port {
-            None => Some(NNTP_PORT),
-            Some(port) => port.parse().ok().filter(|port| *port > 0),
-        };
-        is_host(host).then_some((host.to_owned(), port?))
-    });
-    found.ok_or_else(|| format!("should be a host and perhaps a port: {EXAMPLE}"))
 }
 
 fn batch(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Option<BatchVia> {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use groups::CommandLine;
+use groups::nntp_server::{Hours, NntpServer, Tls};
 use groups::sites::{BatchVia, Compress, Gives, ListForm, Only, Queue, Start, To, Via};
 use proptest::prelude::*;
 
@@ -157,13 +158,56 @@ fn every_way_to_travel() {
         ("[2001:db8::7]:433", "2001:db8::7", 433),
     ] {
         let host = host.to_owned();
-        assert_eq!(
-            via(&format!("{{ nntp = \"{text}\" }}")),
-            Via::Nntp { host, port }
-        );
+        let Via::Nntp(read) = via(&format!("{{ nntp = \"{text}\" }}")) else {
+            panic!("not by NNTP");
+        };
+        assert_eq!((read.server.host, read.server.port), (host, port));
     }
     let directory = PathBuf::from("/srv/other");
     assert_eq!(via("{ news = \"/srv/other\" }"), Via::News { directory });
+}
+
+#[test]
+fn a_peer_may_need_much() {
+    let hex = "0123456789abcdef".repeat(4);
+    let pairs: Vec<&str> = (0..32).map(|at| &hex[2 * at..2 * at + 2]).collect();
+    let read = |text: &str| match via(&format!("{{ nntp = \"news.example.net\", {text} }}")) {
+        Via::Nntp(read) => read,
+        other => panic!("{other:?}"),
+    };
+    let plain = read("tls = \"none\"");
+    assert_eq!(plain.server, NntpServer::new("news.example.net", 119));
+    assert_eq!(
+        (plain.connections, plain.rate, plain.hours),
+        (4, None, None)
+    );
+    assert_eq!(read("tls = \"implicit\"").server.port, 563);
+    for written in [
+        hex.clone(),
+        pairs.join(":").to_uppercase(),
+        format!("sha256:{hex}"),
+    ] {
+        let text = format!("tls = \"implicit\", tls_fingerprint = \"{written}\"");
+        let pinned = read(&text).server.tls_fingerprint.unwrap();
+        assert_eq!(pinned[..4], [0x01, 0x23, 0x45, 0x67]);
+    }
+    let read = read(
+        "tls = \"starttls\", tls_ca = \"ca.pem\", tls_name = \"peer\", user = \"we\", \
+         password_file = \"p\", compress = true, bind = \"::1\", connections = 9, \
+         rate = \"1 MB\", hours = \"22:00-06:00\"",
+    );
+    let server = NntpServer {
+        tls: Tls::StartTls,
+        tls_ca: Some("ca.pem".into()),
+        tls_name: Some("peer".to_owned()),
+        login: Some(("we".to_owned(), "p".into())),
+        compress: true,
+        bind: Some("::1".parse().unwrap()),
+        ..NntpServer::new("news.example.net", 119)
+    };
+    assert_eq!(read.server, server);
+    assert_eq!((read.connections, read.rate), (9, Some(1_000_000)));
+    assert_eq!(read.hours, Some(Hours::parse("22:00-06:00").unwrap()));
 }
 
 #[test]
@@ -305,6 +349,50 @@ fn each_fault_names_its_place() {
             "4:7: via program has no gives: say \"id\" or \"article\"",
         ),
         ("{ command = \"a %d\" }", "4:19: command may hold %s"),
+        (
+            "{ nntp = \"a b\" }",
+            "4:16: nntp should be a host and perhaps a port: \"news.example.net\"",
+        ),
+        (
+            "{ nntp = \"a\", tls = \"ssl\" }",
+            "4:27: tls is one of \"none\", \"starttls\", \"implicit\", not \"ssl\"",
+        ),
+        (
+            "{ nntp = \"a\", fingerprint = \"b\" }",
+            "4:21: unknown key `fingerprint' in via with nntp; did you mean tls_fingerprint?",
+        ),
+        (
+            "{ nntp = \"a\", tls_ca = \"b\" }",
+            "4:21: tls_ca has no effect without tls = \"starttls\" or \"implicit\"",
+        ),
+        (
+            "{ nntp = \"a\", tls = \"starttls\", tls_fingerprint = \"b\" }",
+            "4:57: tls_fingerprint is not a fingerprint: write",
+        ),
+        (
+            "{ nntp = \"a\", user = \"b\" }",
+            "4:21: user needs password_file",
+        ),
+        (
+            "{ nntp = \"a\", user = \"b\", password_file = \"c\" }",
+            "4:21: user would send its password in the clear: set tls",
+        ),
+        (
+            "{ nntp = \"a\", bind = \"eth0\" }",
+            "4:28: bind needs an address of this machine",
+        ),
+        (
+            "{ nntp = \"a\", connections = 0 }",
+            "4:35: connections is at least 1",
+        ),
+        (
+            "{ nntp = \"a\", rate = 0 }",
+            "4:28: rate is at least 1 byte a second",
+        ),
+        (
+            "{ nntp = \"a\", hours = \"22-6\" }",
+            "4:29: hours is a part of the day such as \"22:00-06:00\", not \"22-6\"",
+        ),
         ("{ news = 3 }", "4:16: news needs text in quotes, not 3"),
     ] {
         let faults = faults(&format!("{HEAD}via = {text}\n"));

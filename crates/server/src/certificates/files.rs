@@ -1,11 +1,8 @@
 //! Reads certificate chain and key from PEM files.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use layers::files::{self, Kind};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -18,10 +15,20 @@ pub const PEM_BYTES_MAX: u64 = 1 << 20;
 /// Longest certificate chain, the server's own certificate included.
 pub const CERTIFICATES_MAX: usize = 16;
 
+const CERTIFICATE: Kind = Kind {
+    noun: "a PEM file of certificates or a key",
+    bytes_max: PEM_BYTES_MAX,
+    secret: None,
+};
+const KEY: Kind = Kind {
+    secret: Some("private key"),
+    ..CERTIFICATE
+};
+
 /// Reads both files and checks that they belong together.
 pub(super) fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, CertificateError> {
     let chain = chain(certificate)?;
-    let bytes = contents(key, true)?;
+    let bytes = files::read(key, KEY)?;
     let secret = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| CertificateError::Bad {
         path: key.to_owned(),
         what: no_key(&bytes, &error),
@@ -52,7 +59,7 @@ pub(super) fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, Certi
 }
 
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
-    let bytes = contents(path, false)?;
+    let bytes = files::read(path, CERTIFICATE)?;
     let bad = |what: String| CertificateError::Bad {
         path: path.to_owned(),
         what,
@@ -93,58 +100,3 @@ fn no_key(bytes: &[u8], error: &dyn std::fmt::Display) -> String {
 }
 
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
-
-fn contents(path: &Path, is_secret: bool) -> Result<Vec<u8>, CertificateError> {
-    let unreadable = |error| CertificateError::Unreadable {
-        path: path.to_owned(),
-        error,
-    };
-    // Opening a pipe without a writer would block.
-    let flags = OFlags::NONBLOCK.bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(path);
-    let file = file.map_err(unreadable)?;
-    let facts = file.metadata().map_err(unreadable)?;
-    if !facts.is_file() {
-        return Err(CertificateError::NoFile {
-            path: path.to_owned(),
-        });
-    }
-    if is_secret && is_open(facts.mode(), facts.uid()) {
-        return Err(CertificateError::KeyIsOpen {
-            path: path.to_owned(),
-            mode: facts.mode() & 0o7777,
-        });
-    }
-    let mut bytes = Vec::new();
-    let count = file
-        .take(PEM_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if u64::try_from(count).unwrap_or(u64::MAX) > PEM_BYTES_MAX {
-        return Err(CertificateError::TooLarge {
-            path: path.to_owned(),
-        });
-    }
-    Ok(bytes)
-}
-
-/// Whether others may read the key. The group of root's file may: systemd credentials and /etc/ssl/private work that way.
-fn is_open(mode: u32, owner: u32) -> bool {
-    let forbidden = if owner == 0 { 0o037 } else { 0o077 };
-    mode & forbidden != 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_root_lets_a_group_read_a_key() {
-        assert!(!is_open(0o100_600, 1000));
-        assert!(!is_open(0o100_400, 1000));
-        assert!(is_open(0o100_640, 1000));
-        assert!(!is_open(0o100_640, 0));
-        assert!(is_open(0o100_660, 0));
-        assert!(is_open(0o100_644, 0));
-    }
-}

@@ -1,6 +1,6 @@
 //! The server's certificate and key: read from PEM files, and replaced at runtime when the files change.
 
-mod der;
+mod client_certificate;
 mod files;
 mod watch;
 
@@ -15,10 +15,11 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{InconsistentKeys, ServerConfig};
 use thiserror::Error;
 
-use crate::layers::client_certificate::AnyProven;
+use client_certificate::AnyProven;
 
-pub use der::Facts;
 pub use files::{CERTIFICATES_MAX, PEM_BYTES_MAX};
+pub use layers::certificate::Facts;
+pub use layers::files::FileError;
 pub use watch::Watching;
 
 /// ALPN protocols (RFC 7301): reading and transit. The handshake rejects a client that offers only others, such as a browser.
@@ -27,35 +28,9 @@ const PROTOCOLS: [&[u8]; 2] = [b"nntp", b"nnsp"];
 /// TLS is not available.
 #[derive(Debug, Error)]
 pub enum CertificateError {
-    /// A file cannot be read.
-    #[error("{}: cannot read: {error}{}", path.display(), hint(error))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
-    /// A file is larger than `PEM_BYTES_MAX`.
-    #[error("{}: larger than {PEM_BYTES_MAX} bytes: not a PEM file of certificates or a key", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A directory, a pipe or the like.
-    #[error("{}: not a regular file; set the right path in broadsheet.toml", path.display())]
-    NoFile {
-        /// The path in the settings.
-        path: PathBuf,
-    },
-    /// Other users may read the key.
-    #[error("{}: other users may read this private key (mode {mode:04o}); run `chmod 600' on it, \
-             or `chmod 640' where it belongs to root and to the server's group", path.display())]
-    KeyIsOpen {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
+    /// A file cannot be read, or others may read the key.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file is not PEM, or damaged.
     #[error("{}: {what}", path.display())]
     Bad {
@@ -76,16 +51,6 @@ pub enum CertificateError {
     /// rustls cannot start: no random numbers.
     #[error("TLS cannot start: {0}")]
     Setup(rustls::Error),
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "; the server's user may not read it: install a copy by a deploy hook of the renewal tool, or give it a group"
-        }
-        io::ErrorKind::NotFound => "; set the right path in broadsheet.toml",
-        _ => "",
-    }
 }
 
 /// The current certificate chain and key, and the TLS settings that serve them.

@@ -14,9 +14,9 @@ use crate::client::{Client, TOO_MANY};
 use crate::connection::{Connection, IoContext, NO_ACCESS};
 use crate::counts::{Counter, Kinds, Tally};
 use crate::event::Event;
-use crate::layers::tls::Tls;
 use crate::socket::canonical;
 use crate::token::Token;
+use layers::tls::Tls;
 
 use super::{ConnectionSlot, Network, RETRY_MILLISECONDS, flags, seconds, ticks, watch};
 

@@ -12,11 +12,11 @@ const STEP_BYTES: usize = 16 << 10;
 /// Most bytes the compressor holds back before it writes a block: window and pending input.
 const FLUSH_BYTES: usize = 192 << 10;
 
-/// The client's stream is invalid.
+/// The received stream is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DeflateError {
-    /// Not DEFLATE (RFC 1951). The connection has to end: the start of the next command is unknown.
-    #[error("the client's compressed stream is damaged")]
+    /// Not DEFLATE (RFC 1951). The connection has to end: the start of the next line is unknown.
+    #[error("the compressed stream is damaged")]
     Damaged,
 }
 
@@ -27,7 +27,7 @@ pub struct Inflated {
     pub taken_bytes: usize,
     /// The bound was reached: call again when there is room, even without input.
     pub is_more: bool,
-    /// The client ended its stream. Nothing can follow: the connection ends after the replies.
+    /// The other side ended its stream. Nothing can follow: the connection ends.
     pub is_over: bool,
 }
 
@@ -110,8 +110,8 @@ impl Deflate {
         }
     }
 
-    /// Compresses `plain` and appends it to `packed`. With `is_flush` the client can decompress everything so far (RFC 8054, 2.2.2). Each
-    /// flush costs some bytes, so it follows the last of the replies that are sent together.
+    /// Compresses `plain` and appends it to `packed`. With `is_flush` the other side can decompress everything so far (RFC 8054,
+    /// 2.2.2). Each flush costs some bytes, so it follows the last of what is sent together.
     pub fn deflate(&mut self, plain: &[u8], packed: &mut Vec<u8>, is_flush: bool) {
         self.waiting_bytes = self.waiting_bytes.saturating_add(plain.len());
         let mut rest = plain;
@@ -142,7 +142,7 @@ impl Deflate {
         self.outward.is_some()
     }
 
-    /// Releases the compressor. After a flush the client does not notice: later output only cannot refer to earlier output. Returns false,
+    /// Releases the compressor. After a flush the other side does not notice: later output only cannot refer to earlier output. Returns false,
     /// without a change, if something is not flushed.
     pub fn release(&mut self) -> bool {
         if self.waiting_bytes > 0 {

@@ -1,19 +1,22 @@
-//! TLS (RFC 4642, RFC 8143), driven by bytes.
+//! TLS (RFC 4642, RFC 8143), driven by bytes: both sides.
 //!
 //! Records are decrypted in place in the receive buffer. Between two calls it holds only the start of an incomplete record and unsent
 //! handshake messages: an idle connection takes 3.3 KB (`examples/tls_speed.rs` measures it).
 //!
-//! *Invariant*: rustls remembers offsets in its input. Each call of `process_tls_records` gets the bytes of the last call without the
+//! *Invariant*: rustls remembers offsets in its input. Each call of `Side::process` gets the bytes of the last call without the
 //! discarded ones, or it would panic; `collect` documents the one exception.
 
+use std::ops::DerefMut;
 use std::sync::Arc;
 
-use rustls::server::UnbufferedServerConnection;
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::pki_types::ServerName;
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError,
-    UnbufferedStatus,
+    UnbufferedConnectionCommon, UnbufferedStatus,
 };
-use rustls::{ProtocolVersion, ServerConfig};
+use rustls::{ClientConfig, ProtocolVersion, ServerConfig};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -23,31 +26,32 @@ const RECORD_BYTES: usize = 1 << 14;
 const RECORD_HEADER_BYTES: usize = 5;
 /// Largest overhead of a record (header, nonce, tag, content type), bytes, rounded up.
 const RECORD_OVERHEAD_BYTES: usize = 64;
-/// Largest incomplete input, bytes: a record, or the records of one handshake message (a chain of client certificates). rustls accepts
+/// Largest incomplete input, bytes: a record, or the records of one handshake message (a chain of certificates). rustls accepts
 /// handshake messages up to 64 KB.
 const KEPT_BYTES_MAX: usize = 96 << 10;
 /// Largest encrypted content of a record, bytes (RFC 5246, 6.2.3).
 const WRAPPED_BYTES_MAX: usize = RECORD_BYTES + 2048;
-/// Largest incomplete input before the first handshake reply, bytes: one record. A ClientHello usually has some hundred bytes.
+/// Largest incomplete input of a server before its first handshake reply, bytes: one record. A ClientHello usually has some hundred
+/// bytes.
 pub const HELLO_BYTES_MAX: usize = RECORD_BYTES + RECORD_HEADER_BYTES;
 
 /// The connection has to end.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// The client violated the protocol, or has no version or cipher in common with us. `pending` has the alert.
+    /// The other side violated the protocol, has no version or cipher in common with us, or is not trusted. `pending` has the alert.
     #[error("TLS: {0}")]
     Protocol(#[from] rustls::Error),
     /// Data cannot be sent before the end of the handshake.
     #[error("TLS: the handshake is incomplete")]
     Handshaking,
-    /// The connection is closed, by the client or after an error.
+    /// The connection is closed, by the other side or after an error.
     #[error("TLS: the connection is closed")]
     Closed,
     /// A handshake message exceeds the limit.
     #[error("TLS: a handshake message is too long")]
     TooLong,
     /// The key has reached its limit (TLS 1.2 only, after some hundred gigabytes).
-    #[error("TLS: the session's key is used up; the client has to connect again")]
+    #[error("TLS: the session's key is used up; a new connection is necessary")]
     UsedUp,
 }
 
@@ -56,13 +60,45 @@ pub enum TlsError {
 pub struct Fed {
     /// Appended decrypted bytes.
     pub plain_bytes: usize,
-    /// The client sent close_notify. End of input without it means a truncated connection, perhaps by an attacker (RFC 8446, 6.1).
+    /// The other side sent close_notify. End of input without it means a truncated connection, perhaps by an attacker (RFC 8446, 6.1).
     pub is_closed: bool,
 }
 
-/// The server's side of one TLS connection.
-pub struct Tls {
-    connection: UnbufferedServerConnection,
+/// A connection of rustls: the server's side or the client's. The two have the same methods, but no trait.
+pub trait Side: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
+    /// What rustls keeps for this side.
+    type Data;
+
+    /// Processes records until there is something to do.
+    fn process<'c, 'i>(&'c mut self, records: &'i mut [u8])
+    -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Side for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+impl Side for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(records)
+    }
+}
+
+/// One side of a TLS connection, usually the server's.
+pub struct Tls<S: Side = UnbufferedServerConnection> {
+    connection: S,
     /// Incomplete records.
     kept: Vec<u8>,
     /// Unsent handshake messages and alerts.
@@ -74,19 +110,42 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// A connection that waits for the ClientHello.
+    /// The server's side of a connection, which waits for the ClientHello.
     ///
     /// # Errors
     /// The configuration is invalid; ours is valid.
     pub fn new(config: &Arc<ServerConfig>) -> Result<Self, TlsError> {
-        Ok(Tls {
-            connection: UnbufferedServerConnection::new(Arc::clone(config))?,
+        let connection = UnbufferedServerConnection::new(Arc::clone(config))?;
+        Ok(Tls::of(connection))
+    }
+}
+
+impl Tls<UnbufferedClientConnection> {
+    /// The client's side of a connection to the server of this name; `pending` has the ClientHello.
+    ///
+    /// # Errors
+    /// The configuration is invalid; that of [`crate::ClientTrust`] is valid.
+    pub fn client(
+        config: &Arc<ClientConfig>,
+        server: ServerName<'static>,
+    ) -> Result<Self, TlsError> {
+        let connection = UnbufferedClientConnection::new(Arc::clone(config), server)?;
+        let mut tls = Tls::of(connection);
+        tls.process(&mut [], &mut Vec::new())?;
+        Ok(tls)
+    }
+}
+
+impl<S: Side> Tls<S> {
+    fn of(connection: S) -> Self {
+        Tls {
+            connection,
             kept: Vec::new(),
             answers: Vec::new(),
             is_closed: false,
             is_broken: false,
             is_answered: false,
-        })
+        }
     }
 
     /// Decrypts all of `cipher`, received from the socket, and appends it to `plain`: at most the bytes of `cipher` and one record. It
@@ -122,7 +181,7 @@ impl Tls {
         if self.is_broken {
             return Err(TlsError::Closed);
         }
-        let mut writer = match self.connection.process_tls_records(&mut self.kept).state {
+        let mut writer = match self.connection.process(&mut self.kept).state {
             Ok(ConnectionState::WriteTraffic(writer)) => writer,
             Ok(ConnectionState::BlockedHandshake) => return Err(TlsError::Handshaking),
             Ok(_) => return Err(TlsError::Closed),
@@ -168,7 +227,7 @@ impl Tls {
     pub fn close(&mut self, cipher: &mut Vec<u8>) {
         if !self.is_broken {
             if let Ok(ConnectionState::WriteTraffic(mut writer)) =
-                self.connection.process_tls_records(&mut self.kept).state
+                self.connection.process(&mut self.kept).state
             {
                 // Without room it is queued, and taken out below in order.
                 let _ = writer.queue_close_notify(&mut []);
@@ -185,13 +244,13 @@ impl Tls {
         self.connection.is_handshaking()
     }
 
-    /// The client sent close_notify: the input is not truncated.
+    /// The other side sent close_notify: the input is not truncated.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// SHA-256 of the client's certificate, if it sent one and the handshake is complete: then it has the private key.
+    /// SHA-256 of the other side's certificate, if it sent one and the handshake is complete: then it has the private key.
     #[must_use]
     pub fn certificate(&self) -> Option<[u8; 32]> {
         if self.is_handshaking() {
@@ -276,7 +335,7 @@ impl Tls {
     /// buffer as before, and panic without.
     fn collect(&mut self) {
         while self.connection.wants_write() {
-            match self.connection.process_tls_records(&mut []).state {
+            match self.connection.process(&mut []).state {
                 Ok(ConnectionState::EncodeTlsData(mut message)) => {
                     encode(&mut message, &mut self.answers);
                 }
@@ -290,7 +349,7 @@ impl Tls {
         let mut used = 0;
         loop {
             let rest = records.get_mut(used..).unwrap_or_default();
-            let UnbufferedStatus { mut discard, state } = self.connection.process_tls_records(rest);
+            let UnbufferedStatus { mut discard, state } = self.connection.process(rest);
             let is_over = match state? {
                 ConnectionState::ReadTraffic(mut traffic) => {
                     while let Some(record) = traffic.next_record() {
@@ -342,10 +401,7 @@ fn record_bytes(kept: &[u8]) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes([high, low])))
 }
 
-fn encode(
-    message: &mut EncodeTlsData<'_, rustls::server::ServerConnectionData>,
-    out: &mut Vec<u8>,
-) {
+fn encode<Data>(message: &mut EncodeTlsData<'_, Data>, out: &mut Vec<u8>) {
     let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) =
         message.encode(&mut [])
     else {

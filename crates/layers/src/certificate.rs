@@ -147,6 +147,20 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
+/// The day of a time, as `2026-11-01`.
+pub(crate) fn day(seconds: i64) -> String {
+    // Days in eras of 400 years, which begin on a first of March.
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// Days from 1970-01-01 in the Gregorian calendar, with years that begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
@@ -187,6 +201,17 @@ impl<'a> Fields<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_written() {
+        for (year, month, last) in [(1970, 1, 31), (2024, 2, 29), (2100, 2, 28), (2026, 12, 31)] {
+            for date in 1..=last {
+                let at = days(year, month, date) * 86_400;
+                let text = format!("{year}-{month:02}-{date:02}");
+                assert_eq!((day(at), day(at + 86_399)), (text.clone(), text));
+            }
+        }
+    }
 
     #[test]
     fn times_are_read() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feed::nntp::{PeerCounts, PeersHandle};
+use feed::nntp::{FeedCounts, PeersHandle};
 use serde::{Deserialize, Serialize};
 use server::{Counter, Server};
 use store::Commits;
@@ -202,7 +202,7 @@ impl FedPeer {
             .collect()
     }
 
-    fn look(name: &[u8], counts: &PeerCounts) -> FedPeer {
+    fn look(name: &[u8], counts: &FeedCounts) -> FedPeer {
         let state = counts.state();
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let oldest = counts.oldest.load(Ordering::Relaxed);

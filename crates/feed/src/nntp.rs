@@ -26,7 +26,7 @@ mod peers;
 mod resolver;
 
 pub use connection::{ANSWER_SECONDS_MAX, OPEN_SECONDS_MAX, WINDOW_ARTICLES_MAX};
-pub use counts::{PeerCounts, PeerDoes, PeerState};
+pub use counts::{FeedCounts, PeerDoes, PeerState};
 pub use deferrals::ATTEMPTS_MAX;
 pub use lane::{FLIGHT_ARTICLES_MAX, NOTED_ARTICLES_MAX};
 pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};

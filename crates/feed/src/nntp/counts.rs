@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The state and the counts of a peer.
 #[derive(Debug, Default)]
-pub struct PeerCounts {
+pub struct FeedCounts {
     /// Number of offered articles, repeated offers among them.
     pub offered: AtomicU64,
     /// Number of articles that the peer accepted (235, 239).
@@ -71,7 +71,7 @@ impl PeerDoes {
     }
 }
 
-impl PeerCounts {
+impl FeedCounts {
     /// The state now.
     pub fn state(&self) -> PeerState {
         let state = self.state.lock();

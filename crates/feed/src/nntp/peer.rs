@@ -22,7 +22,7 @@ use rustix::event::epoll::EventFlags;
 use store::{Position, Snapshot};
 
 use super::connection::Connection;
-use super::counts::{PeerCounts, PeerDoes};
+use super::counts::{FeedCounts, PeerDoes};
 use super::deferrals::Deferrals;
 use super::growth::Growth;
 use super::lane::Lane;
@@ -51,7 +51,7 @@ pub struct PeerPlan {
 pub(super) struct Peer {
     plan: PeerPlan,
     root: PathBuf,
-    counts: Arc<PeerCounts>,
+    counts: Arc<FeedCounts>,
     /// The articles that wait. `None`: to be read from the cursor.
     lanes: Option<Lanes>,
     /// The site's files, while articles are in flight and a moment longer.
@@ -198,7 +198,7 @@ impl Lanes {
 }
 
 impl Peer {
-    pub fn new(plan: PeerPlan, root: &Path, counts: Arc<PeerCounts>) -> Peer {
+    pub fn new(plan: PeerPlan, root: &Path, counts: Arc<FeedCounts>) -> Peer {
         Peer {
             root: root.to_owned(),
             counts,
@@ -239,7 +239,7 @@ impl Peer {
         &self.plan.name
     }
 
-    pub fn counts(&self) -> &PeerCounts {
+    pub fn counts(&self) -> &FeedCounts {
         &self.counts
     }
 

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 use store::{Position, Snapshot};
 
-use super::counts::PeerCounts;
+use super::counts::FeedCounts;
 use super::lane::NOTED_ARTICLES_MAX;
 use super::mailbox::{Mailbox, Message};
 use super::peer::{Context, Peer, PeerPlan, of_event_key};
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Peers {
 pub struct PeersHandle {
     mailboxes: Vec<Arc<Mailbox>>,
     /// The feeds and their counts.
-    pub counts: Vec<(Vec<u8>, Arc<PeerCounts>)>,
+    pub counts: Vec<(Vec<u8>, Arc<FeedCounts>)>,
 }
 
 impl PeersHandle {
@@ -121,7 +121,7 @@ pub fn loops(
         counts: Vec::new(),
     };
     for plan in plans {
-        let counts = Arc::new(PeerCounts::default());
+        let counts = Arc::new(FeedCounts::default());
         handle.counts.push((plan.name.clone(), counts.clone()));
         near.add(Box::new(Peer::new(plan, root, counts)));
     }

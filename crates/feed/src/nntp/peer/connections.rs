@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
 use super::super::connection::{Connection, Failure, Flying};
-use super::super::counts::{PeerCounts, add};
+use super::super::counts::{FeedCounts, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::error::Error;
@@ -357,7 +357,7 @@ impl Peer {
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
     deferrals: &'a mut super::Deferrals,
-    counts: &'a PeerCounts,
+    counts: &'a FeedCounts,
     deferred_in_a_row: &'a mut u32,
     /// The text of the first refusal.
     refusal: Option<String>,

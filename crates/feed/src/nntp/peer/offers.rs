@@ -168,11 +168,14 @@ impl Source<'_> {
     }
 }
 
-/// The id and the text of an article, with its line of one dot; `None`: it expired, or was cancelled.
+/// An article's id, and its text with the line of one dot.
+type IdAndText<'a> = (&'a [u8], &'a [u8]);
+
+/// An article; `None`: it expired, or was cancelled.
 fn article<'c>(
     context: &'c mut Context<'_>,
     position: Position,
-) -> Result<Option<(&'c [u8], &'c [u8])>, Error> {
+) -> Result<Option<IdAndText<'c>>, Error> {
     match context.snapshot.record(position, context.record) {
         Ok(record) => Ok(record.and_then(|record: Record<'_>| {
             let line = HistoryLine::parse(record.line())?;

@@ -67,6 +67,21 @@ pub struct InnOptions<'a> {
     pub storage: Storage,
     /// The address of the peer; all others are readers.
     pub peer: &'a str,
+    /// Further lines of newsfeeds.
+    pub feeds: &'a str,
+    /// The file innfeed.conf.
+    pub innfeed: &'a str,
+}
+
+impl Default for InnOptions<'_> {
+    fn default() -> Self {
+        InnOptions {
+            storage: Storage::FileAnArticle,
+            peer: "localhost, 127.0.0.1",
+            feeds: "",
+            innfeed: "",
+        }
+    }
 }
 
 /// A running `innd`.
@@ -86,11 +101,7 @@ impl Server {
     /// # Errors
     /// A file cannot be written, or `innd` does not open its socket.
     pub fn start(dir: &Path, batch: &Path) -> Result<Server> {
-        let options = InnOptions {
-            storage: Storage::FileAnArticle,
-            peer: "localhost, 127.0.0.1",
-        };
-        Server::start_as(dir, batch, &options)
+        Server::start_as(dir, batch, &InnOptions::default())
     }
 
     /// As [`Server::start`], with other options.
@@ -129,7 +140,9 @@ impl Server {
         for file in ["db/history", "db/active.times", "log/news"] {
             fs::write(dir.join(file), "")?;
         }
-        fs::write(dir.join("etc/newsfeeds"), newsfeeds(&batch.join("sys"))?)?;
+        let feeds = newsfeeds(&batch.join("sys"))? + options.feeds;
+        fs::write(dir.join("etc/newsfeeds"), feeds)?;
+        fs::write(dir.join("etc/innfeed.conf"), options.innfeed)?;
         let news = news()?;
         give(&dir, &news)?;
         give(&sockets, &news)?;
@@ -205,26 +218,56 @@ impl Server {
     /// `rnews` fails.
     pub fn feed(&self, batch: &Path) -> Result<Usages> {
         let (user, system) = self.times()?;
-        let settings = format!("INNCONF={}", self.dir.join("etc/inn.conf").display());
-        let program = format!("{PROGRAMS}/rnews");
-        let command = [
-            "setpriv",
-            "--reuid=news",
-            "--regid=news",
-            "--clear-groups",
-            "env",
-            &settings,
-            &program,
-        ];
-        let outcome = measured(&self.dir, &command, Input::File(batch))?;
-        if outcome.status != 0 {
-            bail!("INN's rnews: exit status {}", outcome.status);
-        }
+        let mut usages = self.measured("rnews", &[], batch)?;
         let (user_after, system_after) = self.times()?;
-        let mut usages = outcome.usages;
         usages.user += user_after.saturating_sub(user);
         usages.system += system_after.saturating_sub(system);
         Ok(usages)
+    }
+
+    /// Runs a program of INN's and measures it alone.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn measured(&self, program: &str, arguments: &[&str], input: &Path) -> Result<Usages> {
+        let settings = format!("INNCONF={}", self.dir.join("etc/inn.conf").display());
+        let path = format!("{PROGRAMS}/{program}");
+        let mut command = vec!["setpriv", "--reuid=news", "--regid=news", "--clear-groups"];
+        command.extend(["env", &settings, &path]);
+        command.extend(arguments);
+        let outcome = measured(&self.dir, &command, Input::File(input))?;
+        if outcome.status != 0 {
+            bail!("INN's {program}: exit status {}", outcome.status);
+        }
+        Ok(outcome.usages)
+    }
+
+    /// Makes `innd` write what it holds back for a site.
+    ///
+    /// # Errors
+    /// `ctlinnd` cannot be started.
+    pub fn flush(&self, site: &str) -> Result<()> {
+        as_news(&self.dir, "ctlinnd")
+            .args(["flush", site])
+            .output()?;
+        Ok(())
+    }
+
+    /// Writes a file that belongs to the user news.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.dir.join(name);
+        let news = news()?;
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        chown(&path, Some(news.uid.as_raw()), Some(news.gid.as_raw()))?;
+        Ok(path)
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Starts `nnrpd` as a daemon that forks for each reader.

@@ -12,6 +12,7 @@ mod machine;
 mod measure;
 mod namei;
 mod nntp;
+mod nntp_out;
 mod paper;
 mod plan;
 mod report;
@@ -60,6 +61,10 @@ bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir D
     the server under load, beside INN's innd and nnrpd where they are installed and
     beside what the load program itself can do. ROW: takethis, takethis4, window, ihave, tls, check,
     known, over, article, connections, quiet or idle.
+bench nntp-out [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
+               [--no-peer] [--keep]
+    feeding peers by NNTP, beside innxmit and innfeed where INN is installed. ROW: one, innd,
+    durable, many, quiet, far or dead.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
@@ -108,7 +113,8 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "namei" => translate_names(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
-        Some(Value(word)) if word == "sink" => nntp::sink(),
+        Some(Value(word)) if word == "nntp-out" => feed_peers(arguments),
+        Some(Value(word)) if word == "sink" => sink(arguments),
         Some(Value(word)) if word == "witness" => {
             feeding::witness(&PathBuf::from(arguments.value()?))
         }
@@ -208,6 +214,28 @@ fn select(mut arguments: lexopt::Parser) -> Result<()> {
 fn load(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, nntp::ROUNDS)?;
     nntp::run(&plan)
+}
+
+/// `bench nntp-out`.
+fn feed_peers(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, nntp_out::ROUNDS)?;
+    nntp_out::run(&plan)
+}
+
+/// `bench sink`.
+fn sink(mut arguments: lexopt::Parser) -> Result<()> {
+    let mut options = nntp::SinkOptions {
+        ports: 1,
+        wants: false,
+    };
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("ports") => options.ports = arguments.value()?.parse()?,
+            Long("wants") => options.wants = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    nntp::sink(options)
 }
 
 /// Parses the plan, and the ids of `bench index`; `rounds` is the default number without `--quick`.

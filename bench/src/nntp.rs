@@ -3,18 +3,18 @@
 //! The same load program runs against each server, one after the other, in every
 //! round. Every reply is verified: a wrong one ends the bench.
 
-mod articles;
-mod client;
-mod ours;
-mod pipeline;
+pub mod articles;
+pub mod client;
+pub mod ours;
+pub mod pipeline;
 pub mod process;
 mod reading;
-mod running;
+pub mod running;
 mod server_round;
-mod servers;
+pub mod servers;
 mod sink;
 mod table;
-mod transit;
+pub mod transit;
 
 use std::fs;
 use std::time::Duration;
@@ -32,7 +32,8 @@ use servers::Subject;
 use table::Table;
 
 pub use running::Ended;
-pub use sink::sink;
+pub use sink::{SinkOptions, sink};
+pub use table::number;
 use table::words;
 
 /// Default number of rounds.
@@ -155,7 +156,7 @@ fn circumstances(table: &mut Table, site: &Site, prepared: &Prepared) {
 }
 
 /// Raises the limit of descriptors; returns the number of simultaneous readers.
-fn raise_descriptors() -> Result<u64> {
+pub fn raise_descriptors() -> Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,
@@ -169,7 +170,7 @@ fn raise_descriptors() -> Result<u64> {
 }
 
 /// The files of a batch without its articles, which are sent over NNTP. No site is fed.
-fn groups_alone(site: &Site, prepared: &Prepared) -> Result<Batch> {
+pub fn groups_alone(site: &Site, prepared: &Prepared) -> Result<Batch> {
     let dir = site.disk.join("nntp");
     let kind: Kind = prepared.kind;
     fs::create_dir_all(&dir)?;

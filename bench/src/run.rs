@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
-    batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, paper,
+    batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, nntp_out, paper,
     selection, start, techniques, tree,
 };
 
@@ -77,6 +77,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     print!("{}", feeding::rows(&mut site, plan.rounds)?);
     print!("{}", nntp::rows(plan, &mut site)?);
+    print!("{}", nntp_out::rows(plan, &mut site)?);
     batch::rows(&mut site, plan)?;
     print!("{}", memory_of_large(plan, &mut site)?);
     let ids = if plan.quick {

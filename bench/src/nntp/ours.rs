@@ -20,8 +20,12 @@ use crate::site::{Batch, Site};
 const CONNECTIONS_PER_ADDRESS_MAX: u64 = 20_000;
 
 /// The settings of `broadsheet init`, changed for TLS, for the number of readers from one
-/// address, for the peer's address that may feed everything, and for all others that may read everything.
-fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
+/// address, for the peer's address that may feed everything, for all others that may read everything, and with more sites.
+fn settings(
+    written: &str,
+    tls: Option<SocketAddr>,
+    (peers, sites): (&str, &str),
+) -> Result<String> {
     let most = CONNECTIONS_PER_ADDRESS_MAX.to_string();
     let mut changes = vec![("connections_per_address_max", most)];
     if let Some(address) = tls {
@@ -35,8 +39,8 @@ fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
             .with_context(|| format!("broadsheet init writes no key {key} in [nntp]"))?;
     }
     text.push_str(&format!(
-        "\n[[access]]\nname = \"peer.example\"\nfrom = [\"{PEER}\"]\nread = \"*\"\nsend = \"*\"\n\
-         \n[[access]]\nname = \"readers\"\nfrom = [\"local\"]\nread = \"*\"\n"
+        "\n[[access]]\nname = \"peer.example\"\nfrom = [{peers}]\nread = \"*\"\nsend = \"*\"\n\
+         \n[[access]]\nname = \"readers\"\nfrom = [\"local\"]\nread = \"*\"\n{sites}"
     ));
     Ok(text)
 }
@@ -59,6 +63,14 @@ const KEY: &str = "tls.key";
 /// # Errors
 /// The output of the daemon.
 pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
+    start_with(site, batch, &format!("\"{PEER}\""), "")
+}
+
+/// As [`start`], with the addresses that may feed everything, in quotation marks, and with these lines for other sites.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_with(site: &mut Site, batch: &Batch, peers: &str, sites: &str) -> Result<Running> {
     let disk = site.disk.clone();
     let system = site.system(&disk, batch)?;
     let news = system.dir.join("news");
@@ -76,7 +88,7 @@ pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
     let file = news.join("broadsheet.toml");
     let written = fs::read_to_string(&file).context("reading what broadsheet init wrote")?;
     let listening = tls.as_ref().map(|(address, _)| *address);
-    fs::write(&file, settings(&written, listening)?)?;
+    fs::write(&file, settings(&written, listening, (peers, sites))?)?;
     let log = system.dir.join("serve.log");
     let child = Command::new(&site.binary)
         .args(["serve", "--listen", &address.to_string(), "--dir"])

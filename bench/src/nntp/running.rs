@@ -73,6 +73,14 @@ impl Running {
         }
     }
 
+    /// The process of the server.
+    pub fn id(&self) -> u32 {
+        match &self.process {
+            Process::Child(child) => child.0.id(),
+            Process::Inn(server, _) => server.id(),
+        }
+    }
+
     /// User and system time of the server and its descendants, once it is
     /// idle.
     ///

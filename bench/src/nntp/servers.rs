@@ -51,17 +51,25 @@ const CYCLIC_BLOCK_BYTES: u64 = 4 << 10;
 /// # Errors
 /// It cannot be started; the reason is printed below the table.
 pub fn start(subject: Subject, site: &mut Site, batch: &Batch) -> Result<Running> {
+    start_for(subject, site, batch, &super::client::PEER.to_string())
+}
+
+/// As [`start`]; the addresses in `peers` may feed INN.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_for(subject: Subject, site: &mut Site, batch: &Batch, peers: &str) -> Result<Running> {
     let disk = site.disk.clone();
     let dir = site.fresh(&disk)?;
     let running = match subject {
         Subject::Sink => sink(dir)?,
         Subject::Ours => ours::start(site, batch)?,
-        Subject::InnFiles => with_inn(dir, batch, inn::Storage::FileAnArticle)?,
+        Subject::InnFiles => with_inn(dir, batch, inn::Storage::FileAnArticle, peers)?,
         Subject::InnCyclic => {
             // Large enough that nothing is overwritten.
             let bytes = batch.bytes + batch.articles * CYCLIC_BLOCK_BYTES / 8 * 9;
             let bytes = bytes.next_multiple_of(1 << 20).max(64 << 20);
-            with_inn(dir, batch, inn::Storage::Cyclic { bytes })?
+            with_inn(dir, batch, inn::Storage::Cyclic { bytes }, peers)?
         }
     };
     settle();
@@ -91,19 +99,16 @@ fn sink(dir: PathBuf) -> Result<Running> {
     })
 }
 
-fn with_inn(dir: PathBuf, batch: &Batch, storage: inn::Storage) -> Result<Running> {
+fn with_inn(dir: PathBuf, batch: &Batch, storage: inn::Storage, peers: &str) -> Result<Running> {
     if let Some(reason) = inn::missing_reason() {
         bail!("{reason}");
     }
-    let peer = super::client::PEER.to_string();
-    let server = inn::Server::start_as(
-        &dir,
-        &batch.dir,
-        &inn::InnOptions {
-            storage,
-            peer: &peer,
-        },
-    )?;
+    let options = inn::InnOptions {
+        storage,
+        peer: peers,
+        ..inn::InnOptions::default()
+    };
+    let server = inn::Server::start_as(&dir, &batch.dir, &options)?;
     let readers = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     let mut daemon = Ended(server.readers(readers.port())?);
     wait_for(&mut daemon, readers, &dir.join("nnrpd.out"))?;

@@ -292,7 +292,7 @@ fn format_sample(run: &Sample) -> String {
 }
 
 /// Formats at least three digits, with separated thousands.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value < 10.0 {
         return format!("{value:.2}");
     }

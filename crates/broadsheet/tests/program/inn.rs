@@ -56,6 +56,7 @@ impl InnFiles {
             "spool/incoming/bad",
             "spool/outgoing",
             "spool/archive",
+            "spool/innfeed",
             "log",
             "tmp",
             "http",
@@ -83,6 +84,39 @@ impl InnFiles {
         Some(InnFiles { programs, room })
     }
 
+    fn launch(&self, port: u16) -> Child {
+        let log = fs::File::create(self.room.path().join("innd.out")).expect("made");
+        self.command("innd")
+            .args(["-f", "-P", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("cloned"))
+            .stderr(log)
+            .spawn()
+            .expect("innd starts")
+    }
+
+    /// Feeds these sites by innfeed, which tries again soon.
+    fn feed(&self, sites: &[(&str, u16)]) {
+        let dir = self.room.path();
+        let mut feeds = fs::read_to_string(dir.join("etc/newsfeeds")).expect("read");
+        feeds += &format!(
+            "innfeed!:!*:Tc,Wnm*:{}\n",
+            self.programs.join("innfeed").display()
+        );
+        let mut settings = format!(
+            "pid-file: {0}/tmp/innfeed.pid\nlog-file: {0}/log/innfeed.log\nstatus-file: innfeed.status\ngen-html: false\n\
+             initial-reconnect-time: 1\nmax-reconnect-time: 1\nbacklog-rotate-period: 1\nbacklog-newfile-period: 1\nbacklog-ckpt-period: 1\n",
+            dir.display()
+        );
+        for (name, port) in sites {
+            feeds += &format!("{name}:*:Tm:innfeed!\n");
+            settings +=
+                &format!("peer {name} {{\n  ip-name: 127.0.0.1\n  port-number: {port}\n}}\n");
+        }
+        fs::write(dir.join("etc/newsfeeds"), feeds).expect("written");
+        fs::write(dir.join("etc/innfeed.conf"), settings).expect("written");
+    }
+
     /// A program of INN's with these files.
     pub fn command(&self, program: &str) -> Command {
         as_news(&self.programs, self.room.path(), program)
@@ -92,20 +126,68 @@ impl InnFiles {
 impl Inn {
     /// Starts one with these groups. `None`, and a line that says why, where that is not possible.
     pub fn start(groups: &[&str]) -> Option<Inn> {
+        Inn::start_feeding(groups, &[])
+    }
+
+    /// As [`Inn::start`]; its innfeed feeds everything to these sites as it comes: the name, and the port.
+    pub fn start_feeding(groups: &[&str], sites: &[(&str, u16)]) -> Option<Inn> {
         let files = InnFiles::make(groups)?;
+        if !sites.is_empty() {
+            files.feed(sites);
+        }
         let port = free_port();
-        let log = fs::File::create(files.room.path().join("innd.out")).expect("made");
-        let child = files
-            .command("innd")
-            .args(["-f", "-P", &port.to_string()])
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("cloned"))
-            .stderr(log)
-            .spawn()
-            .expect("innd starts");
+        let child = files.launch(port);
         let mut inn = Inn { child, files, port };
         inn.wait_for_door(port);
         Some(inn)
+    }
+
+    /// Ends it as an administrator does, and what feeds its sites.
+    pub fn stop(&mut self) {
+        let _ = self.run("ctlinnd", &["shutdown", "tested"], None);
+        self.until_ended();
+        let innfeed = fs::read_to_string(self.path("tmp/innfeed.pid")).unwrap_or_default();
+        let is_there = || {
+            Path::new("/proc")
+                .join(innfeed.trim())
+                .join("stat")
+                .exists()
+        };
+        let begin = Instant::now();
+        while !innfeed.trim().is_empty() && is_there() {
+            // It waits for peers that do not answer.
+            if begin.elapsed() > Duration::from_secs(2) {
+                let _ = Command::new("kill").arg(innfeed.trim()).status();
+            }
+            assert!(begin.elapsed() < PATIENCE, "innfeed does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts it again, at another port.
+    pub fn start_again(&mut self) {
+        self.port = free_port();
+        self.child = self.files.launch(self.port);
+        self.wait_for_door(self.port);
+    }
+
+    fn until_ended(&mut self) {
+        let begin = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The number of articles in its history, while it does not run.
+    pub fn filed(&self) -> usize {
+        let history = fs::read(self.path("db/history")).expect("a history");
+        let lines = history.split(|&byte| byte == b'\n');
+        // Three fields: it has the article. Two: it refused it.
+        lines
+            .filter(|line| line.iter().filter(|&&byte| byte == b'\t').count() == 2)
+            .count()
     }
 
     fn wait_for_door(&mut self, port: u16) {
@@ -170,13 +252,7 @@ impl Inn {
 
 impl Drop for Inn {
     fn drop(&mut self) {
-        let _ = self.run("ctlinnd", &["shutdown", "tested"], None);
-        let begin = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.stop();
     }
 }
 
@@ -217,7 +293,7 @@ fn write_settings(dir: &Path, root: &Path) {
         ),
         (
             "incoming.conf",
-            "streaming: true\nmax-connections: 8\npeer ME {\n    hostname: \"localhost, 127.0.0.1\"\n}\n",
+            "streaming: true\nmax-connections: 100\npeer ME {\n    hostname: \"localhost, 127.0.0.1\"\n}\n",
         ),
         ("expire.ctl", "/remember/:10\n*:A:never:never:never\n"),
         ("control.ctl", "all:*:*:drop\n"),

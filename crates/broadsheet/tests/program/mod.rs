@@ -17,11 +17,13 @@ pub mod clients;
 pub mod corpus;
 pub mod daemon;
 pub mod inn;
+pub mod link;
 pub mod mounted;
 pub mod nntp;
 pub mod peers;
 pub mod screen;
 pub mod small;
+pub mod taker;
 pub mod uucp;
 pub mod wire;
 

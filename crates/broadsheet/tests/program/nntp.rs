@@ -149,6 +149,20 @@ impl Client {
         }
     }
 
+    /// The bytes up to the line with a dot, as they come.
+    pub fn block(&mut self) -> Vec<u8> {
+        let mut block = Vec::new();
+        loop {
+            let before = block.len();
+            let count = self.stream.read_until(b'\n', &mut block).unwrap();
+            assert!(count > 0, "the block has no end");
+            if block.get(before..) == Some(b".\r\n") {
+                block.truncate(before);
+                return block;
+            }
+        }
+    }
+
     /// So many bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
@@ -164,14 +178,18 @@ impl Client {
     }
 }
 
-/// An article as it goes over the wire, with its terminator. Its lines do not begin with dots.
+/// An article as it goes over the wire, with its terminator.
 pub fn wire(article: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(article.len() + article.len() / 16);
+    let mut before = b'\n';
     for &byte in article {
-        if byte == b'\n' {
-            text.push(b'\r');
+        match (before, byte) {
+            (b'\n', b'.') => text.push(b'.'),
+            (_, b'\n') => text.push(b'\r'),
+            _ => {}
         }
         text.push(byte);
+        before = byte;
     }
     text.extend_from_slice(b".\r\n");
     text

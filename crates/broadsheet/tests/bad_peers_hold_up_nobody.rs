@@ -1,0 +1,149 @@
+//! Peers that hang, take a byte a second, forget everything, or do not exist: filing and the other peers do not wait for them, the
+//! daemon ends in time, and what waits for them stays.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used)]
+
+use crate::program;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use program::Program;
+use program::articles::{batch, many};
+use program::daemon::{Daemon, until};
+use program::taker::Taker;
+
+const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
+const ARTICLES: usize = 200;
+/// Each is larger than what the kernel holds for a socket, together.
+const BODY_BYTES: usize = 30_000;
+
+/// A news directory with these peers.
+fn feeding(peers: &[(&str, &str)]) -> Program {
+    let program = Program::with_news(ACTIVE);
+    let mut settings = program.read("news/broadsheet.toml");
+    for (name, address) in peers {
+        settings += &format!(
+            "\n[[site]]\nname = \"{name}\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\" }}\n"
+        );
+    }
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+fn file(program: &Program, prefix: &str) {
+    let told = program.rnews(&batch(&many(prefix, ARTICLES, "comp.test", BODY_BYTES)));
+    assert_eq!(told.count("accepted") as usize, ARTICLES, "{told:?}");
+}
+
+fn waiting(program: &Program, site: &str) -> u64 {
+    let told = program.run(&["feed", "list", site, "--dir", "news", "--json"]);
+    told.count("articles")
+}
+
+/// How the peer behaves after it was greeted and wants everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// It accepts connections and says nothing at all.
+    Silent,
+    /// It answers the first command, then no other.
+    Hangs,
+    /// It reads a byte a second as soon as articles come.
+    Slow,
+}
+
+/// Starts such a peer; its threads end with the test program.
+fn bad(manner: Manner) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            std::thread::spawn(move || misbehave(stream, manner));
+        }
+    });
+    address
+}
+
+fn misbehave(mut stream: TcpStream, manner: Manner) -> Option<()> {
+    let mut byte = [0];
+    let mut line = Vec::new();
+    let mut said = manner == Manner::Silent;
+    if !said {
+        stream.write_all(b"200 ready\r\n").ok()?;
+    }
+    loop {
+        let is_slow = manner == Manner::Slow && line.starts_with(b"TAKETHIS");
+        if is_slow {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        line.extend_from_slice(&byte);
+        if is_slow || said || !line.ends_with(b"\n") {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&line).into_owned();
+        let mut words = text.split_whitespace();
+        let reply = match words.next()? {
+            "CAPABILITIES" => "101 list\r\nVERSION 2\r\nIHAVE\r\nSTREAMING\r\n.".to_owned(),
+            "MODE" => "203 go on".to_owned(),
+            "CHECK" => format!("238 {}", words.next()?),
+            _ => "500 what?".to_owned(),
+        };
+        stream.write_all(format!("{reply}\r\n").as_bytes()).ok()?;
+        said = manner == Manner::Hangs;
+        line.clear();
+    }
+}
+
+#[test]
+fn others_do_not_wait_for_them() {
+    let taker = Taker::start();
+    let (silent, hangs, slow) = (bad(Manner::Silent), bad(Manner::Hangs), bad(Manner::Slow));
+    let peers = [
+        ("good", taker.address.as_str()),
+        ("silent", &silent),
+        ("hangs", &hangs),
+        ("slow", &slow),
+        ("nowhere", "nowhere.invalid:119"),
+    ];
+    let program = feeding(&peers);
+    let daemon = Daemon::start(&program);
+    for (round, prefix) in ["a", "b", "c"].into_iter().enumerate() {
+        file(&program, prefix);
+        let all = (round + 1) * ARTICLES;
+        until("the good peer has all", || taker.count() == all);
+    }
+    // Nothing that the others did not take is passed.
+    for (site, _) in peers.iter().skip(1) {
+        assert!(waiting(&program, site) > ARTICLES as u64, "{site}");
+    }
+    assert!(taker.got().values().all(|&times| times == 1));
+    let began = Instant::now();
+    daemon.stop();
+    // It does not wait for answers.
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert_eq!(waiting(&program, "slow"), 3 * ARTICLES as u64);
+    program.assert_clean();
+}
+
+#[test]
+fn one_that_forgets_everything_gets_it_again() {
+    let taker = Taker::start();
+    let program = feeding(&[("peer", &taker.address)]);
+    let daemon = Daemon::start(&program);
+    file(&program, "a");
+    until("the peer has all", || taker.count() == ARTICLES);
+    until("nothing waits", || waiting(&program, "peer") == 0);
+    let told = program.run(&["feed", "reset", "peer", "--to", "oldest", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["feed", "flush", "peer", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until("the peer has all twice", || {
+        taker.got().values().all(|&times| times == 2)
+    });
+    daemon.stop();
+}

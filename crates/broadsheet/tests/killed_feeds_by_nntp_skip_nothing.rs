@@ -1,0 +1,161 @@
+//! `feed flush` to a peer killed before its system calls, and the daemon killed at random moments while it feeds: the peer gets every
+//! article, and at most what was in flight at a kill twice.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
+use crate::program;
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use program::Program;
+use program::articles::{batch, id, many};
+use program::daemon::{Daemon, until};
+use program::taker::Taker;
+
+const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
+/// Kills of the daemon, and system calls before which `feed flush` is killed; BROADSHEET_TEST_ROUNDS tells another number.
+const ROUNDS: usize = 12;
+/// Articles of a round.
+const ARTICLES: usize = 150;
+/// Most articles that are offered without an answer.
+const IN_FLIGHT_MAX: usize = 1000;
+/// What reads the log, moves the cursor, or talks to the peer.
+const CALLS: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat,?mkdir,socket,connect,sendto,sendmsg,writev,read,recvfrom,close";
+
+fn rounds() -> usize {
+    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
+    told.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
+}
+
+fn feeding(address: &str) -> Program {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml")
+        + &format!(
+            "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\" }}\n"
+        );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+fn file(program: &Program, prefix: &str, count: usize) {
+    let told = program.rnews(&batch(&many(prefix, count, "comp.test", 1500)));
+    assert_eq!(told.count("accepted") as usize, count, "{told:?}");
+}
+
+/// Every article came, and no more of them again than were in flight at a kill.
+fn assert_whole(got: &BTreeMap<String, usize>, rounds: usize, kills: usize) {
+    for round in 0..rounds {
+        for number in 1..=ARTICLES {
+            let id = id(&format!("r{round}"), number);
+            assert!(got.contains_key(&id), "{id}");
+        }
+    }
+    assert_eq!(got.len(), rounds * ARTICLES);
+    let again: usize = got.values().map(|times| times - 1).sum();
+    assert!(again <= kills * IN_FLIGHT_MAX, "{again} in {kills} kills");
+    let most = got.values().max().unwrap_or(&0) - 1;
+    assert!(
+        most <= kills,
+        "one came again {most} times in {kills} kills"
+    );
+    eprintln!("{kills} kills: {again} articles came again");
+}
+
+#[test]
+fn the_daemon_at_random_moments() {
+    let taker = Taker::start();
+    let program = feeding(&taker.address);
+    let mut random = 1986_u64;
+    let rounds = rounds();
+    for round in 0..rounds {
+        let mut daemon = Daemon::start(&program);
+        file(&program, &format!("r{round}"), ARTICLES);
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        // A few ms after the commit it is in the middle of its work.
+        let moment = Duration::from_micros((random >> 33) % 20_000);
+        let began = Instant::now();
+        while began.elapsed() < moment {
+            std::thread::yield_now();
+        }
+        daemon.kill();
+    }
+    let daemon = Daemon::start(&program);
+    until("all articles are there", || {
+        taker.count() == rounds * ARTICLES
+    });
+    daemon.stop();
+    assert_whole(&taker.got(), rounds, rounds);
+    program.assert_clean();
+}
+
+/// Runs `feed flush` under strace; whether it came to its end.
+fn strace(program: &Program, more: &[&str]) -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-o", "trace", "-e", &format!("trace={CALLS}")]);
+    command.args(more).arg(env!("CARGO_BIN_EXE_broadsheet"));
+    command
+        .args(["feed", "flush", "peer", "--dir", "news"])
+        .current_dir(program.path(""))
+        .env_remove("BROADSHEET_DIR")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().unwrap().success()
+}
+
+/// Files articles for a feed that is paused meanwhile, so that nothing is sent at once.
+fn file_paused(program: &Program, prefix: &str) {
+    let pause = program.run(&["feed", "pause", "peer", "--dir", "news"]);
+    assert_eq!(pause.status, 0, "{pause:?}");
+    file(program, prefix, ARTICLES);
+    let resume = program.run(&["feed", "resume", "peer", "--dir", "news"]);
+    assert_eq!(resume.status, 0, "{resume:?}");
+}
+
+#[test]
+fn feed_flush_before_its_calls() {
+    let taker = Taker::start();
+    let program = feeding(&taker.address);
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
+        return;
+    }
+    program.rnews(b"");
+    file_paused(&program, "r0");
+    if !strace(&program, &[]) {
+        eprintln!("skipped: strace may not look at other programs here");
+        return;
+    }
+    // The calls of a run, each by its name and how many of that name came before.
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for line in program.read("trace").lines() {
+        let line = line.split_once(' ').map_or(line, |(_, line)| line.trim());
+        if let Some((name, _)) = line.split_once('(') {
+            let count = counts.entry(name.to_owned()).or_default();
+            *count += 1;
+            calls.push((name.to_owned(), *count));
+        }
+    }
+    // The first half starts the process, and reads settings.
+    let calls: Vec<_> = calls.split_off(calls.len() / 3);
+    let rounds = rounds().min(calls.len());
+    let mut kills = 0;
+    for (round, (name, count)) in calls
+        .iter()
+        .step_by(calls.len() / rounds)
+        .take(rounds)
+        .enumerate()
+    {
+        file_paused(&program, &format!("r{}", round + 1));
+        let inject = format!("inject={name}:signal=SIGKILL:when={count}");
+        kills += usize::from(!strace(&program, &["-e", &inject]));
+    }
+    assert!(kills > rounds / 2, "{kills} of {rounds}");
+    let told = program.run(&["feed", "flush", "peer", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_whole(&taker.got(), rounds + 1, kills);
+    program.assert_clean();
+}

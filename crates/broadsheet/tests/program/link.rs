@@ -1,0 +1,85 @@
+//! A proxy between two sites that a test can cut and heal.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// Where the link leads; `None` while it is cut.
+#[derive(Default)]
+struct Way {
+    to: Option<String>,
+    streams: Vec<TcpStream>,
+}
+
+/// A link. Its threads end with the test program.
+pub struct Link {
+    pub address: String,
+    way: Arc<Mutex<Way>>,
+}
+
+impl Link {
+    /// A link that is cut; its address stays the same.
+    pub fn start() -> Link {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let way: Arc<Mutex<Way>> = Arc::default();
+        let accepting = way.clone();
+        std::thread::spawn(move || {
+            while let Ok((near, _)) = listener.accept() {
+                // While it is cut, a connection ends at once.
+                let _ = connect(near, &accepting);
+            }
+        });
+        Link { address, way }
+    }
+
+    pub fn port(&self) -> u16 {
+        let (_, port) = self.address.rsplit_once(':').unwrap();
+        port.parse().unwrap()
+    }
+
+    /// New connections go to `to`.
+    pub fn heal(&self, to: &str) {
+        self.way.lock().unwrap().to = Some(to.to_owned());
+    }
+
+    /// Ends all connections, in the middle of whatever they carry.
+    pub fn cut(&self) {
+        let mut way = self.way.lock().unwrap();
+        way.to = None;
+        for stream in way.streams.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn connect(near: TcpStream, way: &Mutex<Way>) -> std::io::Result<()> {
+    let mut way = way.lock().unwrap();
+    let Some(to) = &way.to else {
+        return Ok(());
+    };
+    let far = TcpStream::connect(to)?;
+    for (from, to) in [
+        (near.try_clone()?, far.try_clone()?),
+        (far.try_clone()?, near.try_clone()?),
+    ] {
+        std::thread::spawn(move || carry(from, to));
+    }
+    way.streams.extend([near, far]);
+    Ok(())
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to
+            .write_all(bytes.get(..count).unwrap_or_default())
+            .is_err()
+        {
+            break;
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}

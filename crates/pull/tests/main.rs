@@ -1,1 +1,0 @@
-//! All integration tests of this crate in one program: a module for each behaviour.

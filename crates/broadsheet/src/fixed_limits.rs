@@ -167,8 +167,13 @@ fixed! {
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
-    feed::nntp::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles in flight to a peer", "The cursor passes them when the peer has answered all of them.";
-    feed::nntp::ROUND_BYTES_MAX, Unit::Bytes, "articles in flight to a peer", "This much, or one article.";
+    feed::nntp::FLIGHT_ARTICLES_MAX, Unit::Count("articles"), "from the oldest article without a peer's answer to the newest offered one", "After a kill at most so many are offered again.";
+    feed::nntp::NOTED_ARTICLES_MAX, Unit::Count("articles"), "articles that one search of the log finds for a peer", "The search goes on when half of them are offered.";
+    feed::nntp::WINDOW_ARTICLES_MAX, Unit::Count("articles"), "articles in flight on a connection to a peer", "The window begins with 100 and grows while it is full.";
+    feed::nntp::RESOLVERS_MAX, Unit::Count("threads"), "look-ups of peers' addresses at the same time", "Others wait.";
+    feed::nntp::OPEN_SECONDS_MAX, Unit::Count("seconds"), "opening of a connection to a peer, up to the first article", "Then the connection is closed.";
+    feed::nntp::IDLE_SECONDS_MAX, Unit::Count("seconds"), "connection to a peer without articles", "Then it is closed, and opened again for the next article.";
+    feed::nntp::DURABLE_SECONDS_MAX, Unit::Count("seconds"), "articles that a peer is offered again after a power cut", "A kill costs only what is in flight.";
     feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that takes or answers nothing", "Then the connection is closed; what it has not answered is offered again.";
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal says so.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";

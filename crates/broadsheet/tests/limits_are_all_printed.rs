@@ -224,6 +224,42 @@ const ALSO: &[(&str, &str)] = &[
         "nntp::client::REPLY_BYTES_MAX",
     ),
     (
+        "feed::nntp::connection::ANSWER_SECONDS_MAX",
+        "feed::nntp::ANSWER_SECONDS_MAX",
+    ),
+    (
+        "feed::nntp::connection::OPEN_SECONDS_MAX",
+        "feed::nntp::OPEN_SECONDS_MAX",
+    ),
+    (
+        "feed::nntp::connection::WINDOW_ARTICLES_MAX",
+        "feed::nntp::WINDOW_ARTICLES_MAX",
+    ),
+    (
+        "feed::nntp::deferrals::ATTEMPTS_MAX",
+        "feed::nntp::ATTEMPTS_MAX",
+    ),
+    (
+        "feed::nntp::lane::FLIGHT_ARTICLES_MAX",
+        "feed::nntp::FLIGHT_ARTICLES_MAX",
+    ),
+    (
+        "feed::nntp::lane::NOTED_ARTICLES_MAX",
+        "feed::nntp::NOTED_ARTICLES_MAX",
+    ),
+    (
+        "feed::nntp::peer::cursor::DURABLE_SECONDS_MAX",
+        "feed::nntp::DURABLE_SECONDS_MAX",
+    ),
+    (
+        "feed::nntp::peer::rest::IDLE_SECONDS_MAX",
+        "feed::nntp::IDLE_SECONDS_MAX",
+    ),
+    (
+        "feed::nntp::resolver::RESOLVERS_MAX",
+        "feed::nntp::RESOLVERS_MAX",
+    ),
+    (
         "server::shared::DAMAGE_REMEMBERED_MAX",
         "server::DAMAGE_REMEMBERED_MAX",
     ),

@@ -107,6 +107,7 @@ mod old_articles_are_taken;
 mod overview_rows_are_exact;
 mod parsers_withstand_anything;
 mod peers_are_fed_by_nntp;
+mod peers_get_new_articles_first;
 mod pipelines_without_a_reader_are_bounded;
 mod posts_and_control_messages_travel;
 mod posts_to_moderated_groups_are_mailed;

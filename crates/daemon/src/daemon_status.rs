@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use feed::nntp::{FeedCounts, PeersHandle};
 use serde::{Deserialize, Serialize};
 use server::{Counter, Server};
 use store::Commits;
@@ -23,6 +24,44 @@ pub struct DaemonStatus {
     pub nntp: Option<Nntp>,
     /// The counts of filing.
     pub store: Store,
+    /// The peers that get articles by NNTP.
+    pub peers: Vec<FedPeer>,
+}
+
+/// A peer that gets articles by NNTP. The counts begin when the daemon starts, or reads its sites again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FedPeer {
+    /// The feed.
+    pub site: String,
+    /// `idle`, `connecting`, `sending`, `failing` or `paused`.
+    pub state: String,
+    /// The reason why articles wait; empty if nothing is wrong.
+    pub why: String,
+    /// Since when, seconds since 1970.
+    pub since: i64,
+    /// The next attempt, seconds since 1970.
+    pub next: Option<i64>,
+    /// Current number of connections.
+    pub connections: u64,
+    /// Number of discovered articles that the peer has not answered for.
+    pub waiting: u64,
+    /// Arrival of the oldest of them, seconds since 1970.
+    pub oldest_arrival: Option<i64>,
+    /// Number of offers, repeated ones among them.
+    pub offered: u64,
+    /// Number of articles that the peer accepted.
+    pub accepted: u64,
+    /// Number of articles that it did not want.
+    pub not_wanted: u64,
+    /// Number of articles that it refused when it had them.
+    pub refused: u64,
+    /// Number of answers that it wants an article later.
+    pub deferred: u64,
+    /// Number of articles that were given up.
+    pub given_up: u64,
+    /// Bytes sent to it.
+    pub bytes: u64,
 }
 
 /// Whether articles are accepted over NNTP.
@@ -149,6 +188,40 @@ impl DaemonStatus {
             },
             nntp: server.map(Nntp::look),
             store: Store::look(commits, dir),
+            peers: Vec::new(),
+        }
+    }
+}
+
+impl FedPeer {
+    /// The state and counts of all peers.
+    pub fn look_at(peers: &PeersHandle) -> Vec<FedPeer> {
+        let counts = peers.counts.iter();
+        counts
+            .map(|(name, counts)| FedPeer::look(name, counts))
+            .collect()
+    }
+
+    fn look(name: &[u8], counts: &FeedCounts) -> FedPeer {
+        let state = counts.state();
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let oldest = counts.oldest.load(Ordering::Relaxed);
+        FedPeer {
+            site: feed::site_state::shown(name),
+            state: state.does.word().to_owned(),
+            why: state.why,
+            since: state.since,
+            next: state.next,
+            connections: read(&counts.connections),
+            waiting: read(&counts.waiting),
+            oldest_arrival: (oldest > 0).then_some(oldest),
+            offered: read(&counts.offered),
+            accepted: read(&counts.accepted),
+            not_wanted: read(&counts.not_wanted),
+            refused: read(&counts.refused),
+            deferred: read(&counts.deferred),
+            given_up: read(&counts.given_up),
+            bytes: read(&counts.bytes),
         }
     }
 }

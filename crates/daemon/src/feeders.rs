@@ -1,20 +1,19 @@
-//! Feeds that send articles immediately: a thread for each, which sleeps until articles are filed.
+//! Feeds that send articles immediately: a thread for each, which sleeps until articles are filed. The peers by NNTP share two threads.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use feed::nntp::NntpPeer;
+use feed::nntp::{self, PeerPlan, PeersHandle, Tell};
 use feed::program::{Delivery, Program};
 use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
-use settings::NewsDirectory;
-use store::Snapshot;
+use settings::{NewsDirectory, SystemZone};
+use store::{Published, Snapshot};
 
 use super::feeds::Feeds;
 use super::sandbox::Starter;
@@ -39,23 +38,46 @@ pub struct Feeders {
 }
 
 impl Feeders {
-    /// Starts a thread for each feed that sends articles immediately.
+    /// Starts a thread for each feed that sends articles immediately, and the threads for peers by NNTP.
     ///
     /// # Errors
     /// A thread cannot be created.
     pub fn start(
         directory: &NewsDirectory,
         sites: &Sites,
-        feeds: &Arc<Feeds>,
+        (feeds, published): (&Arc<Feeds>, &Arc<Published>),
         (starter, program): (&Starter, &Path),
-    ) -> io::Result<Feeders> {
+    ) -> anyhow::Result<Feeders> {
         let (alive, ends) = channel();
         let feeders = Feeders {
             feeds: feeds.clone(),
             are_over: Arc::default(),
             ends,
         };
-        let mut immediate = sites.feeds().filter(|(_, site)| is_immediate(&site.via));
+        let zone = SystemZone::read();
+        let peers = sites.feeds();
+        let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
+        let peers: Vec<_> = peers.collect();
+        if !peers.is_empty() {
+            let tell: Tell = Arc::new(say);
+            let root = directory.root();
+            let open = || Snapshot::open_live(root, published.clone());
+            let (handle, loops) = nntp::loops(root, (sites, peers), &tell, &open)?;
+            for one in loops {
+                let alive = alive.clone();
+                starter.spawn(
+                    "peers",
+                    Box::new(move || {
+                        one.run();
+                        drop(alive);
+                    }),
+                )?;
+            }
+            *feeds.peers() = handle;
+        }
+        let is_own_thread =
+            |site: &Site| is_immediate(&site.via) && !matches!(site.via, Via::Nntp(_));
+        let mut immediate = sites.feeds().filter(|(_, site)| is_own_thread(site));
         for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
             let feeder = Feeder {
                 directory: directory.clone(),
@@ -88,6 +110,8 @@ impl Feeders {
 
     fn tell_end(&self) {
         self.are_over.store(true, Ordering::SeqCst);
+        let peers: PeersHandle = std::mem::take(&mut *self.feeds.peers());
+        peers.stop();
         self.feeds.call();
     }
 }
@@ -117,8 +141,6 @@ enum Kept {
     Nothing,
     /// A program that keeps running.
     Program(Program),
-    /// A peer, to which the connection stays open.
-    Peer(NntpPeer),
 }
 
 /// The time of the feed's next pass.
@@ -140,7 +162,6 @@ impl Feeder {
                 let program = Program::new(command.clone(), *gives, self.limit());
                 Kept::Program(program.in_directory(self.directory.root()))
             }
-            Via::Nntp(via) => Kept::Peer(NntpPeer::new(via, self.limit())),
             _ => Kept::Nothing,
         };
         let mut desk = None;
@@ -173,12 +194,8 @@ impl Feeder {
                     true
                 }
             };
-            if is_called {
-                match &mut kept {
-                    Kept::Program(program) => program.reset_interval(),
-                    // A peer that fails is not called again for each article.
-                    Kept::Peer(_) | Kept::Nothing => {}
-                }
+            if is_called && let Kept::Program(program) = &mut kept {
+                program.reset_interval();
             }
             pause = match is_called {
                 true => TRY_AGAIN_FIRST,
@@ -250,14 +267,6 @@ impl Feeder {
                 }
                 Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
             },
-            Kept::Peer(peer) => {
-                let sent = peer.deliver(&mut togo)?;
-                for note in sent.notes() {
-                    say(&format!("{}: {note}", site_state::shown(&self.name)));
-                }
-                let waits = sent.waits.map(|(until, why)| Next::Then(until, why));
-                waits.unwrap_or(Next::WhenTold)
-            }
         })
     }
 }

@@ -3,11 +3,15 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use feed::nntp::PeersHandle;
+
 /// Counts the commits. Each feed reads the articles from the log, from its cursor on.
 #[derive(Debug, Default)]
 pub struct Feeds {
     counts: Mutex<Counts>,
     more: Condvar,
+    /// The loops over peers by NNTP.
+    peers: Mutex<PeersHandle>,
 }
 
 /// The counts so far.
@@ -25,6 +29,8 @@ impl Feeds {
         let mut counts = self.lock();
         counts.filed = counts.filed.wrapping_add(1);
         self.more.notify_all();
+        drop(counts);
+        self.peers().filed();
     }
 
     /// Requests a pass of the feeds: wakes the waiting feeds, and those that pause after an error.
@@ -32,6 +38,13 @@ impl Feeds {
         let mut counts = self.lock();
         counts.calls = counts.calls.wrapping_add(1);
         self.more.notify_all();
+        drop(counts);
+        self.peers().call();
+    }
+
+    /// The peers by NNTP.
+    pub fn peers(&self) -> MutexGuard<'_, PeersHandle> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The counts so far.

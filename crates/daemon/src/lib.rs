@@ -64,7 +64,7 @@ mod writer;
 mod writer_handle;
 
 pub use alone::serve_one;
-pub use daemon_status::{DaemonStatus, Entry, Intake, Nntp};
+pub use daemon_status::{DaemonStatus, Entry, FedPeer, Intake, Nntp};
 pub use failure::{is_of_settings, text_of};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};

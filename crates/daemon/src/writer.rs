@@ -182,7 +182,7 @@ impl Writer {
         match Feeders::start(
             &self.directory,
             &self.files.sites,
-            &self.feeds,
+            (&self.feeds, &self.published),
             (&self.starter, &self.program),
         ) {
             Ok(started) => *feeders = Some(started),

@@ -14,7 +14,7 @@ use server::{ArticleBatch, ArticleSink, Intake};
 use store::Published;
 
 use super::connection::Client;
-use super::daemon_status::DaemonStatus;
+use super::daemon_status::{DaemonStatus, FedPeer};
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::intake_queue::IntakeQueue;
@@ -172,6 +172,7 @@ impl WriterHandle {
             &self.dir,
         );
         watched.sandbox = self.sandbox.told();
+        watched.peers = FedPeer::look_at(&self.feeds.peers());
         watched
     }
 

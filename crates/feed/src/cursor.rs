@@ -24,7 +24,9 @@ pub const SELECTED: &str = "selected";
 /// A position without a record.
 const NOWHERE: Position = Position(u64::MAX);
 
-const MAGIC: &[u8] = b"BScursor1";
+const MAGIC: &[u8] = b"BScursor2";
+/// Of releases without [`Cursor::ahead`].
+const MAGIC_BEFORE: &[u8] = b"BScursor1";
 
 /// The state of a site's delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct Cursor {
     pub skipped: u64,
     /// Time of the last delivery, seconds since 1970; 0 for never.
     pub sent_at: u64,
+    /// Positions `from..to` behind the cursor whose articles are delivered as well: new articles do not wait for an older backlog.
+    pub ahead: Option<(Position, Position)>,
 }
 
 impl Cursor {
@@ -57,6 +61,24 @@ impl Cursor {
             sent_bytes: 0,
             skipped: 0,
             sent_at: 0,
+            ahead: None,
+        }
+    }
+
+    /// Whether the article at a position is delivered, or needs no delivery.
+    pub fn has_passed(&self, position: Position) -> bool {
+        let is_ahead = |(from, to)| (from..to).contains(&position);
+        position < self.position || self.ahead.is_some_and(is_ahead)
+    }
+
+    /// Moves the position forward, and over what is delivered behind it.
+    pub fn advance(&mut self, position: Position) {
+        self.position = self.position.max(position);
+        if let Some((from, to)) = self.ahead
+            && self.position >= from
+        {
+            self.position = self.position.max(to);
+            self.ahead = None;
         }
     }
 
@@ -64,6 +86,7 @@ impl Cursor {
         let (last, commit_sequence) = self
             .last
             .map_or((0, 0), |(last, commit_sequence)| (last.0, commit_sequence));
+        let (from, to) = self.ahead.unwrap_or((Position(0), Position(0)));
         let mut text = MAGIC.to_vec();
         for number in [
             sequence,
@@ -74,6 +97,8 @@ impl Cursor {
             self.sent_bytes,
             self.skipped,
             self.sent_at,
+            from.0,
+            to.0,
         ] {
             text.push(b' ');
             decimal::push(&mut text, number);
@@ -82,7 +107,7 @@ impl Cursor {
         text.push(b' ');
         decimal::push(&mut text, u64::from(sum));
         let mut slot = [b' '; SLOT_BYTES];
-        // Nine numbers of at most twenty digits: under 210 bytes.
+        // Eleven numbers of at most twenty digits: under 250 bytes.
         for (place, byte) in slot.iter_mut().zip(&text) {
             *place = *byte;
         }
@@ -100,14 +125,16 @@ impl Cursor {
             return None;
         }
         let mut words = said.split(|&byte| byte == b' ');
-        if words.next()? != MAGIC {
-            return None;
-        }
+        let has_ahead = match words.next()? {
+            MAGIC => true,
+            MAGIC_BEFORE => false,
+            _ => return None,
+        };
         let mut number = || decimal::parse(words.next()?);
         let sequence = number()?;
         let position = Position(number()?);
         let (last, commit_sequence) = (number()?, number()?);
-        let cursor = Cursor {
+        let mut cursor = Cursor {
             position,
             selected_from: NOWHERE,
             last: (last > 0).then_some((Position(last), commit_sequence)),
@@ -115,7 +142,12 @@ impl Cursor {
             sent_bytes: number()?,
             skipped: number()?,
             sent_at: number()?,
+            ahead: None,
         };
+        if has_ahead {
+            let range = (Position(number()?), Position(number()?));
+            cursor.ahead = (range.0 < range.1).then_some(range);
+        }
         Some((sequence, cursor))
     }
 }
@@ -239,6 +271,7 @@ mod tests {
             sent_bytes: u64::MAX,
             skipped: u64::MAX,
             sent_at: u64::MAX,
+            ahead: Some((Position(u64::MAX - 1), Position(u64::MAX))),
             ..Cursor::new(Position(position))
         }
     }
@@ -279,6 +312,30 @@ mod tests {
             file.write(next, true).unwrap();
             assert_eq!(CursorFile::read(dir.path()).unwrap(), Some(next));
         }
+    }
+
+    #[test]
+    fn a_cursor_of_the_release_before_is_read() {
+        let text = b"BScursor1 7 4096 4088 3 10 9000 1 1700000000";
+        let mut slot = text.to_vec();
+        slot.extend_from_slice(format!(" {}", crc32c::crc32c(text)).as_bytes());
+        let (sequence, cursor) = Cursor::of_slot(&slot).unwrap();
+        assert_eq!((sequence, cursor.position), (7, Position(4096)));
+        assert_eq!((cursor.sent, cursor.ahead), (10, None));
+    }
+
+    #[test]
+    fn what_is_delivered_ahead_is_stepped_over() {
+        let mut cursor = Cursor {
+            ahead: Some((Position(200), Position(300))),
+            ..Cursor::new(Position(100))
+        };
+        let passed = [99, 100, 199, 200, 299, 300].map(|at| cursor.has_passed(Position(at)));
+        assert_eq!(passed, [true, false, false, true, true, false]);
+        cursor.advance(Position(150));
+        assert_eq!(cursor.ahead, Some((Position(200), Position(300))));
+        cursor.advance(Position(200));
+        assert_eq!((cursor.position, cursor.ahead), (Position(300), None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use article::date::{LocalZone, Utc};
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
@@ -14,7 +15,7 @@ use store::{Position, Snapshot};
 use crate::each_article::EachArticle;
 use crate::file_list::FileList;
 use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
-use crate::nntp::NntpPeer;
+use crate::nntp::{self, PeerPlan};
 use crate::program::{self, Program};
 use crate::togo::LateSelection;
 use crate::tree::Tree;
@@ -44,6 +45,8 @@ pub struct Serving<'a> {
     pub limit: Limit,
     /// The directory with the jobs of UUCP.
     pub uucp_spool: PathBuf,
+    /// The local time of a site's hours.
+    pub zone: &'static dyn LocalZone,
     planned: Vec<Planned>,
     /// The tree that was written last, and its feed: its directories stay open.
     tree: Option<(Vec<u8>, Tree)>,
@@ -90,6 +93,7 @@ impl<'a> Serving<'a> {
             batches_max: u64::MAX,
             limit: Duration::from_secs(crate::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(crate::UUCP_SPOOL),
+            zone: &Utc,
             planned: Vec::new(),
             tree: None,
         }
@@ -173,6 +177,16 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
+        if let Some(peer) = PeerPlan::of(name, site, self.zone) {
+            let sent = nntp::deliver(self.root, (&self.sites, vec![peer]), &self.limit)?;
+            return match sent.into_iter().next() {
+                Some(sent) if sent.is_busy => Err(Error::Busy(site_state::shown(name))),
+                sent => Ok(Served::Delivered {
+                    articles: sent.as_ref().map_or(0, |sent| sent.articles),
+                    waits: sent.and_then(|sent| sent.waits),
+                }),
+            };
+        }
         let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
         let taken = SiteState::take(self.root, name, snapshot)?;
@@ -239,10 +253,6 @@ impl<'a> Serving<'a> {
                     program::Delivery::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Delivery::Resting(_) => (0, None),
                 }
-            }
-            Via::Nntp(via) => {
-                let sent = NntpPeer::new(via, limit).deliver(&mut togo)?;
-                (sent.accepted + sent.refused, sent.waits.map(|(_, why)| why))
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
         };
@@ -384,7 +394,7 @@ pub fn done_filing(filer: Filer) -> bool {
 /// The store cannot be read.
 pub fn serve_immediate(
     root: &Path,
-    sites: &Sites,
+    (sites, zone): (&Sites, &'static dyn LocalZone),
     program: &Path,
     tell: &dyn Fn(&str),
 ) -> Result<(), Error> {
@@ -398,8 +408,27 @@ pub fn serve_immediate(
         let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
         serving.plan(&names, &snapshot)?;
         let seen = snapshot.end();
+        // All peers at the same time: some may be slow.
+        let peers = turns.iter();
+        let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
+        let peers: Vec<_> = peers.collect();
+        if !peers.is_empty() {
+            let sent = nntp::deliver(root, (sites, peers), &serving.limit)?;
+            turns.retain(|(name, _)| {
+                let mut sent = sent.iter().filter(|sent| !sent.is_busy);
+                let sent = sent.find(|sent| sent.name == *name);
+                let Some(why) = sent.and_then(|sent| sent.waits.as_ref()) else {
+                    return true;
+                };
+                tell(&format!("{}: {why}", site_state::shown(name)));
+                false
+            });
+        }
         // Feeds that wait are served again when the next article is filed.
         turns.retain(|(name, site)| {
+            if matches!(site.via, Via::Nntp(_)) {
+                return true;
+            }
             let why = match serving.serve(name, site, &mut snapshot) {
                 Err(Error::Busy(_)) => return true,
                 Err(error) => Some(error.to_string()),

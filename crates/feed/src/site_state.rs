@@ -214,7 +214,8 @@ impl SiteState {
     }
 
     fn has_lost_its_end(&self, snapshot: &Snapshot) -> bool {
-        if self.cursor.position > snapshot.end() {
+        let ahead = self.cursor.ahead.map_or(Position(0), |(_, to)| to);
+        if self.cursor.position.max(ahead) > snapshot.end() {
             return true;
         }
         self.cursor.last.is_some_and(|(last, commit_sequence)| {
@@ -259,7 +260,7 @@ impl SiteState {
     /// An I/O error. The articles may then be sent twice.
     pub fn pass(&mut self, next: Position, progress: Progress, durable: bool) -> Result<(), Error> {
         let mut cursor = self.cursor;
-        cursor.position = next.max(cursor.position);
+        cursor.advance(next);
         cursor.last = progress.last.or(cursor.last);
         cursor.sent = cursor.sent.saturating_add(progress.sent);
         cursor.sent_bytes = cursor.sent_bytes.saturating_add(progress.sent_bytes);
@@ -281,9 +282,18 @@ impl SiteState {
         let cursor = Cursor {
             position,
             last: None,
+            ahead: None,
             ..self.cursor
         };
         self.write(cursor, true)
+    }
+
+    /// Replaces the cursor. Without `durable`, a power cut may bring an earlier one back, and some articles are sent twice.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub fn set_cursor(&mut self, cursor: Cursor, durable: bool) -> Result<(), Error> {
+        self.write(cursor, durable)
     }
 
     fn write(&mut self, cursor: Cursor, durable: bool) -> Result<(), Error> {

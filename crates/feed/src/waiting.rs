@@ -71,12 +71,24 @@ pub fn round(
     most: usize,
     chosen: Chosen<'_>,
 ) -> Result<Round, Error> {
+    round_until(snapshot, sites, (snapshot.end(), most), chosen)
+}
+
+/// As [`round`], as far as a position of the log.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn round_until(
+    snapshot: &Snapshot,
+    sites: &[Site<'_>],
+    (mut end, most): (Position, usize),
+    chosen: Chosen<'_>,
+) -> Result<Round, Error> {
     let mut found = vec![Waiting::default(); sites.len()];
     let mut room = most.clamp(1, ROUND_ARTICLES_MAX);
-    let mut end = snapshot.end();
     let mut noted = Position(0);
     let flow = each(
-        snapshot,
+        (snapshot, end),
         sites,
         chosen,
         |which, logged, (line, is_alive)| {
@@ -134,7 +146,8 @@ pub fn count(
     chosen: Chosen<'_>,
 ) -> Result<Vec<Backlog>, Error> {
     let mut found = vec![Backlog::default(); sites.len()];
-    let _ = each(snapshot, sites, chosen, |which, _, (line, is_alive)| {
+    let reach = (snapshot, snapshot.end());
+    let _ = each(reach, sites, chosen, |which, _, (line, is_alive)| {
         if let Some(backlog) = found.get_mut(which)
             && is_alive
         {
@@ -148,9 +161,9 @@ pub fn count(
 }
 
 /// Calls `found` for each article after a site's cursor that the site gets, with the site's index in `sites`, the article, its history
-/// line, and whether it is still readable.
+/// line, and whether it is still readable; as far as `end`.
 fn each(
-    snapshot: &Snapshot,
+    (snapshot, end): (&Snapshot, Position),
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
     mut found: impl FnMut(usize, &Logged<'_>, (&HistoryLine<'_>, bool)) -> ControlFlow<()>,
@@ -161,12 +174,12 @@ fn each(
     let named: HashMap<&[u8], usize> = sites.iter().map(|site| site.name).zip(0..).collect();
     let late = sites.iter().map(|site| site.cursor.selected_from).max();
     let late = late.unwrap_or(from);
-    Ok(snapshot.each_article((from, snapshot.end()), |logged| {
+    Ok(snapshot.each_article((from, end), |logged| {
         let record = &logged.record;
         let position = logged.position;
         let mut line = None;
         let mut tell = |which: usize, site: &Site<'_>| {
-            if site.cursor.position > position {
+            if site.cursor.has_passed(position) {
                 return ControlFlow::Continue(());
             }
             // Read once, and only for an article that some site gets.
@@ -190,8 +203,8 @@ fn each(
         }
         if position < late {
             for (which, site) in sites.iter().enumerate() {
-                let is_behind = site.cursor.position <= position;
-                if is_behind && position < site.cursor.selected_from && chosen(record, site.name) {
+                let is_late = position < site.cursor.selected_from;
+                if is_late && !site.cursor.has_passed(position) && chosen(record, site.name) {
                     tell(which, site)?;
                 }
             }

@@ -80,6 +80,12 @@ pub struct ClientLayers {
     is_over: bool,
 }
 
+impl std::fmt::Debug for ClientLayers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientLayers").finish_non_exhaustive()
+    }
+}
+
 impl ClientLayers {
     /// A connection that begins without layers.
     #[must_use]

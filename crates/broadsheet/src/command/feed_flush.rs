@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use feed::site_state;
 use groups::sites::Via;
 use serde_json::{Value, json};
+use settings::SystemZone;
 use store::{Position, Snapshot};
 
 use crate::answer::Answer;
@@ -21,6 +22,8 @@ use feed::serving::{Served, Serving, serve_immediate, why_it_waits};
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long a peer that fails has for another attempt.
+const FAILING_AFTER: Duration = Duration::from_millis(500);
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -31,7 +34,7 @@ pub static COMMAND: Command = Command {
 Serves each SITE, or every site, once, whatever its schedule: sends batches, writes the lines of its
 file, passes articles to its program or command, or files them in the other news directory. A
 program that was started for it gets end of file at the end, and the command waits for it to exit.
-If the daemon runs, the articles go to the daemon's program.",
+If the daemon runs, the articles go to the daemon's program, or over its connections to the peer.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -68,7 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let _ = rustix::process::setsid();
         serve_immediate(
             directory.root(),
-            &sites,
+            (&sites, SystemZone::read()),
             Path::new(OWN_PROGRAM),
             &daemon::say,
         )?;
@@ -78,13 +81,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
+    serving.zone = SystemZone::read();
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;
     for (name, site) in chosen {
         let shown = site_state::shown(name);
-        let is_the_daemons =
-            matches!(site.via, Via::Program { .. }) && client::status(directory.root()).is_some();
+        let is_kept = matches!(site.via, Via::Program { .. } | Via::Nntp(_));
+        let is_the_daemons = is_kept && client::status(directory.root()).is_some();
         let served = match is_the_daemons {
             true => by_the_daemon(&directory, name, snapshot.end()),
             false => serving.serve(name, site, &mut snapshot),
@@ -129,8 +133,8 @@ impl Answer for Flushed {
     }
 }
 
-/// The daemon runs the program, and another one must not run beside it: it is called, and we wait until the cursor is where the log
-/// ended.
+/// The daemon runs the program, or has the connections to the peer, and nobody else may beside it: it is called, and we wait until the
+/// cursor is where the log ended.
 fn by_the_daemon(
     directory: &NewsDirectory,
     name: &[u8],
@@ -149,9 +153,20 @@ fn by_the_daemon(
             return Ok(Served::Paused(why));
         }
         let has_all = now.cursor.position >= end;
+        let looks = client::status(root).map_or(Vec::new(), |daemon| daemon.status.peers);
+        let shown = site_state::shown(name);
+        let peer = looks.into_iter().find(|peer| peer.site == shown);
+        if !has_all
+            && began.elapsed() > FAILING_AFTER
+            && let Some(peer) = peer.filter(|peer| peer.state == "failing")
+        {
+            return Ok(Served::Delivered {
+                articles: now.cursor.sent.saturating_sub(before),
+                waits: Some(peer.why),
+            });
+        }
         if has_all || began.elapsed() > DAEMON_PATIENCE {
-            let waits =
-                (!has_all).then(|| "the daemon's program has not read all articles yet".to_owned());
+            let waits = (!has_all).then(|| "the daemon has not sent all articles yet".to_owned());
             return Ok(Served::Delivered {
                 articles: now.cursor.sent.saturating_sub(before),
                 waits,

@@ -11,6 +11,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
+use daemon::{FedPeer, client};
 use feed::feeds::{self, FeedStatus};
 
 /// The table.
@@ -41,9 +42,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let chosen = feeds::chosen(&sys, &given.operands)?;
     let names = chosen.iter().map(|(name, _)| *name);
     let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
+    let peers = client::status(directory.root()).map_or(Vec::new(), |daemon| daemon.status.peers);
     for feed in &told {
         let is_busy = site_state::is_busy(directory.root(), feed.name)?;
-        given.print(&ListedFeed { feed, is_busy }, out)?;
+        let name = site_state::shown(feed.name);
+        let peer = peers.iter().find(|peer| peer.site == name);
+        given.print(
+            &ListedFeed {
+                feed,
+                is_busy,
+                peer,
+            },
+            out,
+        )?;
     }
     if given.operands.is_empty() {
         let left = feeds::left_over(directory.root(), &sys)?;
@@ -67,12 +78,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 pub struct ListedFeed<'a> {
     feed: &'a FeedStatus<'a>,
     is_busy: bool,
+    /// What the daemon knows of a peer by NNTP.
+    peer: Option<&'a FedPeer>,
 }
 
 impl ListedFeed<'_> {
     fn state(&self) -> &'static str {
         match self.feed.look.paused {
             Some(_) => "paused",
+            None if self.peer.is_some_and(|peer| peer.state == "failing") => "failing",
             None if self.is_busy => "busy",
             None => "ready",
         }
@@ -96,6 +110,13 @@ impl Answer for ListedFeed<'_> {
         let oldest = backlog.oldest.map_or_else(String::new, |time| {
             format!(", the oldest from {}", text::utc(time))
         });
+        if let Some(peer) = self.peer.filter(|peer| !peer.why.is_empty()) {
+            let next = peer.next.map_or_else(String::new, |next| {
+                format!(", next attempt at {}", text::utc(next))
+            });
+            let since = text::utc(peer.since);
+            writeln!(out, "    {}, since {since}{next}", peer.why)?;
+        }
         let articles = text::counted(backlog.articles, "article");
         let bytes = text::rough_bytes(backlog.bytes);
         writeln!(out, "    waiting {articles}, {bytes}{oldest}")?;
@@ -110,10 +131,24 @@ impl Answer for ListedFeed<'_> {
         let sent = text::counted(cursor.sent, "article");
         let bytes = text::rough_bytes(cursor.sent_bytes);
         writeln!(out, "    sent {sent}, {bytes}{last}")?;
-        match cursor.skipped {
-            0 => Ok(()),
-            skipped => writeln!(out, "    expired before they were sent {skipped}"),
+        if cursor.skipped > 0 {
+            let skipped = cursor.skipped;
+            writeln!(out, "    expired before they were sent {skipped}")?;
         }
+        let Some(peer) = self.peer else {
+            return Ok(());
+        };
+        let connections = text::counted(peer.connections, "connection");
+        writeln!(
+            out,
+            "    since the daemon started: {connections} now, offered {}, accepted {}, not wanted {}, refused {}, deferred {}, {}",
+            peer.offered,
+            peer.accepted,
+            peer.not_wanted,
+            peer.refused,
+            peer.deferred,
+            text::rough_bytes(peer.bytes)
+        )
     }
 
     fn json(&self) -> Value {
@@ -136,6 +171,7 @@ impl Answer for ListedFeed<'_> {
             "sent_bytes": cursor.sent_bytes,
             "sent_at": (cursor.sent_at > 0).then_some(cursor.sent_at),
             "skipped": cursor.skipped,
+            "peer": self.peer,
         })
     }
 }

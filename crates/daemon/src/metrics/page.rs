@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use feed::{feeds, site_state};
 use mount::counters::{self, Mounted};
@@ -11,7 +11,7 @@ use settings::NewsDirectory;
 use store::Snapshot;
 use store::histogram::EDGES_MICROS;
 
-use super::super::daemon_status::{DaemonStatus, Entry, Nntp, Took};
+use super::super::daemon_status::{DaemonStatus, Entry, FedPeer, Nntp, Took};
 use super::super::intake_queue::IntakeState;
 use super::super::writer_handle::WriterHandle;
 
@@ -87,6 +87,7 @@ impl Page {
             text.of_shelf(shelf);
         }
         text.of_mounts(&counters::read(self.directory.root()));
+        text.of_fed_peers(&watched.peers, since_1970());
         if let Some(nntp) = &watched.nntp {
             text.of_server(nntp);
             text.of_entries(&nntp.entries);
@@ -242,6 +243,76 @@ impl Text {
         }
     }
 
+    fn of_fed_peers(&mut self, peers: &[FedPeer], now: i64) {
+        type Count = fn(&FedPeer) -> u64;
+        if peers.is_empty() {
+            return;
+        }
+        let gauges: [(&str, &str, Count); 3] = [
+            (
+                "feed_connections",
+                "Connections now to a peer that is fed by NNTP.",
+                |peer| peer.connections,
+            ),
+            (
+                "feed_in_hand",
+                "Articles found for a peer that it has not answered for.",
+                |peer| peer.waiting,
+            ),
+            (
+                "feed_failing",
+                "1 while articles cannot be sent to a peer.",
+                |peer| u64::from(peer.state == "failing"),
+            ),
+        ];
+        for (name, help, count) in gauges {
+            self.begin(name, "gauge", help);
+            for peer in peers {
+                self.sample(name, &[("site", &peer.site)], count(peer));
+            }
+        }
+        let name = "feed_lag_seconds";
+        self.begin(
+            name,
+            "gauge",
+            "Age of the oldest article in hand for a peer.",
+        );
+        for peer in peers {
+            let lag = peer
+                .oldest_arrival
+                .map_or(0, |at| now.saturating_sub(at).max(0));
+            self.sample(name, &[("site", &peer.site)], lag);
+        }
+        let name = "feed_offered_total";
+        self.begin(
+            name,
+            "counter",
+            "Articles offered to a peer, repeated offers among them.",
+        );
+        for peer in peers {
+            self.sample(name, &[("site", &peer.site)], peer.offered);
+        }
+        let name = "feed_answered_total";
+        self.begin(name, "counter", "Answers of a peer about articles.");
+        let answers: [(&str, Count); 4] = [
+            ("accepted", |peer| peer.accepted),
+            ("not_wanted", |peer| peer.not_wanted),
+            ("refused", |peer| peer.refused),
+            ("deferred", |peer| peer.deferred),
+        ];
+        for peer in peers {
+            for (answer, count) in answers {
+                let labels = [("site", peer.site.as_str()), ("answer", answer)];
+                self.sample(name, &labels, count(peer));
+            }
+        }
+        let name = "feed_bytes_total";
+        self.begin(name, "counter", "Bytes sent to a peer.");
+        for peer in peers {
+            self.sample(name, &[("site", &peer.site)], peer.bytes);
+        }
+    }
+
     fn of_server(&mut self, nntp: &Nntp) {
         self.gauge("network_threads", "Network threads.", nntp.threads);
         self.gauge("connections", "Connections now.", nntp.connections);
@@ -307,6 +378,14 @@ impl Text {
             self.histogram(name, &[("entry", &entry.name)], &entry.latency);
         }
     }
+}
+
+/// Seconds since 1970.
+fn since_1970() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
 }
 
 fn seconds(micros: u64) -> String {

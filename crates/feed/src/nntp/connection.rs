@@ -1,212 +1,490 @@
-//! One connection to a peer: the socket below [`nntp::client`].
+//! One connection to a peer: a socket that never blocks, below `nntp::client`.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::nntp::client::{Event, Offers, Opening, PeerError, REPLY_BYTES_MAX, Sends, Step};
+use ::nntp::client::{Event, Offers, Opening, Outcome, PeerError, REPLY_BYTES_MAX, Sends, Step};
 use ::nntp::{Line, first_line};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use layers::{ClientLayers, LayersError};
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
+    sockopt,
+};
+use store::Position;
 
-use super::{ANSWER_SECONDS_MAX, Failure, ROUND_ARTICLES_MAX, Round};
-use crate::limit::Limit;
+use super::lane::Ticket;
+use crate::remote::Remote;
 
-/// Longest wait for a connection, and for each reply until articles may be sent, seconds.
-const OPEN_SECONDS_MAX: u64 = 60;
+/// How long a peer may take and answer nothing while articles are in flight, seconds.
+pub const ANSWER_SECONDS_MAX: u64 = 300;
+/// Longest time from the beginning of a connection until articles may be sent, seconds.
+pub const OPEN_SECONDS_MAX: u64 = 60;
+/// Most articles in flight on a connection.
+pub const WINDOW_ARTICLES_MAX: usize = 2_000;
+/// Articles in flight on a new connection.
+const WINDOW_FIRST: usize = 100;
 /// Output above which no further article is appended, bytes.
 const OUT_BYTES: usize = 128 << 10;
 /// Size of a read, bytes.
 const READ_BYTES: usize = 16 << 10;
-/// Interval between two looks whether the daemon ends.
-const LOOK: Duration = Duration::from_secs(1);
+/// Most bytes that are read in one turn, so that other peers get theirs.
+const TURN_BYTES: usize = 256 << 10;
 
-/// A connection on which articles may be sent.
+/// An article in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flying {
+    /// One of the lane.
+    Article(Ticket),
+    /// One that was deferred before.
+    Deferred(Position),
+}
+
+/// A connection.
 #[derive(Debug)]
-pub struct Connection {
-    socket: TcpStream,
-    sends: Sends,
-    /// Received and not yet a whole line.
+pub(super) struct Connection {
+    socket: OwnedFd,
+    stage: Stage,
+    offers: Offers<Flying>,
+    /// Articles that the peer asked for.
+    wanted: VecDeque<Flying>,
+    /// Received, and not yet a whole line.
     input: Vec<u8>,
-    limit: Limit,
-    /// How long the peer may take and answer nothing, seconds.
-    patience: u64,
+    remote: Arc<Remote>,
+    layers: ClientLayers,
+    /// To be sent.
+    out: Vec<u8>,
+    /// With TLS or compression: `out` as it goes to the socket.
+    raw: Vec<u8>,
+    /// The part of `raw`, or of `out` without layers, that is sent.
+    sent: usize,
+    /// The kernel may have input, or room for output.
+    is_readable: bool,
+    is_writable: bool,
+    /// The kernel told that the peer sends no more.
+    is_ending: bool,
+    /// When the peer has been silent for too long.
+    until: Instant,
+    /// Number of articles that the peer has answered.
+    pub answered: u64,
+    /// It belongs to the backlog, and not to the new articles.
+    pub is_backlog: bool,
+    /// Since when nothing is in flight.
+    pub idle_since: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Connecting,
+    Opening(Box<Opening>),
+    Ready,
+    /// QUIT is on its way.
+    Leaving,
+}
+
+/// What ended a connection.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The network.
+    Io(&'static str, io::Error),
+    /// The peer.
+    Peer(PeerError),
+    /// TLS or compression.
+    Layers(LayersError),
+    /// The peer took and answered nothing for so many seconds.
+    Silent(u64),
+    /// The peer closed the connection.
+    Closed,
+}
+
+impl From<PeerError> for Failure {
+    fn from(error: PeerError) -> Failure {
+        Failure::Peer(error)
+    }
+}
+
+impl From<LayersError> for Failure {
+    fn from(error: LayersError) -> Failure {
+        Failure::Layers(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Io(doing, error) => write!(f, "cannot {doing}: {error}"),
+            Failure::Peer(error) => error.fmt(f),
+            Failure::Layers(error) => error.fmt(f),
+            Failure::Silent(seconds) => {
+                write!(
+                    f,
+                    "the peer took and answered nothing for {seconds} seconds"
+                )
+            }
+            Failure::Closed => f.write_str("the peer closed the connection"),
+        }
+    }
+}
+
+fn io_failure(doing: &'static str) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure::Io(doing, errno.into())
 }
 
 impl Connection {
-    /// Connects, and goes on until the peer takes articles.
-    pub fn open((host, port): (&str, u16), limit: &Limit) -> Result<Connection, Failure> {
-        let within = Duration::from_secs(OPEN_SECONDS_MAX);
-        let addresses = (host, port).to_socket_addrs();
-        let addresses = addresses.map_err(|error| Failure::Io("find the address", error))?;
-        let mut failed = io::Error::from(ErrorKind::AddrNotAvailable);
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, within) {
-                Ok(socket) => {
-                    let set = socket
-                        .set_nodelay(true)
-                        .and_then(|()| socket.set_nonblocking(true));
-                    set.map_err(|error| Failure::Io("use the connection", error))?;
-                    let mut connection = Connection {
-                        socket,
-                        sends: Sends::Ihave,
-                        input: Vec::new(),
-                        limit: limit.clone(),
-                        patience: OPEN_SECONDS_MAX,
-                    };
-                    connection.begin()?;
-                    connection.patience = ANSWER_SECONDS_MAX;
-                    return Ok(connection);
-                }
-                Err(error) => failed = error,
-            }
+    /// Begins to connect to an address of a server.
+    pub fn begin(
+        address: SocketAddr,
+        remote: &Arc<Remote>,
+        now: Instant,
+    ) -> Result<Connection, Failure> {
+        let family = match address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)
+            .map_err(io_failure("make a socket"))?;
+        sockopt::set_tcp_nodelay(&socket, true).map_err(io_failure("use the socket"))?;
+        if let Some(from) = remote.server().bind {
+            rustix::net::bind(&socket, &SocketAddr::from((from, 0)))
+                .map_err(io_failure("use the address of `bind'"))?;
         }
-        Err(Failure::Io("connect", failed))
+        match connect(&socket, &address) {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
+            Err(errno) => return Err(io_failure("connect")(errno)),
+        }
+        Ok(Connection {
+            socket,
+            stage: Stage::Connecting,
+            offers: Offers::new(Sends::Ihave, 1),
+            wanted: VecDeque::new(),
+            input: Vec::new(),
+            remote: remote.clone(),
+            layers: remote.layers()?,
+            out: Vec::new(),
+            raw: Vec::new(),
+            sent: 0,
+            is_readable: false,
+            is_writable: false,
+            is_ending: false,
+            until: now + Duration::from_secs(OPEN_SECONDS_MAX),
+            answered: 0,
+            is_backlog: false,
+            idle_since: None,
+        })
     }
 
-    fn begin(&mut self) -> Result<(), Failure> {
-        let mut opening = Opening::new(false, false);
-        let mut out = Vec::new();
-        loop {
-            while let Some((line, length)) = self.line()? {
-                let step = opening.receive(&line, &mut out)?;
-                self.input.drain(..length);
-                if let Step::Ready(ready) = step {
-                    self.sends = ready.sends;
-                    return Ok(());
-                }
-            }
-            self.wait(&mut out)?;
+    pub fn is_ready(&self) -> bool {
+        matches!(self.stage, Stage::Ready)
+    }
+
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.stage, Stage::Leaving)
+    }
+
+    /// Number of articles whose fate the peer has not told.
+    pub fn in_flight(&self) -> usize {
+        self.offers.in_flight() + self.wanted.len()
+    }
+
+    /// Whether it could take no more at the last look: its window is full, or its output.
+    pub fn is_full(&self) -> bool {
+        self.is_ready() && (!self.offers.has_room() || self.unsent() >= OUT_BYTES)
+    }
+
+    /// Bytes that the kernel has not taken.
+    fn unsent(&self) -> usize {
+        self.out.len() + self.raw.len() - self.sent
+    }
+
+    /// Takes an event of the kernel, which tells each change once.
+    pub fn take_event(&mut self, flags: EventFlags) {
+        let is_ending = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        self.is_ending |= is_ending;
+        self.is_readable |= is_ending || flags.contains(EventFlags::IN);
+        self.is_writable |= is_ending || flags.contains(EventFlags::OUT);
+    }
+
+    /// Whether there is input that was not read in the last turn.
+    pub fn has_more(&self) -> bool {
+        self.is_readable
+    }
+
+    /// When the peer has been silent for too long. `None`: nothing is expected of it.
+    pub fn patience(&self) -> Option<Instant> {
+        let expects = !self.is_ready() || self.in_flight() > 0 || self.unsent() > 0;
+        expects.then_some(self.until)
+    }
+
+    /// Says that the peer was silent for too long.
+    pub fn silence(&self) -> Failure {
+        match self.stage {
+            Stage::Connecting => Failure::Io("connect", io::Error::from(io::ErrorKind::TimedOut)),
+            Stage::Opening(_) => Failure::Silent(OPEN_SECONDS_MAX),
+            Stage::Ready | Stage::Leaving => Failure::Silent(ANSWER_SECONDS_MAX),
         }
     }
 
-    /// The first received line, and its length with its end.
-    fn line(&self) -> Result<Option<(Vec<u8>, usize)>, PeerError> {
-        match first_line(&self.input, REPLY_BYTES_MAX) {
-            Line::Whole(line, length) => Ok(Some((line.to_vec(), length))),
-            Line::Partial => Ok(None),
-            Line::TooLong(_) | Line::TooLongSoFar => Err(PeerError::TooLong),
-        }
-    }
-
-    /// Sends the articles of a round that are not settled, and waits until all are.
-    pub fn send(&mut self, round: &mut Round) -> Result<(), Failure> {
-        let mut offers: Offers<usize> = Offers::new(self.sends, ROUND_ARTICLES_MAX);
-        let mut wanted = std::collections::VecDeque::new();
-        let (mut next, mut out) = (0, Vec::new());
-        loop {
-            // What the peer waits for comes first.
-            while out.len() < OUT_BYTES
-                && let Some(at) = wanted.pop_front()
-            {
-                if let Some((id, text)) = round.article(at) {
-                    offers.send(id, at, &mut out);
-                    out.extend_from_slice(text);
-                }
-            }
-            while out.len() < OUT_BYTES && offers.has_room() && next < round.len() {
-                if let Some((id, text)) = round.article(next)
-                    && offers.offer(id, next, &mut out)
-                {
-                    out.extend_from_slice(text);
-                }
-                next += 1;
-            }
-            if out.is_empty() && offers.in_flight() == 0 {
+    /// Reads what there is. `answer` gets the articles that are settled.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        answer: &mut dyn FnMut(Flying, Outcome),
+    ) -> Result<(), Failure> {
+        if matches!(self.stage, Stage::Connecting) {
+            if !self.is_writable {
                 return Ok(());
             }
-            self.wait(&mut out)?;
-            let mut used = 0;
-            loop {
-                let rest = self.input.get(used..).unwrap_or_default();
-                match first_line(rest, REPLY_BYTES_MAX) {
-                    Line::Whole(line, length) => {
-                        match offers.receive(line)? {
-                            Event::Wanted(at) => wanted.push_back(at),
-                            Event::Settled(at, outcome) => round.settle(at, outcome),
+            let error = sockopt::socket_error(&self.socket).map_err(io_failure("connect"))?;
+            error.map_err(io_failure("connect"))?;
+            self.stage = Stage::Opening(Box::new(self.remote.opening()));
+        }
+        let mut read = 0;
+        while self.is_readable && read < TURN_BYTES {
+            let before = self.input.len();
+            self.input.resize(before + READ_BYTES, 0);
+            let room = self.input.get_mut(before..).unwrap_or_default();
+            let got = recv(&self.socket, room, RecvFlags::empty());
+            let count = got.as_ref().map_or(0, |(_, count)| *count);
+            self.input.truncate(before + count);
+            match got {
+                Ok((_, 0)) => return Err(Failure::Closed),
+                Ok((_, count)) => {
+                    read += count;
+                    self.go_on_waiting(now);
+                    self.is_readable = self.is_ending || count == READ_BYTES;
+                    let is_over = match self.layers.is_plain() {
+                        true => false,
+                        false => {
+                            let mut raw = self.input.split_off(before);
+                            self.unwrap_layers(&mut raw, answer)?
                         }
-                        used += length;
+                    };
+                    self.take_lines(answer)?;
+                    if is_over {
+                        return Err(Failure::Closed);
                     }
-                    Line::Partial => break,
-                    Line::TooLong(_) | Line::TooLongSoFar => return Err(PeerError::TooLong.into()),
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.is_readable = false,
+                Err(Errno::CONNRESET | Errno::PIPE) => return Err(Failure::Closed),
+                Err(errno) => return Err(io_failure("receive from the peer")(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Decrypts and decompresses what was received, and processes its lines. Returns whether the peer ended its side.
+    fn unwrap_layers(
+        &mut self,
+        raw: &mut [u8],
+        answer: &mut dyn FnMut(Flying, Outcome),
+    ) -> Result<bool, Failure> {
+        let mut received = self.layers.receive(raw, &mut self.input)?;
+        while received.is_more {
+            self.take_lines(answer)?;
+            received = self.layers.receive(&mut [], &mut self.input)?;
+        }
+        Ok(received.is_over)
+    }
+
+    fn go_on_waiting(&mut self, now: Instant) {
+        if self.is_ready() {
+            self.until = now + Duration::from_secs(ANSWER_SECONDS_MAX);
+        }
+    }
+
+    /// Processes the whole lines of the input.
+    fn take_lines(&mut self, answer: &mut dyn FnMut(Flying, Outcome)) -> Result<(), Failure> {
+        let mut input = std::mem::take(&mut self.input);
+        let mut used = 0;
+        loop {
+            let rest = input.get(used..).unwrap_or_default();
+            let step = match first_line(rest, REPLY_BYTES_MAX) {
+                Line::Whole(line, length) => {
+                    used += length;
+                    self.take_line(line, answer)?
+                }
+                Line::Partial => break,
+                Line::TooLong(_) | Line::TooLongSoFar => return Err(PeerError::TooLong.into()),
+            };
+            match step {
+                Step::GoOn => {}
+                Step::Ready(ready) => self.is_open(ready.sends),
+                Step::BeginTls => {
+                    let rest = input.get(used..).unwrap_or_default();
+                    self.remote.begin_tls(&mut self.layers, rest)?;
+                    if let Stage::Opening(opening) = &mut self.stage {
+                        opening.tls_began(&mut self.out);
+                    }
+                }
+                Step::BeginDeflate => {
+                    input.drain(..used);
+                    used = 0;
+                    self.layers.begin_deflate(&mut input);
+                    self.layers.receive(&mut [], &mut input)?;
+                    if let Stage::Opening(opening) = &mut self.stage
+                        && let Step::Ready(ready) = opening.deflate_began(&mut self.out)?
+                    {
+                        self.is_open(ready.sends);
+                    }
                 }
             }
-            self.input.drain(..used);
+        }
+        input.drain(..used);
+        self.input = input;
+        Ok(())
+    }
+
+    /// Articles may be sent.
+    fn is_open(&mut self, sends: Sends) {
+        self.offers = Offers::new(sends, WINDOW_FIRST);
+        self.stage = Stage::Ready;
+    }
+
+    fn take_line(
+        &mut self,
+        line: &[u8],
+        answer: &mut dyn FnMut(Flying, Outcome),
+    ) -> Result<Step, Failure> {
+        match &mut self.stage {
+            Stage::Connecting | Stage::Leaving => Ok(Step::GoOn),
+            Stage::Opening(opening) => Ok(opening.receive(line, &mut self.out)?),
+            Stage::Ready => {
+                match self.offers.receive(line)? {
+                    Event::Wanted(flying) => self.wanted.push_back(flying),
+                    Event::Settled(flying, outcome) => {
+                        self.answered += 1;
+                        // As long as the window is what limits, it grows.
+                        if self.offers.in_flight() * 2 >= self.offers.window() {
+                            self.offers.widen(WINDOW_ARTICLES_MAX);
+                        }
+                        answer(flying, outcome);
+                    }
+                }
+                Ok(Step::GoOn)
+            }
         }
     }
 
-    /// Writes and reads what is possible, at least something.
-    fn wait(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let until = Instant::now() + Duration::from_secs(self.patience);
-        loop {
-            let written = self.write(out)?;
-            let read = self.read()?;
-            if read > 0 || (written > 0 && out.len() < OUT_BYTES) {
-                return Ok(());
+    /// The next article that the peer asked for and that has not been sent.
+    pub fn next_wanted(&mut self) -> Option<Flying> {
+        match self.has_space() {
+            true => self.wanted.pop_front(),
+            false => None,
+        }
+    }
+
+    /// Whether another article may be offered.
+    pub fn has_room(&self) -> bool {
+        self.is_ready() && self.offers.has_room() && self.has_space()
+    }
+
+    fn has_space(&self) -> bool {
+        self.is_ready() && self.unsent() < OUT_BYTES
+    }
+
+    /// Offers an article; returns whether its text was sent with the offer.
+    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) -> bool {
+        let is_sent = self.offers.offer(id, flying, &mut self.out);
+        if is_sent {
+            self.out.extend_from_slice(wire);
+        }
+        is_sent
+    }
+
+    /// Sends an article that the peer asked for. `None`: it is gone. Then nothing follows a CHECK, and IHAVE gets an empty article,
+    /// which no server takes. Returns whether the peer will answer.
+    pub fn send(&mut self, flying: Flying, article: Option<(&[u8], &[u8])>) -> bool {
+        match (article, self.offers.sends()) {
+            (Some((id, wire)), _) => {
+                self.offers.send(id, flying, &mut self.out);
+                self.out.extend_from_slice(wire);
+                true
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(Failure::Silent(self.patience));
-            }
-            let wanted = match out.is_empty() {
-                true => PollFlags::IN,
-                false => PollFlags::IN | PollFlags::OUT,
-            };
-            let timeout = Timespec::try_from(left.min(LOOK)).ok();
-            let mut ready = [PollFd::new(&self.socket, wanted)];
-            match poll(&mut ready, timeout.as_ref()) {
-                Ok(0) if self.limit.is_over() => return Err(Failure::Over),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Failure::Io("wait for the peer", errno.into())),
+            (None, Sends::Streaming) => false,
+            (None, Sends::Ihave) => {
+                self.offers.send(b"", flying, &mut self.out);
+                self.out.extend_from_slice(b".\r\n");
+                true
             }
         }
     }
 
-    /// Writes as much as the socket takes; returns the number of bytes.
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<usize, Failure> {
+    /// Writes as much as the kernel takes; returns the number of bytes.
+    pub fn flush(&mut self, now: Instant) -> Result<u64, Failure> {
+        let is_plain = self.layers.is_plain();
+        if !is_plain {
+            self.layers.pending(&mut self.raw);
+            if !self.out.is_empty() && !self.layers.is_handshaking() {
+                self.layers.send(&self.out, &mut self.raw, true)?;
+                self.out.clear();
+            }
+        }
+        let out = match is_plain {
+            true => &mut self.out,
+            false => &mut self.raw,
+        };
         let mut written = 0;
-        while let Some(rest) = out.get(written..).filter(|rest| !rest.is_empty()) {
-            match self.socket.write(rest) {
-                Ok(count) => written += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(Failure::Io("send to the peer", error)),
+        while self.is_writable {
+            let rest = out.get(self.sent..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.is_writable = count == rest.len();
+                    self.sent += count;
+                    written += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.is_writable = false,
+                Err(Errno::CONNRESET | Errno::PIPE) => return Err(Failure::Closed),
+                Err(errno) => return Err(io_failure("send to the peer")(errno)),
             }
         }
-        out.drain(..written);
+        if self.sent == out.len() {
+            out.clear();
+            self.sent = 0;
+            // A large article does not keep its memory.
+            out.shrink_to(2 * OUT_BYTES);
+        } else if self.sent >= OUT_BYTES {
+            out.drain(..self.sent);
+            self.sent = 0;
+        }
+        if written > 0 {
+            self.go_on_waiting(now);
+        }
         Ok(written)
     }
 
-    /// Reads what there is; returns the number of bytes.
-    fn read(&mut self) -> Result<usize, Failure> {
-        let before = self.input.len();
-        self.input.resize(before + READ_BYTES, 0);
-        let room = self.input.get_mut(before..).unwrap_or_default();
-        let read = loop {
-            match self.socket.read(room) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        let count = match &read {
-            Ok(count) => *count,
-            Err(_) => 0,
-        };
-        self.input.truncate(before + count);
-        match read {
-            Ok(0) => {
-                let closed = io::Error::from(ErrorKind::ConnectionAborted);
-                Err(Failure::Io("go on: the peer closed the connection", closed))
-            }
-            Ok(count) => Ok(count),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
-            Err(error) => Err(Failure::Io("receive from the peer", error)),
+    /// Whether the kernel has all output.
+    pub fn is_flushed(&self) -> bool {
+        self.out.is_empty() && self.raw.is_empty()
+    }
+
+    /// Takes leave: the peer closes the connection after its reply.
+    pub fn leave(&mut self, now: Instant) {
+        if self.is_ready() {
+            self.out.extend_from_slice(b"QUIT\r\n");
+            self.stage = Stage::Leaving;
+            self.until = now + Duration::from_secs(5);
         }
+    }
+
+    /// What is in flight, oldest first.
+    pub fn into_in_flight(self) -> impl Iterator<Item = Flying> {
+        self.wanted.into_iter().chain(self.offers.into_in_flight())
     }
 }
 
-impl Drop for Connection {
-    /// Takes leave, if the socket takes it at once.
-    fn drop(&mut self) {
-        let _ = self.socket.write(b"QUIT\r\n");
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }

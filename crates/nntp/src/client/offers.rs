@@ -93,6 +93,23 @@ impl<T> Offers<T> {
         self.in_flight.len() < self.window
     }
 
+    /// How the peer takes articles.
+    pub fn sends(&self) -> Sends {
+        self.sends
+    }
+
+    /// Most articles in flight.
+    pub fn window(&self) -> usize {
+        self.window
+    }
+
+    /// Allows one more article in flight, up to `most`; for IHAVE it stays one.
+    pub fn widen(&mut self, most: usize) {
+        if self.sends == Sends::Streaming {
+            self.window = (self.window + 1).min(most);
+        }
+    }
+
     /// Number of articles in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()

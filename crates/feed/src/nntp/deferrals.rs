@@ -1,0 +1,162 @@
+//! The articles that a peer wants later: when they are offered again, and when the list in the site's directory is written.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use store::Position;
+
+use crate::deferred::Deferred;
+
+/// Most offers of an article that the peer defers.
+pub const ATTEMPTS_MAX: u64 = 24;
+/// Most deferred articles that are taken up at once.
+const QUEUE_MAX: usize = 1_000;
+/// First delay of a deferred article, and longest one, seconds.
+const DELAY_FIRST: i64 = 15;
+const DELAY_LAST: i64 = 3600;
+
+/// What happens to the list of deferred articles.
+#[derive(Debug, Default)]
+pub(super) struct Deferrals {
+    /// Due, and not offered yet.
+    queue: VecDeque<Position>,
+    /// Offered again, without an answer.
+    in_flight: HashSet<Position>,
+    /// Answered since the list was written: whether the peer wants it later once more.
+    answered: HashMap<Position, bool>,
+    /// When the next one is due, seconds since 1970.
+    next_due: Option<i64>,
+}
+
+impl Deferrals {
+    /// Follows a list that was read or written.
+    pub fn follow(&mut self, list: &[Deferred]) {
+        let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
+        self.next_due = list.iter().filter(rests).map(|one| one.due).min();
+    }
+
+    fn is_on_the_way(&self, position: Position) -> bool {
+        self.in_flight.contains(&position)
+            || self.answered.contains_key(&position)
+            || self.queue.contains(&position)
+    }
+
+    /// When the next one is due, seconds since 1970.
+    pub fn next_due(&self) -> Option<i64> {
+        match self.queue.is_empty() {
+            true => self.next_due,
+            false => Some(0),
+        }
+    }
+
+    /// Whether one is due.
+    pub fn is_due(&self, now: i64) -> bool {
+        self.next_due().is_some_and(|due| due <= now)
+    }
+
+    /// The next one to offer again.
+    pub fn next(&mut self, list: &[Deferred], now: i64) -> Option<Position> {
+        if self.queue.is_empty() && self.next_due.is_some_and(|due| due <= now) {
+            let due = list.iter().filter(|one| one.due <= now);
+            let due = due.map(|one| one.position);
+            let due = due.filter(|position| !self.is_on_the_way(*position));
+            self.queue = due.take(QUEUE_MAX).collect();
+            self.follow(list);
+        }
+        let position = self.queue.pop_front()?;
+        self.in_flight.insert(position);
+        Some(position)
+    }
+
+    /// Notes the answer about one.
+    pub fn settle(&mut self, position: Position, is_deferred: bool) {
+        self.in_flight.remove(&position);
+        self.answered.insert(position, is_deferred);
+    }
+
+    /// Takes one back whose connection failed.
+    pub fn give_back(&mut self, position: Position) {
+        self.in_flight.remove(&position);
+        self.queue.push_back(position);
+    }
+
+    /// Forgets what is in flight: the list has it.
+    pub fn reset(&mut self, list: &[Deferred]) {
+        *self = Deferrals::default();
+        self.follow(list);
+    }
+
+    /// Whether the list is to be written.
+    pub fn has_answers(&self) -> bool {
+        !self.answered.is_empty()
+    }
+
+    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time; and the number of
+    /// those that are given up.
+    pub fn list(
+        &self,
+        list: &[Deferred],
+        deferred: impl Iterator<Item = Position>,
+        now: i64,
+    ) -> (Vec<Deferred>, u64) {
+        let mut given_up = 0;
+        let mut fresh: Vec<Deferred> = Vec::with_capacity(list.len());
+        for one in list {
+            match self.answered.get(&one.position) {
+                None => fresh.push(*one),
+                Some(false) => {}
+                Some(true) if one.attempts + 1 >= ATTEMPTS_MAX => given_up += 1,
+                Some(true) => fresh.push(later(one.position, one.attempts + 1, now)),
+            }
+        }
+        fresh.extend(deferred.map(|position| later(position, 1, now)));
+        (fresh, given_up)
+    }
+
+    /// The list was written.
+    pub fn written(&mut self, list: &[Deferred]) {
+        self.answered.clear();
+        self.follow(list);
+    }
+}
+
+/// An article that was deferred so many times.
+fn later(position: Position, attempts: u64, now: i64) -> Deferred {
+    let doublings = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
+    Deferred {
+        position,
+        due: now + (DELAY_FIRST << doublings).min(DELAY_LAST),
+        attempts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_offered_again_and_given_up_in_the_end() {
+        let mut deferrals = Deferrals::default();
+        let (mut list, _) = deferrals.list(&[], [Position(8), Position(16)].into_iter(), 1000);
+        deferrals.written(&list);
+        let (mut now, mut offers, mut given_up) = (1000, 1, 0);
+        while !list.is_empty() {
+            now = deferrals.next_due().unwrap();
+            while let Some(position) = deferrals.next(&list, now) {
+                offers += u64::from(position == Position(8));
+                // The peer takes the second one at once, after a failed connection.
+                if position == Position(16) && offers == 1 {
+                    deferrals.give_back(position);
+                    assert_eq!(deferrals.next(&list, now), Some(position));
+                }
+                deferrals.settle(position, position == Position(8));
+            }
+            let (fresh, more) = deferrals.list(&list, std::iter::empty(), now);
+            given_up += more;
+            list = fresh;
+            deferrals.written(&list);
+        }
+        assert_eq!((offers, given_up), (ATTEMPTS_MAX, 1));
+        assert!(now < 1000 + 24 * DELAY_LAST);
+        assert_eq!(deferrals.next_due(), None);
+    }
+}

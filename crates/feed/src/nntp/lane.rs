@@ -1,0 +1,306 @@
+//! A stretch of the log on its way to a peer: from the discovery of its articles to the peer's answers, which may come in any order.
+
+use std::collections::VecDeque;
+
+use store::Position;
+
+use crate::site_state::Progress;
+use crate::waiting::{Item, Waiting};
+
+/// Most articles between the oldest one without an answer and the newest offered one: after a kill at most so many are offered again.
+pub const FLIGHT_ARTICLES_MAX: usize = 4_000;
+/// Most articles that one search of the log discovers for a peer.
+pub const NOTED_ARTICLES_MAX: usize = 4_000;
+
+/// The number of an article in its lane, in the order of the log.
+pub type Ticket = u64;
+
+/// The articles of a stretch of the log.
+#[derive(Debug)]
+pub struct Lane {
+    /// Discovered, and not offered yet.
+    noted: VecDeque<Item>,
+    /// Offered; the first is the oldest without an answer.
+    flight: VecDeque<Offered>,
+    /// The ticket of the first in `flight`.
+    first: Ticket,
+    /// To be offered again, since their connection failed.
+    again: VecDeque<Ticket>,
+    /// The log is searched up to here.
+    seen: Position,
+    /// The end of the stretch; `None`: the end of the log.
+    until: Option<Position>,
+    /// All articles before it are settled.
+    passed: Position,
+    /// Number of expired or cancelled articles behind the last of `noted`.
+    gone: u64,
+}
+
+#[derive(Debug)]
+struct Offered {
+    item: Item,
+    settled: Option<Settled>,
+}
+
+/// The fate of an offered article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// The peer has it now.
+    Accepted,
+    /// The peer does not want it.
+    Refused,
+    /// It expired, or was cancelled.
+    Gone,
+    /// The peer wants it later: the cursor passes it when the list of deferred articles has it.
+    Deferred,
+}
+
+impl Lane {
+    /// The articles from a position on, as far as `until` or the end of the log.
+    pub fn new(from: Position, until: Option<Position>) -> Lane {
+        Lane {
+            noted: VecDeque::new(),
+            flight: VecDeque::new(),
+            first: 0,
+            again: VecDeque::new(),
+            seen: from,
+            until,
+            passed: from,
+            gone: 0,
+        }
+    }
+
+    /// The position up to which the log is searched.
+    pub fn seen(&self) -> Position {
+        self.seen
+    }
+
+    /// The position before which all articles are settled.
+    pub fn passed(&self) -> Position {
+        self.passed
+    }
+
+    /// The end of the stretch; `None`: the end of the log.
+    pub fn until(&self) -> Option<Position> {
+        self.until
+    }
+
+    /// Gives the stretch an end.
+    pub fn end_at(&mut self, until: Position) {
+        self.until = Some(until.max(self.seen));
+    }
+
+    /// Whether there is room for the result of a search.
+    pub fn has_room(&self) -> bool {
+        self.noted.len() < NOTED_ARTICLES_MAX / 2
+    }
+
+    /// Whether an article can be offered.
+    pub fn has_next(&self) -> bool {
+        let has_room = self.flight.len() < FLIGHT_ARTICLES_MAX;
+        !self.again.is_empty() || (has_room && !self.noted.is_empty())
+    }
+
+    /// Whether every discovered article is settled.
+    pub fn is_empty(&self) -> bool {
+        self.noted.is_empty() && self.flight.is_empty()
+    }
+
+    /// Whether the whole stretch is settled, which has an end.
+    pub fn is_done(&self) -> bool {
+        self.is_empty() && self.until.is_some_and(|until| self.seen >= until)
+    }
+
+    /// Number of discovered articles that are not settled.
+    pub fn waiting(&self) -> usize {
+        self.noted.len() + self.flight.len()
+    }
+
+    /// Arrival of the oldest discovered article without an answer, seconds since 1970.
+    pub fn oldest(&self) -> Option<i64> {
+        let offered = self.flight.front().map(|offered| offered.item.arrival);
+        offered.or_else(|| self.noted.front().map(|item| item.arrival))
+    }
+
+    /// Takes the result of a search as far as `end`.
+    pub fn found(&mut self, mut found: Waiting, end: Position) {
+        if let Some(first) = found.items.first_mut() {
+            first.gone += std::mem::take(&mut self.gone);
+        }
+        self.noted.extend(found.items);
+        self.gone += found.gone;
+        self.seen = self.seen.max(end);
+    }
+
+    /// The next article to offer.
+    pub fn next(&mut self) -> Option<(Ticket, Position)> {
+        if let Some(ticket) = self.again.pop_front() {
+            return Some((ticket, self.position(ticket)?));
+        }
+        if self.flight.len() >= FLIGHT_ARTICLES_MAX {
+            return None;
+        }
+        let item = self.noted.pop_front()?;
+        let ticket = self.first + self.flight.len() as u64;
+        self.flight.push_back(Offered {
+            item,
+            settled: None,
+        });
+        Some((ticket, item.position))
+    }
+
+    /// The position of an offered article.
+    pub fn position(&self, ticket: Ticket) -> Option<Position> {
+        let at = usize::try_from(ticket.checked_sub(self.first)?).ok()?;
+        Some(self.flight.get(at)?.item.position)
+    }
+
+    fn offered(&mut self, ticket: Ticket) -> Option<&mut Offered> {
+        let at = usize::try_from(ticket.checked_sub(self.first)?).ok()?;
+        self.flight.get_mut(at)
+    }
+
+    /// Notes an answer.
+    pub fn settle(&mut self, ticket: Ticket, settled: Settled) {
+        if let Some(offered) = self.offered(ticket) {
+            offered.settled.get_or_insert(settled);
+        }
+    }
+
+    /// Takes back an article that is in flight on a failed connection, to offer it again.
+    pub fn give_back(&mut self, ticket: Ticket) {
+        // In the order of the log.
+        let place = self.again.partition_point(|before| *before < ticket);
+        self.again.insert(place, ticket);
+    }
+
+    /// The positions of articles that are to be noted in the list of deferred articles.
+    pub fn deferred(&self) -> impl Iterator<Item = Position> {
+        let deferred = |offered: &&Offered| offered.settled == Some(Settled::Deferred);
+        self.flight
+            .iter()
+            .filter(deferred)
+            .map(|offered| offered.item.position)
+    }
+
+    /// The deferred articles are noted: the cursor may pass them.
+    pub fn deferred_are_noted(&mut self) {
+        for offered in &mut self.flight {
+            if offered.settled == Some(Settled::Deferred) {
+                offered.settled = Some(Settled::Refused);
+            }
+        }
+    }
+
+    /// Passes the articles that are settled up to the oldest one without an answer. `None`: there are none.
+    pub fn advance(&mut self) -> Option<Progress> {
+        let before = self.passed;
+        let mut progress = Progress::default();
+        while let Some(offered) = self.flight.front() {
+            match offered.settled {
+                None | Some(Settled::Deferred) => break,
+                Some(Settled::Accepted) => {
+                    progress.sent += 1;
+                    progress.sent_bytes += offered.item.bytes;
+                }
+                Some(Settled::Gone) => progress.skipped += 1,
+                Some(Settled::Refused) => {}
+            }
+            progress.skipped += offered.item.gone;
+            progress.last = Some((offered.item.position, offered.item.commit_sequence));
+            self.passed = offered.item.next;
+            self.flight.pop_front();
+            self.first += 1;
+        }
+        if self.is_empty() {
+            progress.skipped += std::mem::take(&mut self.gone);
+            self.passed = self.passed.max(self.seen);
+        }
+        (self.passed != before).then_some(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn items(range: std::ops::Range<u64>) -> Waiting {
+        let items = range.map(|number| Item {
+            position: Position(number * 10),
+            next: Position(number * 10 + 9),
+            commit_sequence: number,
+            bytes: 1,
+            arrival: 0,
+            gone: 0,
+        });
+        Waiting {
+            items: items.collect(),
+            gone: 0,
+        }
+    }
+
+    proptest! {
+        /// Whatever the order of answers and failures: the cursor passes each article once, and none without an answer.
+        #[test]
+        fn nothing_is_passed_without_an_answer(steps in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..300)) {
+            let mut lane = Lane::new(Position(0), None);
+            lane.found(items(1..60), Position(600));
+            let mut offered: Vec<(Ticket, Position)> = Vec::new();
+            let mut open: std::collections::BTreeSet<u64> = (1..60).collect();
+            let (mut sent, mut deferred) = (0, 0);
+            for (pick, what) in steps {
+                match what {
+                    0..3 => offered.extend(lane.next()),
+                    5 => {
+                        for position in lane.deferred() {
+                            open.remove(&(position.0 / 10));
+                        }
+                        lane.deferred_are_noted();
+                    }
+                    _ if offered.is_empty() => {}
+                    3 => {
+                        let (ticket, _) = offered.remove(pick.index(offered.len()));
+                        lane.give_back(ticket);
+                    }
+                    4 => {
+                        let (ticket, position) = offered.remove(pick.index(offered.len()));
+                        lane.settle(ticket, Settled::Deferred);
+                        deferred += 1;
+                        prop_assert!(lane.deferred().any(|one| one == position));
+                    }
+                    _ => {
+                        let (ticket, position) = offered.remove(pick.index(offered.len()));
+                        lane.settle(ticket, Settled::Accepted);
+                        open.remove(&(position.0 / 10));
+                    }
+                }
+                sent += lane.advance().unwrap_or_default().sent;
+                let first = open.first().map_or(u64::MAX, |number| number * 10);
+                prop_assert!(lane.passed().0 <= first);
+            }
+            // A connection that lasts.
+            while let Some((ticket, _)) = offered.pop().or_else(|| lane.next()) {
+                lane.settle(ticket, Settled::Accepted);
+            }
+            lane.deferred_are_noted();
+            sent += lane.advance().unwrap_or_default().sent;
+            prop_assert_eq!((sent, lane.passed()), (59 - deferred, Position(600)));
+            prop_assert!(lane.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_stretch_ends() {
+        let mut lane = Lane::new(Position(0), None);
+        lane.found(items(1..3), Position(100));
+        lane.end_at(Position(100));
+        assert!(!lane.is_done());
+        while let Some((ticket, _)) = lane.next() {
+            lane.settle(ticket, Settled::Gone);
+        }
+        assert_eq!(lane.advance().unwrap().skipped, 2);
+        assert!(lane.is_done());
+        assert_eq!(lane.passed(), Position(100));
+    }
+}

@@ -1,0 +1,456 @@
+//! A peer: its place in the log, its connections, and what failed.
+
+mod connections;
+mod cursor;
+mod offers;
+mod rest;
+
+pub(super) use connections::of_event_key;
+pub use cursor::DURABLE_SECONDS_MAX;
+pub use rest::IDLE_SECONDS_MAX;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use article::date::LocalZone;
+use groups::sites::{NntpVia, Site, Via};
+use rustix::event::epoll::EventFlags;
+use store::{Position, Snapshot};
+
+use super::connection::Connection;
+use super::counts::{FeedCounts, PeerDoes};
+use super::deferrals::Deferrals;
+use super::growth::Growth;
+use super::lane::Lane;
+use super::mailbox::Mailbox;
+use super::pace::Pace;
+use super::resolver::Resolver;
+use crate::back_off::BackOff;
+use crate::cursor::Cursor;
+use crate::error::Error;
+use crate::remote::Remote;
+use crate::site_state::{self, SiteState};
+
+/// Where and how a peer is reached.
+#[derive(Debug, Clone)]
+pub struct PeerPlan {
+    /// The name of the feed.
+    pub name: Vec<u8>,
+    /// The peer.
+    pub via: NntpVia,
+    /// The zone of [`NntpVia::hours`].
+    pub zone: &'static dyn LocalZone,
+}
+
+/// A peer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    plan: PeerPlan,
+    root: PathBuf,
+    counts: Arc<FeedCounts>,
+    /// The articles that wait. `None`: to be read from the cursor.
+    lanes: Option<Lanes>,
+    /// The site's files, while articles are in flight and a moment longer.
+    state: Option<SiteState>,
+    deferrals: Deferrals,
+    /// When the list of deferred articles was written.
+    list_written: Option<Instant>,
+    connections: Vec<Option<Connection>>,
+    growth_of_new: Growth,
+    growth_of_backlog: Growth,
+    /// The number of the look-up of the host's addresses.
+    look_up: Option<u64>,
+    addresses: VecDeque<SocketAddr>,
+    /// How to connect, with the contents of the files that the settings name; read again after a failure.
+    remote: Option<Arc<Remote>>,
+    pace: Pace,
+    /// The address of the last connection.
+    address: Option<SocketAddr>,
+    back_off: BackOff,
+    /// When a failing peer is tried again.
+    retry_at: Option<Instant>,
+    why: String,
+    /// It fails because another program serves it.
+    is_busy: bool,
+    paused: Option<String>,
+    paused_looked: Option<Instant>,
+    /// Offers rest until then: the peer defers everything, or its hours have not come.
+    holds_until: Option<Instant>,
+    deferred_in_a_row: u32,
+    /// The article that was the oldest in flight when connections failed, and how often.
+    suspect: Option<(Position, u8)>,
+    refusal_told: Option<Instant>,
+    /// Since when nothing waits.
+    idle_since: Option<Instant>,
+    /// Settle what is in flight, and give the site's files back for a moment.
+    yields: bool,
+    /// The cursor is to be written, even if it passed only articles for others.
+    writes: bool,
+    durable_at: Option<Instant>,
+    /// The position in the cursor's file.
+    stored: u64,
+    /// There is more to do in another turn at once.
+    has_more: bool,
+    stops: bool,
+}
+
+/// The stretches of the log that a peer gets at the same time.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    /// Up to the end of the log.
+    pub new: Lane,
+    /// What is so old that new articles do not wait for it.
+    pub backlog: Option<Lane>,
+    /// The position from which records name the site.
+    selected_from: Position,
+}
+
+/// What a peer uses in its turn.
+pub(super) struct Context<'a> {
+    pub snapshot: &'a mut Snapshot,
+    pub epoll: &'a OwnedFd,
+    pub mailbox: &'a Arc<Mailbox>,
+    pub resolver: &'a Resolver,
+    /// Tells the administrator.
+    pub tell: &'a dyn Fn(&str),
+    pub now: Instant,
+    /// Seconds since 1970.
+    pub time: i64,
+    /// The peer's place in the loop.
+    pub place: usize,
+    /// The last number of a look-up.
+    pub look_ups: &'a mut u64,
+    pub record: &'a mut Vec<u8>,
+}
+
+impl PeerPlan {
+    /// The peer of a feed. `None`: its articles travel in another way.
+    pub fn of(name: &[u8], site: &Site, zone: &'static dyn LocalZone) -> Option<PeerPlan> {
+        match &site.via {
+            Via::Nntp(via) => Some(PeerPlan {
+                name: name.to_vec(),
+                via: via.clone(),
+                zone,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Seconds until articles may be sent; 0 for now.
+    fn seconds_to_hours(&self, time: i64) -> u32 {
+        let Some(hours) = self.via.hours else {
+            return 0;
+        };
+        let east = self.zone.east_seconds(time + self.zone.east_seconds(time));
+        let second = time.saturating_add(east).rem_euclid(86_400);
+        hours.wait(u32::try_from(second).unwrap_or(0))
+    }
+
+    /// Most connections.
+    fn connections_max(&self) -> usize {
+        self.via.connections as usize
+    }
+}
+
+impl Lanes {
+    fn of(cursor: &Cursor) -> Lanes {
+        let selected_from = cursor.selected_from;
+        match cursor.ahead {
+            None => Lanes {
+                new: Lane::new(cursor.position, None),
+                backlog: None,
+                selected_from,
+            },
+            Some((from, to)) => Lanes {
+                new: Lane::new(to, None),
+                backlog: Some(Lane::new(cursor.position, Some(from))),
+                selected_from,
+            },
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Lane> {
+        std::iter::once(&self.new).chain(&self.backlog)
+    }
+
+    fn each_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        std::iter::once(&mut self.new).chain(&mut self.backlog)
+    }
+
+    fn of_kind(&mut self, is_backlog: bool) -> Option<&mut Lane> {
+        match is_backlog {
+            true => self.backlog.as_mut(),
+            false => Some(&mut self.new),
+        }
+    }
+
+    fn has_next(&self) -> bool {
+        self.each().any(Lane::has_next)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.each().all(Lane::is_empty)
+    }
+}
+
+impl Peer {
+    pub fn new(plan: PeerPlan, root: &Path, counts: Arc<FeedCounts>) -> Peer {
+        Peer {
+            root: root.to_owned(),
+            counts,
+            lanes: None,
+            state: None,
+            deferrals: Deferrals::default(),
+            list_written: None,
+            connections: Vec::new(),
+            growth_of_new: Growth::default(),
+            growth_of_backlog: Growth::default(),
+            look_up: None,
+            addresses: VecDeque::new(),
+            remote: None,
+            pace: Pace::new(plan.via.rate),
+            address: None,
+            back_off: BackOff::default(),
+            retry_at: None,
+            why: String::new(),
+            is_busy: false,
+            paused: None,
+            paused_looked: None,
+            holds_until: None,
+            deferred_in_a_row: 0,
+            suspect: None,
+            refusal_told: None,
+            idle_since: None,
+            yields: false,
+            writes: false,
+            durable_at: None,
+            stored: 0,
+            has_more: false,
+            stops: false,
+            plan,
+        }
+    }
+
+    pub fn name(&self) -> &[u8] {
+        &self.plan.name
+    }
+
+    pub fn counts(&self) -> &FeedCounts {
+        &self.counts
+    }
+
+    /// Whether another program serves it.
+    pub fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    /// The reason why articles wait, if something is wrong.
+    pub fn why(&self) -> Option<String> {
+        let paused = self.paused.as_ref().map(|why| format!("paused: {why}"));
+        paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
+    }
+
+    /// Somebody asks for a pass: what failed is tried again at once, and the files are read again when nothing is in flight.
+    pub fn call(&mut self) {
+        self.back_off.skip();
+        self.retry_at = None;
+        self.holds_until = None;
+        self.paused_looked = None;
+        self.yields = true;
+        self.writes = true;
+    }
+
+    /// One pass: it ends when nothing waits, and then the cursor is where the log ends.
+    pub fn call_once(&mut self) {
+        self.writes = true;
+    }
+
+    /// Settles what is in flight, and ends.
+    pub fn stop(&mut self) {
+        self.stops = true;
+        self.writes = true;
+    }
+
+    /// Takes an event of one of its connections.
+    pub fn take_event(&mut self, connection: usize, flags: EventFlags) {
+        if let Some(Some(connection)) = self.connections.get_mut(connection) {
+            connection.take_event(flags);
+        }
+    }
+
+    /// A turn: takes the answers, offers what there is room for, and moves the cursor.
+    pub fn turn(&mut self, context: &mut Context<'_>) {
+        if self.retry_at.is_some_and(|at| context.now >= at) {
+            self.retry_at = None;
+        }
+        self.receive(context);
+        let worked = self.look(context).and_then(|()| {
+            self.take_up(context)?;
+            self.offer(context)?;
+            self.advance(context)
+        });
+        if let Err(error) = worked {
+            self.fail(error.to_string(), context);
+        }
+        self.merge();
+        self.tend(context);
+        self.rest(context);
+        self.report(context);
+    }
+
+    /// Reads the place in the log, where it is not known.
+    fn look(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        if self.lanes.is_some() || self.retry_at.is_some() {
+            return Ok(());
+        }
+        let summary = site_state::look(&self.root, &self.plan.name)?;
+        let summary = summary.ok_or_else(|| Error::Unknown(site_state::shown(&self.plan.name)))?;
+        self.paused = summary.paused;
+        self.paused_looked = Some(context.now);
+        self.deferrals.reset(&summary.deferred);
+        self.lanes = Some(Lanes::of(&summary.cursor));
+        self.stored = summary.cursor.position.0;
+        Ok(())
+    }
+
+    /// Whether articles may be offered now.
+    fn may_offer(&self) -> bool {
+        self.paused.is_none()
+            && self.retry_at.is_none()
+            && self.holds_until.is_none()
+            && !self.yields
+            && !self.stops
+    }
+
+    /// Whether there is something to offer.
+    fn has_work(&self, time: i64) -> bool {
+        self.lanes.as_ref().is_some_and(Lanes::has_next) || self.deferrals.is_due(time)
+    }
+
+    /// The stretches of the log to search now, as far as `end`: whether it is the backlog, from, and to.
+    pub fn searches(&self, end: Position) -> impl Iterator<Item = (bool, Position, Position)> {
+        let may_search = self.retry_at.is_none() && self.paused.is_none() && !self.stops;
+        let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
+        let lanes = self.lanes.as_ref().filter(|_| may_search);
+        let lanes = lanes.into_iter().flat_map(|lanes| {
+            let backlog = lanes.backlog.iter().map(|lane| (true, lane));
+            std::iter::once((false, &lanes.new)).chain(backlog)
+        });
+        lanes.filter_map(move |(is_backlog, lane)| {
+            let until = lane.until().map_or(end, |until| until.min(end));
+            let has_room = lane.has_room() && (is_connected || lane.is_empty());
+            (has_room && lane.seen() < until).then_some((is_backlog, lane.seen(), until))
+        })
+    }
+
+    /// The cursor for a search from a position on.
+    pub fn search_cursor(&self, from: Position) -> Cursor {
+        let mut cursor = Cursor::new(from);
+        if let Some(lanes) = &self.lanes {
+            cursor.selected_from = lanes.selected_from;
+        }
+        cursor
+    }
+
+    /// Takes the result of a search.
+    pub fn found(&mut self, is_backlog: bool, found: crate::Waiting, end: Position) {
+        if let Some(lane) = self
+            .lanes
+            .as_mut()
+            .and_then(|lanes| lanes.of_kind(is_backlog))
+        {
+            lane.found(found, end);
+        }
+    }
+
+    /// New articles no longer wait for those before `end`, which get connections of their own.
+    pub fn split(&mut self, end: Position) {
+        let may_split = self.plan.connections_max() > 1 && self.may_offer();
+        let Some(lanes) = self.lanes.as_mut().filter(|_| may_split) else {
+            return;
+        };
+        if lanes.backlog.is_some() {
+            return;
+        }
+        lanes.new.end_at(end);
+        lanes.backlog = Some(std::mem::replace(&mut lanes.new, Lane::new(end, None)));
+        for connection in self.connections.iter_mut().flatten() {
+            connection.is_backlog = true;
+        }
+    }
+
+    /// The bytes of the log that a peer with connections is behind. `None`: it has none.
+    pub fn behind(&self, end: Position) -> Option<u64> {
+        let lanes = self.lanes.as_ref()?;
+        let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
+        let passed = lanes.each().map(Lane::passed).min()?;
+        is_connected.then(|| end.0.saturating_sub(passed.0))
+    }
+
+    /// A peer fails: everything is given back, and tried again later.
+    fn fail(&mut self, why: String, context: &mut Context<'_>) {
+        self.why = why;
+        self.retry_at = Some(self.back_off.failed(context.now));
+        self.let_go(context);
+    }
+
+    /// Gives connections, files and memory back; the articles in flight are offered again later.
+    fn let_go(&mut self, context: &mut Context<'_>) {
+        for place in 0..self.connections.len() {
+            self.close(place, context);
+        }
+        // What is answered counts, if the disk lets us.
+        let _ = self.advance(context);
+        (self.state, self.lanes, self.look_up) = (None, None, None);
+        self.remote = None;
+        self.addresses.clear();
+    }
+
+    /// Tells others its state.
+    fn report(&self, context: &Context<'_>) {
+        let open = self.connections.iter().flatten();
+        let (mut connections, mut in_flight, mut is_ready) = (0, 0, false);
+        for connection in open {
+            connections += 1;
+            in_flight += connection.in_flight();
+            is_ready |= connection.is_ready();
+        }
+        let does = match (&self.paused, self.retry_at) {
+            (Some(_), _) => PeerDoes::Paused,
+            (None, Some(_)) if !self.why.is_empty() => PeerDoes::Failing,
+            (None, _) if in_flight > 0 => PeerDoes::Sending,
+            (None, _) if (connections > 0 && !is_ready) || self.look_up.is_some() => {
+                PeerDoes::Connecting
+            }
+            (None, _) => PeerDoes::Idle,
+        };
+        let why = self.why().unwrap_or_default();
+        let left = |at: Instant| at.saturating_duration_since(context.now).as_secs();
+        let next = self.retry_at.map(left);
+        let next = next.map(|left| context.time.saturating_add_unsigned(left));
+        let is_new = self.counts.set_state(does, &why, (context.time, next));
+        if is_new && !why.is_empty() {
+            (context.tell)(&format!("{}: {why}", site_state::shown(&self.plan.name)));
+        }
+        let lanes = self.lanes.as_ref();
+        let waiting = lanes.map_or(0, |lanes| lanes.each().map(Lane::waiting).sum());
+        let oldest = lanes.and_then(|lanes| lanes.each().filter_map(Lane::oldest).min());
+        self.counts.set_waiting(connections, waiting, oldest);
+    }
+}
+
+/// The earlier of two times, of which one may be missing.
+pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Bytes of the log without an article for a site, after which its cursor is written all the same.
+const WRITTEN_BYTES: u64 = 16 << 20;

@@ -1,0 +1,401 @@
+//! The connections of a peer: begun, read, given up.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ::nntp::client::Outcome;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use store::Position;
+
+use super::super::connection::{Connection, Failure, Flying};
+use super::super::counts::{FeedCounts, add};
+use super::super::lane::{Lane, Settled};
+use super::{Context, Peer, SECOND, WRITTEN_BYTES};
+use crate::error::Error;
+use crate::remote::Remote;
+use crate::site_state::{self, SiteState};
+
+/// After so many failed connections on which an article was the oldest in flight, it is deferred: it may be the reason.
+const FAILURES_MAX: u8 = 5;
+/// A peer that defers so many articles one after the other rests.
+const DEFERRED_IN_A_ROW: u32 = 100;
+/// How long it rests, seconds.
+const HOLD_SECONDS: u32 = 15;
+
+/// The key of a connection in the events of the kernel.
+pub(in super::super) fn event_key(place: usize, connection: usize) -> u64 {
+    ((place as u64) << 8) | (connection as u64 & 0xff)
+}
+
+/// The peer's place and the connection of a key.
+pub(in super::super) fn of_event_key(key: u64) -> (usize, usize) {
+    ((key >> 8) as usize, (key & 0xff) as usize)
+}
+
+impl Peer {
+    /// Reads the answers.
+    pub(super) fn receive(&mut self, context: &mut Context<'_>) {
+        for place in 0..self.connections.len() {
+            let Some(Some(connection)) = self.connections.get_mut(place) else {
+                continue;
+            };
+            let was_ready = connection.is_ready();
+            let is_backlog = connection.is_backlog;
+            let mut answers = Answers {
+                lane: self
+                    .lanes
+                    .as_mut()
+                    .and_then(|lanes| lanes.of_kind(is_backlog)),
+                deferrals: &mut self.deferrals,
+                counts: &self.counts,
+                deferred_in_a_row: &mut self.deferred_in_a_row,
+                refusal: None,
+            };
+            let read = connection.receive(context.now, &mut |flying, outcome| {
+                answers.take(flying, outcome);
+            });
+            let refusal = answers.refusal.take();
+            if !was_ready && connection.is_ready() {
+                connection.idle_since = Some(context.now);
+                self.addresses.clear();
+            }
+            if let Some(refusal) = refusal {
+                self.tell_refusal(&refusal, context);
+            }
+            if self.deferred_in_a_row >= DEFERRED_IN_A_ROW {
+                self.deferred_in_a_row = 0;
+                self.holds_until = Some(context.now + SECOND * HOLD_SECONDS);
+                self.why = "the peer wants all articles later".to_owned();
+            }
+            if let Err(failure) = read {
+                self.lose(place, failure, context);
+            }
+        }
+    }
+
+    /// Tells the administrator of a refusal, once a minute at most.
+    fn tell_refusal(&mut self, text: &str, context: &Context<'_>) {
+        let is_recent = |told: Instant| context.now.saturating_duration_since(told) < SECOND * 60;
+        if !self.refusal_told.is_some_and(is_recent) {
+            self.refusal_told = Some(context.now);
+            let name = site_state::shown(&self.plan.name);
+            (context.tell)(&format!("{name}: the peer refused an article: {text}"));
+        }
+    }
+
+    /// A connection failed, or was closed by the peer.
+    pub(super) fn lose(&mut self, place: usize, failure: Failure, context: &mut Context<'_>) {
+        let Some(Some(connection)) = self.connections.get(place) else {
+            return;
+        };
+        let (was_ready, is_leaving) = (connection.is_ready(), connection.is_leaving());
+        let had_answers = connection.answered > 0;
+        let was_idle = was_ready && connection.in_flight() == 0;
+        let is_expected = is_leaving || (was_idle && matches!(failure, Failure::Closed));
+        self.close(place, context);
+        if is_expected {
+            return;
+        }
+        if had_answers {
+            self.back_off.succeeded();
+        }
+        let others = self.connections.iter().flatten();
+        if others.filter(|one| one.is_ready()).count() > 0 {
+            // The peer may not want so many.
+            self.growth_of_new.shrink();
+            self.growth_of_backlog.shrink();
+            return;
+        }
+        if !was_ready && !self.addresses.is_empty() {
+            self.connect_next(failure, context);
+            return;
+        }
+        self.fail(failure.to_string(), context);
+    }
+
+    /// Closes a connection; what is in flight is offered again.
+    pub(super) fn close(&mut self, place: usize, context: &mut Context<'_>) {
+        let Some(slot) = self.connections.get_mut(place) else {
+            return;
+        };
+        let Some(connection) = slot.take() else {
+            return;
+        };
+        let _ = epoll::delete(context.epoll, &connection);
+        let lanes = self.lanes.as_mut();
+        let mut lane = lanes.and_then(|lanes| lanes.of_kind(connection.is_backlog));
+        let was_ready = connection.is_ready();
+        for (at, flying) in connection.into_in_flight().enumerate() {
+            match (flying, &mut lane) {
+                (Flying::Deferred(position), _) => self.deferrals.give_back(position),
+                (Flying::Article(ticket), Some(lane)) => {
+                    let position = lane.position(ticket).filter(|_| at == 0 && was_ready);
+                    if let Some(position) = position {
+                        let before = self.suspect.filter(|(suspect, _)| *suspect == position);
+                        let failures = before.map_or(0, |(_, failures)| failures) + 1;
+                        self.suspect = Some((position, failures));
+                        if failures >= FAILURES_MAX {
+                            self.suspect = None;
+                            lane.settle(ticket, Settled::Deferred);
+                            continue;
+                        }
+                    }
+                    lane.give_back(ticket);
+                }
+                (Flying::Article(_), None) => {}
+            }
+        }
+    }
+
+    /// Takes the site's files and a connection, where there is something to offer.
+    pub(super) fn take_up(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        let has_work = self.has_work(context.time);
+        let is_far = |stored: u64, passed: Position| passed.0 >= stored + WRITTEN_BYTES;
+        let is_to_write = match (&self.lanes, &self.state) {
+            (Some(lanes), None) if lanes.is_empty() && lanes.backlog.is_none() => {
+                self.writes || is_far(self.stored, lanes.new.passed())
+            }
+            _ => false,
+        };
+        if !is_to_write && (!has_work || !self.may_offer()) {
+            return Ok(());
+        }
+        if self.state.is_none() {
+            let taken = SiteState::take(&self.root, &self.plan.name, context.snapshot);
+            self.is_busy = matches!(taken, Err(Error::Busy(_)));
+            let state = match taken {
+                Err(error @ Error::Busy(_)) => {
+                    // Another program serves it: what waits then is seen a little later.
+                    self.why = error.to_string();
+                    self.lanes = None;
+                    self.retry_at = Some(context.now + SECOND / 10);
+                    return Ok(());
+                }
+                taken => taken?,
+            };
+            let is_same = self.lanes.as_ref().is_some_and(|lanes| {
+                let cursor = state.cursor();
+                let first = lanes.backlog.as_ref().unwrap_or(&lanes.new);
+                first.passed() >= cursor.position && self.stored == cursor.position.0
+            });
+            if !is_same {
+                self.follow(&state);
+            }
+            self.state = Some(state);
+        }
+        let is_open = self.connections.iter().flatten().next().is_some();
+        if has_work && self.may_offer() && !is_open && self.look_up.is_none() {
+            match Remote::open(&self.root, &self.plan.via.server) {
+                Ok(remote) => self.remote = Some(Arc::new(remote)),
+                Err(error) => {
+                    self.fail(error.to_string(), context);
+                    return Ok(());
+                }
+            }
+            self.look_up_addresses(context);
+        }
+        Ok(())
+    }
+
+    fn look_up_addresses(&mut self, context: &mut Context<'_>) {
+        *context.look_ups += 1;
+        let number = (*context.look_ups << 16) | (context.place as u64 & 0xffff);
+        self.look_up = Some(number);
+        let server = &self.plan.via.server;
+        let host = (server.host.as_str(), server.port);
+        context.resolver.look_up(host, number, context.mailbox);
+    }
+
+    /// Takes the addresses of the host.
+    pub fn resolved(
+        &mut self,
+        number: u64,
+        found: std::io::Result<Vec<SocketAddr>>,
+        context: &mut Context<'_>,
+    ) {
+        if self.look_up != Some(number) {
+            return;
+        }
+        self.look_up = None;
+        match found {
+            Ok(addresses) => {
+                self.addresses = addresses.into();
+                let none = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+                self.connect_next(Failure::Io("find an address of the host", none), context);
+            }
+            Err(error) => {
+                let failure = Failure::Io("find the address of the host", error);
+                self.fail(
+                    format!("{failure} ({})", self.plan.via.server.host),
+                    context,
+                );
+            }
+        }
+    }
+
+    /// Connects to the next address; `failure`: why the one before does not do.
+    fn connect_next(&mut self, mut failure: Failure, context: &mut Context<'_>) {
+        while let Some(address) = self.addresses.pop_front() {
+            match self.connect(address, false, context) {
+                Ok(()) => {
+                    self.address = Some(address);
+                    return;
+                }
+                Err(error) => failure = error,
+            }
+        }
+        self.fail(failure.to_string(), context);
+    }
+
+    fn connect(
+        &mut self,
+        address: SocketAddr,
+        is_backlog: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let Some(remote) = &self.remote else {
+            return Ok(());
+        };
+        let mut connection = Connection::begin(address, remote, context.now)?;
+        connection.is_backlog = is_backlog;
+        let free = self.connections.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.connections.len());
+        let data = EventData::new_u64(event_key(context.place, place));
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(context.epoll, &connection, data, flags)
+            .map_err(|errno| Failure::Io("wait for the connection", errno.into()))?;
+        match self.connections.get_mut(place) {
+            Some(slot) => *slot = Some(connection),
+            None => self.connections.push(Some(connection)),
+        }
+        Ok(())
+    }
+
+    /// Watches the patience with each connection, and how many there should be.
+    pub(super) fn tend(&mut self, context: &mut Context<'_>) {
+        for place in 0..self.connections.len() {
+            let Some(Some(connection)) = self.connections.get(place) else {
+                continue;
+            };
+            if connection
+                .patience()
+                .is_some_and(|until| context.now >= until)
+            {
+                let failure = connection.silence();
+                self.lose(place, failure, context);
+            }
+        }
+        if !self.may_offer() {
+            return;
+        }
+        let most = self.plan.connections_max();
+        for is_backlog in [false, true] {
+            let Some(lanes) = &mut self.lanes else { return };
+            let has_next = lanes.of_kind(is_backlog).map(|lane| lane.has_next());
+            let Some(has_next) = has_next else { continue };
+            let own = self.connections.iter().flatten();
+            let own = own.filter(|one| one.is_backlog == is_backlog && !one.is_leaving());
+            let (mut count, mut answered, mut are_full) = (0, 0, true);
+            for connection in own {
+                count += 1;
+                answered += connection.answered;
+                are_full &= connection.is_full();
+            }
+            let all = self.connections.iter().flatten().count();
+            let growth = match is_backlog {
+                true => &mut self.growth_of_backlog,
+                false => &mut self.growth_of_new,
+            };
+            growth.decide(
+                context.now,
+                has_next && are_full && count > 0,
+                answered,
+                most,
+            );
+            let is_other_ready =
+                all > 0 && self.connections.iter().flatten().any(Connection::is_ready);
+            if has_next
+                && is_other_ready
+                && count < growth.wanted()
+                && all < most
+                && let Some(address) = self.address
+                && let Err(failure) = self.connect(address, is_backlog, context)
+            {
+                (context.tell)(&format!(
+                    "{}: {failure}",
+                    site_state::shown(&self.plan.name)
+                ));
+            }
+        }
+    }
+
+    /// Lets the kernel report the events of all connections to another loop.
+    pub fn leave_loop(&mut self, epoll_of_loop: &std::os::fd::OwnedFd) {
+        for connection in self.connections.iter().flatten() {
+            let _ = epoll::delete(epoll_of_loop, connection);
+        }
+    }
+
+    /// As [`Peer::leave_loop`]: here is the new loop.
+    pub fn enter_loop(&mut self, context: &mut Context<'_>) {
+        for place in 0..self.connections.len() {
+            let Some(Some(connection)) = self.connections.get_mut(place) else {
+                continue;
+            };
+            let data = EventData::new_u64(event_key(context.place, place));
+            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+            if let Err(errno) = epoll::add(context.epoll, connection, data, flags) {
+                let failure = Failure::Io("wait for the connection", errno.into());
+                self.lose(place, failure, context);
+            }
+        }
+    }
+}
+
+/// What the answers of a connection change.
+struct Answers<'a> {
+    lane: Option<&'a mut Lane>,
+    deferrals: &'a mut super::Deferrals,
+    counts: &'a FeedCounts,
+    deferred_in_a_row: &'a mut u32,
+    /// The text of the first refusal.
+    refusal: Option<String>,
+}
+
+impl Answers<'_> {
+    fn take(&mut self, flying: Flying, outcome: Outcome) {
+        let counts = self.counts;
+        let settled = match outcome {
+            Outcome::Accepted => {
+                add(&counts.accepted, 1);
+                Settled::Accepted
+            }
+            Outcome::NotWanted => {
+                add(&counts.not_wanted, 1);
+                Settled::Refused
+            }
+            Outcome::Refused(text) => {
+                add(&counts.refused, 1);
+                self.refusal.get_or_insert(text);
+                Settled::Refused
+            }
+            Outcome::Deferred => {
+                add(&counts.deferred, 1);
+                Settled::Deferred
+            }
+        };
+        *self.deferred_in_a_row = match settled {
+            Settled::Deferred => *self.deferred_in_a_row + 1,
+            _ => 0,
+        };
+        match (flying, &mut self.lane) {
+            (Flying::Article(ticket), Some(lane)) => lane.settle(ticket, settled),
+            (Flying::Deferred(position), _) => {
+                self.deferrals
+                    .settle(position, settled == Settled::Deferred);
+            }
+            (Flying::Article(_), None) => {}
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Moves the cursor of a peer past what is settled, and writes the list of deferred articles.
+
+use std::time::{Duration, Instant};
+
+use super::super::counts::add;
+use super::super::deferrals::ATTEMPTS_MAX;
+use super::super::lane::Lane;
+use super::{Context, Lanes, Peer, SECOND};
+use crate::cursor::Cursor;
+use crate::error::Error;
+use crate::site_state::{self, Progress, SiteState};
+
+/// After a power cut the feed goes on where it was at most so long ago, seconds.
+pub const DURABLE_SECONDS_MAX: u32 = 10;
+/// Interval between two writes of the list of deferred articles.
+const LIST_EVERY: Duration = SECOND;
+
+impl Peer {
+    /// Passes what is settled.
+    pub(super) fn advance(&mut self, context: &Context<'_>) -> Result<(), Error> {
+        self.write_list(context)?;
+        let (Some(lanes), Some(state)) = (&mut self.lanes, &mut self.state) else {
+            return Ok(());
+        };
+        let new = lanes.new.advance();
+        let backlog = lanes.backlog.as_mut().and_then(Lane::advance);
+        let mut cursor = *state.cursor();
+        for progress in new.iter().chain(&backlog) {
+            count(&mut cursor, progress, context.time);
+        }
+        lanes.place(&mut cursor);
+        if cursor != *state.cursor() {
+            let is_due = self
+                .durable_at
+                .is_none_or(|at| context.now >= at + SECOND * DURABLE_SECONDS_MAX);
+            state.set_cursor(cursor, is_due)?;
+            if is_due {
+                self.durable_at = Some(context.now);
+            }
+        }
+        self.stored = cursor.position.0;
+        self.writes &= !lanes.is_empty();
+        Ok(())
+    }
+
+    /// Follows the files of the site, which somebody else may have changed.
+    pub(super) fn follow(&mut self, state: &SiteState) {
+        self.deferrals.reset(state.deferred());
+        self.lanes = Some(Lanes::of(state.cursor()));
+        self.stored = state.cursor().position.0;
+    }
+
+    /// When the list of deferred articles is to be written.
+    pub(super) fn list_due(&self, now: Instant) -> Option<Instant> {
+        let lanes = self.lanes.as_ref()?;
+        let is_new = lanes.each().any(|lane| lane.deferred().next().is_some());
+        (is_new || self.deferrals.has_answers())
+            .then(|| self.list_written.map_or(now, |at| at + LIST_EVERY))
+    }
+
+    /// Writes the list of deferred articles, before the cursor passes them.
+    fn write_list(&mut self, context: &Context<'_>) -> Result<(), Error> {
+        let is_due = |at| context.now >= at || self.stops || self.yields;
+        if !self.list_due(context.now).is_some_and(is_due) {
+            return Ok(());
+        }
+        let (Some(lanes), Some(state)) = (&mut self.lanes, &mut self.state) else {
+            return Ok(());
+        };
+        let fresh = lanes.each().flat_map(Lane::deferred);
+        let (list, given_up) = self.deferrals.list(state.deferred(), fresh, context.time);
+        state.set_deferred(list)?;
+        self.list_written = Some(context.now);
+        self.deferrals.written(state.deferred());
+        lanes.each_mut().for_each(Lane::deferred_are_noted);
+        if given_up > 0 {
+            add(&self.counts.given_up, given_up);
+            let name = site_state::shown(&self.plan.name);
+            (context.tell)(&format!(
+                "{name}: {given_up} articles are given up: the peer deferred each {ATTEMPTS_MAX} times"
+            ));
+        }
+        Ok(())
+    }
+
+    /// After the backlog is settled, there is one stretch of the log again.
+    pub(super) fn merge(&mut self) {
+        let Some(lanes) = &mut self.lanes else { return };
+        if lanes.backlog.as_ref().is_some_and(Lane::is_done) {
+            lanes.backlog = None;
+            // They may serve the new articles; those that are too many end when they are idle.
+            for connection in self.connections.iter_mut().flatten() {
+                connection.is_backlog = false;
+            }
+        }
+    }
+}
+
+impl Lanes {
+    /// The place in the log that is reached.
+    fn place(&self, cursor: &mut Cursor) {
+        match &self.backlog {
+            Some(backlog) if !backlog.is_done() => {
+                cursor.position = backlog.passed();
+                let until = backlog.until().unwrap_or(self.new.passed());
+                let ahead = (until, self.new.passed());
+                cursor.ahead = (ahead.0 < ahead.1).then_some(ahead);
+            }
+            _ => (cursor.position, cursor.ahead) = (self.new.passed(), None),
+        }
+    }
+}
+
+fn count(cursor: &mut Cursor, progress: &Progress, time: i64) {
+    cursor.last = progress.last.or(cursor.last);
+    cursor.sent = cursor.sent.saturating_add(progress.sent);
+    cursor.sent_bytes = cursor.sent_bytes.saturating_add(progress.sent_bytes);
+    cursor.skipped = cursor.skipped.saturating_add(progress.skipped);
+    if progress.sent > 0 {
+        cursor.sent_at = u64::try_from(time).unwrap_or(0);
+    }
+}

@@ -1,0 +1,188 @@
+//! Offers articles on the connections of a peer, as long as there is room.
+
+use std::time::Duration;
+
+use store::{HistoryLine, Position, Record};
+
+use super::super::connection::{Connection, Flying};
+use super::super::counts::add;
+use super::super::deferrals::Deferrals;
+use super::super::lane::{Lane, Settled};
+use super::super::pace::Pace;
+use super::{Context, Peer, SECOND};
+use crate::deferred::Deferred;
+use crate::error::Error;
+use crate::site_state;
+
+/// Most bytes that a connection writes in one turn, so that other peers get theirs.
+const TURN_BYTES: u64 = 1 << 20;
+/// Interval between two looks whether the feed is paused.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Interval between two looks at the clock, outside of the hours of a site: somebody may set it.
+const HOURS_LOOK: Duration = Duration::from_secs(60);
+
+impl Peer {
+    /// Offers what there is room for.
+    pub(super) fn offer(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        if self.holds_until.is_some_and(|until| context.now >= until) {
+            self.holds_until = None;
+        }
+        if self.has_work(context.time) {
+            self.look_for_pause(context)?;
+            let wait = self.plan.seconds_to_hours(context.time);
+            if wait > 0 {
+                let longest = HOURS_LOOK.min(SECOND * wait);
+                self.holds_until = Some(context.now + longest);
+                self.why = "its hours have not come".to_owned();
+            }
+        }
+        let may_offer = self.may_offer() && self.state.is_some();
+        self.has_more = false;
+        for place in 0..self.connections.len() {
+            let Some(Some(connection)) = self.connections.get_mut(place) else {
+                continue;
+            };
+            let is_backlog = connection.is_backlog;
+            let lane = self
+                .lanes
+                .as_mut()
+                .and_then(|lanes| lanes.of_kind(is_backlog));
+            let Some(lane) = lane else { continue };
+            let mut source = Source {
+                lane,
+                // Deferred articles go with the new ones.
+                deferrals: (!is_backlog).then_some(&mut self.deferrals),
+                list: self.state.as_ref().map_or(&[], |state| state.deferred()),
+                pace: &mut self.pace,
+                may_offer,
+                offered: 0,
+            };
+            let mut written = 0;
+            let failure = loop {
+                let has_filled = source.fill(connection, context)?;
+                match connection.flush(context.now) {
+                    Err(failure) => break Some(failure),
+                    Ok(bytes) => written += bytes,
+                }
+                if !has_filled || !connection.is_flushed() {
+                    break None;
+                }
+                if written >= TURN_BYTES {
+                    self.has_more = true;
+                    break None;
+                }
+            };
+            add(&self.counts.offered, source.offered);
+            add(&self.counts.bytes, written);
+            match connection.in_flight() {
+                0 => _ = connection.idle_since.get_or_insert(context.now),
+                _ => connection.idle_since = None,
+            }
+            self.has_more |= connection.has_more();
+            if let Some(failure) = failure {
+                self.lose(place, failure, context);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks whether the feed is paused: before the first article after a rest, and then now and then.
+    fn look_for_pause(&mut self, context: &Context<'_>) -> Result<(), Error> {
+        let is_recent = |at| context.now.saturating_duration_since(at) < LOOK_EVERY;
+        if self.idle_since.is_some() || !self.paused_looked.is_some_and(is_recent) {
+            self.paused_looked = Some(context.now);
+            self.paused = site_state::paused(&self.root, &self.plan.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the articles of a connection come from.
+struct Source<'a> {
+    lane: &'a mut Lane,
+    deferrals: Option<&'a mut Deferrals>,
+    list: &'a [Deferred],
+    pace: &'a mut Pace,
+    may_offer: bool,
+    offered: u64,
+}
+
+impl Source<'_> {
+    /// Appends articles to the output of a connection until it has enough; returns whether there were any.
+    fn fill(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_>,
+    ) -> Result<bool, Error> {
+        let mut has_filled = false;
+        // What the peer waits for comes first.
+        while let Some(flying) = connection.next_wanted() {
+            has_filled = true;
+            let position = match flying {
+                Flying::Article(ticket) => self.lane.position(ticket),
+                Flying::Deferred(position) => Some(position),
+            };
+            let article = match position {
+                Some(position) => article(context, position)?,
+                None => None,
+            };
+            self.pace
+                .spend(article.map_or(0, |(_, wire)| wire.len() as u64));
+            if !connection.send(flying, article) {
+                self.is_gone(flying);
+            }
+        }
+        while self.may_offer && connection.has_room() && self.pace.allows(context.now) {
+            let Some((flying, position)) = self.next(context.time) else {
+                break;
+            };
+            has_filled = true;
+            match article(context, position)? {
+                Some((id, wire)) => {
+                    self.offered += 1;
+                    if connection.offer(id, flying, wire) {
+                        self.pace.spend(wire.len() as u64);
+                    }
+                }
+                None => self.is_gone(flying),
+            }
+        }
+        Ok(has_filled)
+    }
+
+    fn next(&mut self, time: i64) -> Option<(Flying, Position)> {
+        let deferrals = self.deferrals.as_mut();
+        if let Some(position) = deferrals.and_then(|deferrals| deferrals.next(self.list, time)) {
+            return Some((Flying::Deferred(position), position));
+        }
+        let (ticket, position) = self.lane.next()?;
+        Some((Flying::Article(ticket), position))
+    }
+
+    fn is_gone(&mut self, flying: Flying) {
+        match (flying, &mut self.deferrals) {
+            (Flying::Article(ticket), _) => self.lane.settle(ticket, Settled::Gone),
+            (Flying::Deferred(position), Some(deferrals)) => deferrals.settle(position, false),
+            (Flying::Deferred(_), None) => {}
+        }
+    }
+}
+
+/// An article's id, and its text with the line of one dot.
+type IdAndText<'a> = (&'a [u8], &'a [u8]);
+
+/// An article; `None`: it expired, or was cancelled.
+fn article<'c>(
+    context: &'c mut Context<'_>,
+    position: Position,
+) -> Result<Option<IdAndText<'c>>, Error> {
+    match context.snapshot.record(position, context.record) {
+        Ok(record) => Ok(record.and_then(|record: Record<'_>| {
+            let line = HistoryLine::parse(record.line())?;
+            Some((line.id, record.wire()))
+        })),
+        // `fsck` reports it.
+        Err(store::Error::Damaged { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,148 @@
+//! What a peer gives back when nothing waits for it, and when it wants its next turn.
+
+use std::time::{Duration, Instant};
+
+use store::Position;
+
+use super::super::connection::Connection;
+use super::super::lane::Lane;
+use super::{Context, Peer, SECOND, earlier};
+
+/// How long a connection stays open without articles, seconds.
+pub const IDLE_SECONDS_MAX: u32 = 300;
+/// How long a further connection stays open without articles, seconds.
+const IDLE_FURTHER_SECONDS: u32 = 10;
+/// How long the files of a site stay open without articles.
+const LINGER: Duration = SECOND;
+/// How long they are left to others who asked for them.
+const YIELD: Duration = Duration::from_millis(100);
+
+impl Peer {
+    /// Gives back what is not needed, and takes note of the end of what was waited for.
+    pub(super) fn rest(&mut self, context: &mut Context<'_>) {
+        let in_flight: usize = self.open().map(Connection::in_flight).sum();
+        let is_settled = in_flight == 0 && self.list_due(context.now).is_none();
+        if self.yields && is_settled {
+            self.yields = false;
+            if self.state.take().is_some() {
+                self.retry_at = Some(context.now + YIELD);
+            }
+            self.lanes = None;
+        }
+        let lanes = self.lanes.as_ref();
+        let is_empty = lanes.is_none_or(super::Lanes::is_empty) && is_settled;
+        match is_empty {
+            true => _ = self.idle_since.get_or_insert(context.now),
+            false => self.idle_since = None,
+        }
+        let idle = self
+            .idle_since
+            .map(|since| context.now.saturating_duration_since(since));
+        if self.state.is_some() && idle.is_some_and(|idle| idle >= LINGER) {
+            self.state = None;
+            self.writes = false;
+        }
+        let ends = self.stops || self.paused.is_some();
+        let mut kept = 0;
+        for connection in self.connections.iter_mut().flatten() {
+            if connection.is_leaving() || !connection.is_ready() {
+                continue;
+            }
+            let Some(since) = connection.idle_since else {
+                kept += 1;
+                continue;
+            };
+            let longest = match kept {
+                0 => IDLE_SECONDS_MAX,
+                _ => IDLE_FURTHER_SECONDS,
+            };
+            kept += 1;
+            if ends || context.now >= since + SECOND * longest {
+                connection.leave(context.now);
+                let _ = connection.flush(context.now);
+            }
+        }
+        if self.stops && is_settled {
+            // What is not open yet has nothing to say.
+            self.let_go(context);
+        }
+        self.why = match (self.retry_at, self.deferrals.next_due()) {
+            (Some(_), _) => std::mem::take(&mut self.why),
+            (None, Some(_)) if is_empty => self.later(),
+            (None, _) if is_empty || in_flight > 0 => String::new(),
+            (None, _) => std::mem::take(&mut self.why),
+        };
+    }
+
+    /// Says that articles are deferred.
+    fn later(&self) -> String {
+        let list = self.state.as_ref().map(|state| state.deferred().len());
+        match list {
+            Some(count) if count > 0 => format!("the peer wants {count} articles later"),
+            _ => self.why.clone(),
+        }
+    }
+
+    fn open(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().flatten()
+    }
+
+    /// Whether there is more to do in another turn at once.
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Whether the peer has ended after [`Peer::stop`].
+    pub fn has_ended(&self) -> bool {
+        self.stops && self.connections.iter().all(Option::is_none)
+    }
+
+    /// Whether nothing can be done now: all is settled as far as `end`, or it fails, or is paused, or what is left is deferred.
+    pub fn is_at_rest(&self, end: Position, time: i64) -> bool {
+        let rests = self.retry_at.is_some() || self.holds_until.is_some();
+        if self.paused.is_some() || (rests && !self.why.is_empty()) {
+            return true;
+        }
+        let Some(lanes) = &self.lanes else {
+            return false;
+        };
+        let are_done = lanes.each().all(|lane: &Lane| {
+            let until = lane.until().unwrap_or(end);
+            lane.is_empty() && lane.seen() >= until && lane.passed() >= until
+        });
+        are_done && !self.deferrals.is_due(time) && !self.writes
+    }
+
+    /// When the peer wants a turn, if nothing happens before.
+    pub fn next_turn(&self, context: &Context<'_>) -> Option<Instant> {
+        let mut next = earlier(self.retry_at, self.holds_until);
+        if self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+            next = earlier(next, self.pace.next(context.now));
+        }
+        for connection in self.open() {
+            next = earlier(next, connection.patience());
+            let longest = match self.open().count() {
+                1 => IDLE_SECONDS_MAX,
+                _ => IDLE_FURTHER_SECONDS,
+            };
+            let idle = connection.idle_since.map(|since| since + SECOND * longest);
+            next = earlier(next, idle.filter(|_| connection.is_ready()));
+        }
+        next = earlier(next, self.list_due(context.now));
+        if self.state.is_some() {
+            next = earlier(next, self.idle_since.map(|since| since + LINGER));
+        }
+        if self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+            next = earlier(next, Some(context.now + SECOND * 3));
+        }
+        let due = self
+            .deferrals
+            .next_due()
+            .filter(|_| self.retry_at.is_none());
+        let due = due.map(|due| u64::try_from(due - context.time).unwrap_or(0).max(1));
+        earlier(
+            next,
+            due.map(|wait| context.now + Duration::from_secs(wait)),
+        )
+    }
+}

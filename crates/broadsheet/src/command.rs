@@ -51,6 +51,7 @@ pub mod newsrun;
 mod newsrunning;
 mod newsspool;
 mod overview;
+mod pull;
 mod queuelen;
 mod reload;
 mod rnews;
@@ -81,6 +82,7 @@ pub static SECTIONS: &[Section] = &[
             &newsspool::COMMAND,
             &newsrun::COMMAND,
             &newsrunning::COMMAND,
+            &pull::COMMAND,
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,

@@ -388,6 +388,11 @@ impl Connection {
         }
     }
 
+    /// Whether the peer waits for an article that it asked for.
+    pub fn has_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Whether another article may be offered.
     pub fn has_room(&self) -> bool {
         self.is_ready() && self.offers.has_room() && self.has_space()

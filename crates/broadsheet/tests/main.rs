@@ -106,6 +106,7 @@ mod nobody_need_listen_to_notices;
 mod old_articles_are_taken;
 mod overview_rows_are_exact;
 mod parsers_withstand_anything;
+mod peers_are_added_and_tested;
 mod peers_are_fed_by_nntp;
 mod peers_get_new_articles_first;
 mod pipelines_without_a_reader_are_bounded;

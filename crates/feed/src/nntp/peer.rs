@@ -331,10 +331,15 @@ impl Peer {
         self.lanes.as_ref().is_some_and(Lanes::has_next) || self.deferrals.is_due(time)
     }
 
+    /// Whether articles can be sent on a connection now.
+    pub fn is_connected(&self) -> bool {
+        self.connections.iter().flatten().any(Connection::is_ready)
+    }
+
     /// The stretches of the log to search now, as far as `end`: whether it is the backlog, from, and to.
     pub fn searches(&self, end: Position) -> impl Iterator<Item = (bool, Position, Position)> {
         let may_search = self.retry_at.is_none() && self.paused.is_none() && !self.stops;
-        let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
+        let is_connected = self.is_connected();
         let lanes = self.lanes.as_ref().filter(|_| may_search);
         let lanes = lanes.into_iter().flat_map(|lanes| {
             let backlog = lanes.backlog.iter().map(|lane| (true, lane));
@@ -386,7 +391,7 @@ impl Peer {
     /// The bytes of the log that a peer with connections is behind. `None`: it has none.
     pub fn behind(&self, end: Position) -> Option<u64> {
         let lanes = self.lanes.as_ref()?;
-        let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
+        let is_connected = self.is_connected();
         let passed = lanes.each().map(Lane::passed).min()?;
         is_connected.then(|| end.0.saturating_sub(passed.0))
     }
@@ -433,7 +438,8 @@ impl Peer {
         let next = self.retry_at.map(left);
         let next = next.map(|left| context.time.saturating_add_unsigned(left));
         let is_new = self.counts.set_state(does, &why, (context.time, next));
-        if is_new && !why.is_empty() {
+        // After a reload the threads before may serve it a moment longer.
+        if is_new && !why.is_empty() && !self.is_busy {
             (context.tell)(&format!("{}: {why}", site_state::shown(&self.plan.name)));
         }
         let lanes = self.lanes.as_ref();

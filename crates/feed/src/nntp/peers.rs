@@ -73,6 +73,14 @@ impl std::fmt::Debug for Peers {
     }
 }
 
+/// A part of the log that is to be searched for a peer.
+struct Search {
+    /// From, to, and whether the peer is connected: what searches have in common is done in one pass.
+    reach: (Position, Position, bool),
+    place: usize,
+    is_backlog: bool,
+}
+
 /// The loops of all peers, from other threads.
 #[derive(Debug, Clone, Default)]
 pub struct PeersHandle {
@@ -368,27 +376,31 @@ impl Peers {
     /// Searches the log for the peers that have room: those that have come equally far in one pass.
     fn search(&mut self) -> Result<(), Error> {
         let end = self.end();
-        let mut searches: Vec<(Position, Position, usize, bool)> = Vec::new();
+        let mut searches: Vec<Search> = Vec::new();
         for (place, peer) in self.peers.iter().enumerate() {
             let Some(peer) = peer else { continue };
-            let own = peer.searches(end);
-            searches.extend(own.map(|(is_backlog, from, to)| (from, to, place, is_backlog)));
+            let is_connected = peer.is_connected();
+            searches.extend(peer.searches(end).map(|(is_backlog, from, to)| Search {
+                reach: (from, to, is_connected),
+                place,
+                is_backlog,
+            }));
         }
-        searches.sort_unstable_by_key(|(from, to, place, _)| (*from, *to, *place));
-        for group in searches.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        searches.sort_unstable_by_key(|search| (search.reach, search.place));
+        for group in searches.chunk_by(|one, other| one.reach == other.reach) {
             self.search_for(group)?;
         }
         Ok(())
     }
 
-    fn search_for(&mut self, group: &[(Position, Position, usize, bool)]) -> Result<(), Error> {
-        let Some((from, to, ..)) = group.first().copied() else {
+    fn search_for(&mut self, group: &[Search]) -> Result<(), Error> {
+        let Some((from, to, is_connected)) = group.first().map(|search| search.reach) else {
             return Ok(());
         };
         let until = to.min(Position(from.0.saturating_add(SEARCH_BYTES)));
-        let wanting = group.iter().filter_map(|(_, _, place, is_backlog)| {
-            let peer = self.peers.get(*place)?.as_deref()?;
-            Some((*place, *is_backlog, peer))
+        let wanting = group.iter().filter_map(|search| {
+            let peer = self.peers.get(search.place)?.as_deref()?;
+            Some((search.place, search.is_backlog, peer))
         });
         let wanting: Vec<(usize, bool, &Peer)> = wanting.collect();
         let sites: Vec<Site<'_>> = wanting
@@ -404,7 +416,12 @@ impl Peers {
                 selector.get_or_insert_with(|| Selector::new(snapshot.active(), all.clone()));
             selector.wants(record, name, snapshot.active())
         };
-        let most = NOTED_ARTICLES_MAX.saturating_mul(sites.len());
+        // For a peer without a connection it is enough to know that something waits.
+        let each = match is_connected {
+            true => NOTED_ARTICLES_MAX,
+            false => 1,
+        };
+        let most = each.saturating_mul(sites.len());
         let round = waiting::round_until(snapshot, &sites, (until, most), &mut late)?;
         let places: Vec<(usize, bool)> = wanting.iter().map(|one| (one.0, one.1)).collect();
         for ((place, is_backlog), found) in places.into_iter().zip(round.sites) {

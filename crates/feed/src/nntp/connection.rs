@@ -74,6 +74,8 @@ pub(super) struct Connection {
     pub answered: u64,
     /// It belongs to the backlog, and not to the new articles.
     pub is_backlog: bool,
+    /// It gets no more articles until nothing is in flight, since the other stretch of the log needs it.
+    pub moves: bool,
     /// Since when nothing is in flight.
     pub idle_since: Option<Instant>,
 }
@@ -175,6 +177,7 @@ impl Connection {
             until: now + Duration::from_secs(OPEN_SECONDS_MAX),
             answered: 0,
             is_backlog: false,
+            moves: false,
             idle_since: None,
         })
     }
@@ -382,7 +385,7 @@ impl Connection {
 
     /// Whether another article may be offered.
     pub fn has_room(&self) -> bool {
-        self.is_ready() && self.offers.has_room() && self.has_space()
+        self.is_ready() && !self.moves && self.offers.has_room() && self.has_space()
     }
 
     fn has_space(&self) -> bool {
@@ -479,7 +482,7 @@ impl Connection {
 
     /// What is in flight, oldest first.
     pub fn into_in_flight(self) -> impl Iterator<Item = Flying> {
-        self.wanted.into_iter().chain(self.offers.into_in_flight())
+        self.offers.into_in_flight().chain(self.wanted)
     }
 }
 

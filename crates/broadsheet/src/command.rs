@@ -51,6 +51,10 @@ pub mod newsrun;
 mod newsrunning;
 mod newsspool;
 mod overview;
+mod peer_add;
+mod peer_show;
+mod peer_test;
+mod pull;
 mod queuelen;
 mod reload;
 mod rnews;
@@ -81,6 +85,7 @@ pub static SECTIONS: &[Section] = &[
             &newsspool::COMMAND,
             &newsrun::COMMAND,
             &newsrunning::COMMAND,
+            &pull::COMMAND,
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,
@@ -120,6 +125,9 @@ pub static SECTIONS: &[Section] = &[
             &user_remove::COMMAND,
             &user_list::COMMAND,
             &access_explain::COMMAND,
+            &peer_add::COMMAND,
+            &peer_test::COMMAND,
+            &peer_show::COMMAND,
         ],
     },
     Section {

@@ -76,6 +76,15 @@ fixed! {
     feed::remote::PASSWORD_FILE_BYTES_MAX, Unit::Bytes, "password_file", "A larger file is an error.";
     feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
     settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
+    pull::source::SOURCES_MAX, Unit::Count("servers"), "servers to pull from", "More [[pull]] tables are an error.";
+    pull::run::WINDOW_MAX, Unit::Count("commands"), "commands in flight of a pull", "The next ones wait for replies.";
+    pull::run::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
+    pull::run::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
+    pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
+    pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
+    pull::connection::SILENT_SECONDS_MAX, Unit::Count("seconds"), "silence of a server to pull from", "Then the run ends; the next one goes on there.";
+    pull::connection::ROW_BYTES_MAX, Unit::Bytes, "overview row of a server to pull from", "A longer one ends the run.";
+    pull::posts::POSTS_MAX, Unit::Count("posts"), "posts that go up in one run of pull", "The others go up with the next one.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
     relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
@@ -156,6 +165,8 @@ fixed! {
     feed::tree::DIRECTORIES_MAX, Unit::Count("directories"), "open directories of a tree", "The directory that was not used for the longest time is closed.";
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
+    crate::peer::call::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
+    crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
     nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
     feed::nntp::FLIGHT_ARTICLES_MAX, Unit::Count("articles"), "from the oldest article without a peer's answer to the newest offered one", "After a kill at most so many are offered again.";

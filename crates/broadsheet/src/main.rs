@@ -26,6 +26,7 @@ mod key_report;
 mod man;
 mod matcher;
 mod new_password;
+mod peer;
 mod posting;
 mod server_review;
 mod spooling;

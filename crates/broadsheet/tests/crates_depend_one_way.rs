@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "nntp",
     "layers",
     "feed",
+    "pull",
     "access",
     "server",
     "settings",

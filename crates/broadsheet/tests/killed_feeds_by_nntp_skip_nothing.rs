@@ -20,8 +20,8 @@ const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
 const ROUNDS: usize = 12;
 /// Articles of a round.
 const ARTICLES: usize = 150;
-/// Most articles that are offered without an answer.
-const IN_FLIGHT_MAX: usize = 1000;
+/// Most articles that a kill costs, as `broadsheet limits' says.
+const IN_FLIGHT_MAX: usize = 4_000;
 /// What reads the log, moves the cursor, or talks to the peer.
 const CALLS: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat,?mkdir,socket,connect,sendto,sendmsg,writev,read,recvfrom,close";
 

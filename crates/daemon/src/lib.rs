@@ -18,7 +18,7 @@
 //! | `request` | requests and answers |
 //! | `client` | the client's side: a command sends a request |
 //! | `incoming` | batches that arrive in in.coming/ |
-//! | `schedule` | starts expire and sendbatches by their schedules |
+//! | `schedule` | starts expire, sendbatches and pull by their schedules |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |

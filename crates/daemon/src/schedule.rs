@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire and sendbatches.
+//! Starts scheduled commands: expire, sendbatches and pull.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -33,7 +33,7 @@ pub const RUNNING_MAX: usize = 8;
 /// A scheduled command.
 #[derive(Debug)]
 struct Task {
-    /// `expire`, `sendbatches`, or `sendbatches SITE`.
+    /// `expire`, `sendbatches`, `sendbatches SITE`, or `pull NAME`.
     name: String,
     when: When,
     /// Time of the last start, seconds since 1970.
@@ -264,7 +264,9 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
         let name = String::from_utf8_lossy(&site.name);
         Some((format!("{SENDBATCHES} {name}"), via.schedule?))
     });
-    all.into_iter().chain(sites)
+    let pulls = settings.pulls.iter();
+    let pulls = pulls.map(|source| (format!("pull {}", source.name), source.schedule));
+    all.into_iter().chain(sites).chain(pulls)
 }
 
 /// Parses the last start of each task.

@@ -4,6 +4,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::{CertificateError, InvalidMessage};
 use thiserror::Error;
 
+use crate::certificate::Facts;
 use crate::deflate::{Deflate, DeflateError};
 use crate::tls::{Tls, TlsError};
 use crate::trust::ClientTrust;
@@ -152,6 +153,12 @@ impl ClientLayers {
     pub fn description(&self) -> String {
         let tls = self.tls.as_ref();
         tls.map(|tls| tls.description()).unwrap_or_default()
+    }
+
+    /// What the server's certificate says of itself; `None` without TLS.
+    #[must_use]
+    pub fn certificate(&self) -> Option<Facts> {
+        self.tls.as_ref()?.certificate_facts()
     }
 
     /// Takes all of `raw`, received from the socket, and appends what it holds to `plain`: at most [`PLAIN_BYTES_MAX`] bytes if they were

@@ -20,6 +20,8 @@ use rustls::{ClientConfig, ProtocolVersion, ServerConfig};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::certificate::Facts;
+
 /// Largest content of a record, bytes (RFC 8446, 5.1).
 const RECORD_BYTES: usize = 1 << 14;
 /// Length of a record header (type, version, length), bytes (RFC 8446, 5.1).
@@ -258,6 +260,16 @@ impl<S: Side> Tls<S> {
         }
         let own = self.connection.peer_certificates()?.first()?;
         Some(Sha256::digest(own).into())
+    }
+
+    /// What the other side's certificate says of itself, under the same conditions.
+    #[must_use]
+    pub fn certificate_facts(&self) -> Option<Facts> {
+        if self.is_handshaking() {
+            return None;
+        }
+        let own = self.connection.peer_certificates()?.first()?;
+        Some(Facts::of(own))
     }
 
     /// Version and cipher suite for a log, as `TLSv1.3 TLS13_AES_128_GCM_SHA256`; empty before they are negotiated.

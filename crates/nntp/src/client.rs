@@ -2,8 +2,10 @@
 
 mod offers;
 mod opening;
+mod reading;
 mod reply;
 
 pub use offers::{Event, Offers, Outcome, Sends};
 pub use opening::{CAPABILITY_LINES_MAX, Login, Opening, Ready, Step};
+pub use reading::{GroupMarks, Listed, listed};
 pub use reply::{PeerError, REPLY_BYTES_MAX, Reply};

@@ -63,6 +63,7 @@ impl Default for Settings {
                 program_seconds: access::program::PROGRAM_SECONDS_MAX,
             },
             access: access::Tables::default(),
+            pulls: Vec::new(),
             post: Post {
                 mailname: String::new(),
                 approve: "*".to_owned(),

@@ -8,6 +8,7 @@
 //! | `table_reader`, `value` | one TOML table; one value |
 //! | `sites`, `via` | `accept` and `[[site]]`, as values of `groups` |
 //! | `access_entries` | `[[access]]`, as values of `access` |
+//! | `pulls`, `nntp_server` | `[[pull]]`, as values of `pull`; how to connect to another server |
 //! | `expiry` | `[expiry]` and `[[expire]]`, as values of `expire` |
 //! | `options` | what the other crates are started with |
 
@@ -21,6 +22,7 @@ mod nntp_server;
 mod options;
 mod parts;
 mod post;
+mod pulls;
 mod read;
 mod sections;
 mod setting;
@@ -81,6 +83,8 @@ pub struct Settings {
     pub auth: Auth,
     /// `[[access]]`
     pub access: access::Tables,
+    /// `[[pull]]`
+    pub pulls: Vec<pull::Source>,
 }
 
 /// The errors of settings that depend on each other, and of texts with a form of their own: each with its key.

@@ -11,7 +11,7 @@ use crate::fault::{Fault, Faults};
 use crate::table_reader::{Source, TableReader};
 use crate::{
     FILE, SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, access_entries, check_name,
-    check_together, expiry, sites, value,
+    check_together, expiry, pulls, sites, value,
 };
 
 /// The settings, and where each is written.
@@ -159,6 +159,7 @@ fn read_top(read: &mut Read, mut top: TableReader<'_, '_>) -> Vec<Fault> {
     }
     read.settings.sites = sites::read(&mut top);
     read.settings.access = access_entries::read(&mut top);
+    read.settings.pulls = pulls::read(&mut top);
     let count = top.fault_count();
     read.expiry = Ok(expiry::read(&mut top));
     let expiry_faults = top.faults_since(count);

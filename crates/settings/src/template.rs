@@ -37,6 +37,20 @@ const SITES: &str = r#"
 # via = { program = "nntpsend -x", gives = "id" }     # kept running; or "article"
 # via = { command = "mail -s news admin" }            # for each article
 # via = { news = "/srv/other" }                       # another news directory
+# via = { nntp = "news.example.net" }                 # a peer, by NNTP
+"#;
+
+/// Then servers to pull from.
+const PULLS: &str = r#"
+# Servers where this site is a reader: `broadsheet pull' fetches their articles.
+# [[pull]]
+# name = "news.example.net"
+# groups = "comp.*,!comp.binaries.*"   # wildmat; of the groups in active
+# schedule = "every 15 min"            # absent: only by hand
+# post = true                          # posts made here go there
+# tls = "starttls"                     # or "implicit"
+# user = "anna"
+# password_file = "news.example.net.password"
 "#;
 
 /// Then who may do what, which is the administrator's to write as well.
@@ -100,6 +114,7 @@ pub fn template(settings: &Settings) -> String {
         );
     }
     out.push_str(SITES);
+    out.push_str(PULLS);
     out.push_str(ACCESS);
     out
 }
@@ -197,6 +212,16 @@ mod tests {
         let read = Read::parse(Path::new("t"), text.into());
         let read = read.map_err(|faults| faults.to_string()).unwrap();
         assert_eq!(read.settings.access.entries.len(), 2);
+    }
+
+    #[test]
+    fn the_example_of_pull_reads_when_its_marks_are_taken_off() {
+        let text = PULLS.replace("\n# ", "\n");
+        let (_, table) = text.split_once("\n[[pull]]").unwrap();
+        let text = format!("name = \"a\"\n[[pull]]{table}");
+        let read = Read::parse(Path::new("t"), text.into());
+        let read = read.map_err(|faults| faults.to_string()).unwrap();
+        assert!(read.settings.pulls[0].post);
     }
 
     #[test]

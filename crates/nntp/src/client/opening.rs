@@ -35,6 +35,11 @@ pub struct Opening {
     /// Whether the login may go over a connection without TLS.
     allows_plaintext: bool,
     wants_compression: bool,
+    /// Whether we come to read: then the peer need not take articles.
+    is_reader: bool,
+    /// Whether MODE READER is still to come.
+    wants_mode_reader: bool,
+    may_post: bool,
     waits_for: State,
     offered: Offered,
 }
@@ -49,6 +54,8 @@ struct Offered {
     deflate: bool,
     sasl_plain: bool,
     authinfo_user: bool,
+    mode_reader: bool,
+    over: bool,
 }
 
 /// What was sent last.
@@ -62,6 +69,7 @@ enum State {
     Password,
     Sasl,
     Compress,
+    ModeReader,
     ModeStream,
 }
 
@@ -75,15 +83,19 @@ pub enum Step {
     BeginTls,
     /// Compress both directions from now on, then call [`Opening::deflate_began`].
     BeginDeflate,
-    /// Articles may be sent.
+    /// Articles may be sent, or read.
     Ready(Ready),
 }
 
-/// How the peer takes articles.
+/// How the peer takes articles, and what a reader may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
     /// By streaming or by IHAVE.
     pub sends: Sends,
+    /// The server has OVER (RFC 3977, 8.3); otherwise perhaps XOVER.
+    pub has_over: bool,
+    /// The server lets us post, as its last greeting says; only asked for reading.
+    pub may_post: bool,
 }
 
 impl Opening {
@@ -96,6 +108,9 @@ impl Opening {
             login: None,
             allows_plaintext: false,
             wants_compression: false,
+            is_reader: false,
+            wants_mode_reader: false,
+            may_post: false,
             waits_for: State::Greeting,
             offered: Offered::default(),
         }
@@ -115,6 +130,13 @@ impl Opening {
         self
     }
 
+    /// Opens the connection for reading: MODE READER where the server has that mode (RFC 3977, 5.3), and no question for streaming.
+    #[must_use]
+    pub fn for_reading(mut self) -> Opening {
+        (self.is_reader, self.wants_mode_reader) = (true, true);
+        self
+    }
+
     /// Takes a line without its CRLF; appends the next command to `out`.
     ///
     /// # Errors
@@ -128,7 +150,10 @@ impl Opening {
         }
         let reply = Reply::parse(line)?;
         match (self.waits_for, reply.code) {
-            (State::Greeting, 200 | 201) => self.ask(out),
+            (State::Greeting, 200 | 201) => {
+                self.may_post = reply.code == 200;
+                self.ask(out)
+            }
             (State::Capabilities, 101) => {
                 self.offered = Offered::default();
                 self.waits_for = State::CapabilityLines;
@@ -141,6 +166,7 @@ impl Opening {
                     streaming: true,
                     authinfo_user: true,
                     starttls: true,
+                    mode_reader: true,
                     ..Offered::default()
                 };
                 self.choose(out)
@@ -163,8 +189,16 @@ impl Opening {
                 self.wants_compression = false;
                 self.choose(out)
             }
-            (State::ModeStream, 203) => Ok(ready(Sends::Streaming)),
-            (State::ModeStream, 500 | 501 | 503) if self.offered.ihave => Ok(ready(Sends::Ihave)),
+            (State::ModeReader, 200 | 201) => {
+                self.may_post = reply.code == 200;
+                // Another program may answer now.
+                self.ask(out)
+            }
+            (State::ModeReader, 500..=503) => self.choose(out),
+            (State::ModeStream, 203) => Ok(self.ready(Sends::Streaming)),
+            (State::ModeStream, 500 | 501 | 503) if self.offered.ihave => {
+                Ok(self.ready(Sends::Ihave))
+            }
             _ => Err(reply.to_error()),
         }
     }
@@ -206,6 +240,9 @@ impl Opening {
         match name.as_slice() {
             b"STARTTLS" => offered.starttls = true,
             b"IHAVE" => offered.ihave = true,
+            b"MODE-READER" => offered.mode_reader = true,
+            b"OVER" => offered.over = true,
+            b"POST" => self.may_post = true,
             b"STREAMING" => offered.streaming = true,
             b"COMPRESS" => offered.deflate = has(b"DEFLATE"),
             b"SASL" => offered.sasl_plain = has(b"PLAIN"),
@@ -218,6 +255,12 @@ impl Opening {
     /// Sends the next command for what is offered and wanted.
     fn choose(&mut self, out: &mut Vec<u8>) -> Result<Step, PeerError> {
         let offered = self.offered;
+        if self.wants_mode_reader && offered.mode_reader {
+            self.wants_mode_reader = false;
+            command(out, &[b"MODE READER"]);
+            self.waits_for = State::ModeReader;
+            return Ok(Step::GoOn);
+        }
         if self.wants_tls {
             if !offered.starttls {
                 return Err(PeerError::NoTls("it is not among its capabilities".into()));
@@ -250,8 +293,9 @@ impl Opening {
             return Ok(Step::GoOn);
         }
         match (offered.streaming, offered.ihave) {
+            _ if self.is_reader => return Ok(self.ready(Sends::Ihave)),
             (true, _) => self.mode_stream(out),
-            (false, true) => return Ok(ready(Sends::Ihave)),
+            (false, true) => return Ok(self.ready(Sends::Ihave)),
             (false, false) => {
                 return Err(PeerError::TakesNothing(
                     "neither IHAVE nor STREAMING is among its capabilities".into(),
@@ -266,10 +310,14 @@ impl Opening {
         command(out, &[b"MODE STREAM"]);
         self.waits_for = State::ModeStream;
     }
-}
 
-fn ready(sends: Sends) -> Step {
-    Step::Ready(Ready { sends })
+    fn ready(&self, sends: Sends) -> Step {
+        Step::Ready(Ready {
+            sends,
+            has_over: self.offered.over,
+            may_post: self.is_reader && self.may_post,
+        })
+    }
 }
 
 fn command(out: &mut Vec<u8>, words: &[&[u8]]) {
@@ -295,6 +343,70 @@ mod tests {
     }
 
     const CAPABILITIES: (&str, &str) = ("101 list", "");
+
+    fn ready(sends: Sends) -> Step {
+        Step::Ready(Ready {
+            sends,
+            has_over: false,
+            may_post: false,
+        })
+    }
+
+    #[test]
+    fn a_reader_changes_the_mode_first() {
+        let login = Login {
+            user: b"we".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let mut opening = Opening::new(false, false)
+            .with_login(login, true)
+            .for_reading();
+        let step = play(
+            &mut opening,
+            &[
+                ("201 hello", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("MODE-READER", ""),
+                ("IHAVE", ""),
+                ("STREAMING", ""),
+                (".", "MODE READER\r\n"),
+                ("201 read", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("READER", ""),
+                ("OVER MSGID", ""),
+                ("AUTHINFO USER", ""),
+                (".", "AUTHINFO USER we\r\n"),
+                ("381 more", "AUTHINFO PASS secret\r\n"),
+                ("281 welcome", "CAPABILITIES\r\n"),
+                CAPABILITIES,
+                ("READER", ""),
+                ("POST", ""),
+                ("OVER", ""),
+                (".", ""),
+            ],
+        );
+        let reader = Ready {
+            sends: Sends::Ihave,
+            has_over: true,
+            may_post: true,
+        };
+        assert_eq!(step, Ok(Step::Ready(reader)));
+        // From before RFC 3977.
+        let step = play(
+            &mut Opening::new(false, false).for_reading(),
+            &[
+                ("200 hello", "CAPABILITIES\r\n"),
+                ("500 what?", "MODE READER\r\n"),
+                ("200 post", "CAPABILITIES\r\n"),
+                ("500 what?", ""),
+            ],
+        );
+        let reader = Ready {
+            has_over: false,
+            ..reader
+        };
+        assert_eq!(step, Ok(Step::Ready(reader)));
+    }
 
     #[test]
     fn a_plain_peer_streams() {

@@ -1,0 +1,286 @@
+//! `broadsheet peer add`
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::net::{IpAddr, ToSocketAddrs};
+
+use anyhow::Context;
+use groups::nntp_server::NntpServer;
+use serde_json::{Value, json};
+use settings::Settings;
+
+use crate::answer::Answer;
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::peer::entry::{self, Direction};
+use crate::peer::lines::{Lines, Ours, for_others};
+use crate::peer::probe::{Checks, probe};
+
+/// Where the peer reaches us.
+pub const OWN_HOST: Flag = Flag::new(
+    "own-host",
+    "The host at which the peer reaches us, for the lines of its administrator; default: our name.",
+)
+.value("HOST");
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["peer", "add"],
+    also: &[],
+    summary: "add a site with which articles are exchanged by NNTP",
+    about: "\
+Tests the connection to the peer as `peer test' does, writes a [[site]] (we feed the peer) and an
+[[access]] (the peer feeds us) into broadsheet.toml, and prints the lines that the administrator of
+the other site needs: for Broadsheet, and for INN. The other lines of broadsheet.toml stay as they
+are. `broadsheet reload' puts the peer in force.
+
+NAME is the peer's name in Path. On a terminal the command asks for what the flags do not say. The
+peer is written also when the test fails, since the other site may have to do its part first;
+`peer test NAME' repeats the test.
+
+  broadsheet peer add news.peer.example --groups comp,news
+  broadsheet peer add news.peer.example --direction in --from 192.0.2.7",
+    operands: Operands {
+        shown: "NAME",
+        least: 1,
+        most: 1,
+    },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new("host", "The peer's host, with its port if that is not the usual one; default: NAME.")
+            .value("HOST"),
+        Flag::new("groups", "The groups to exchange, as C News patterns: `comp,news,!comp.binaries'; default: all.")
+            .value("PATTERNS"),
+        Flag::new("direction", "Who feeds whom: both each other, the peer us (in), or we the peer (out); default: both.")
+            .value("both|in|out"),
+        Flag::new("from", "The addresses and networks from which the peer calls, with commas; default: the addresses of its host.")
+            .value("LIST"),
+        entry::TLS,
+        entry::TLS_CA,
+        entry::TLS_FINGERPRINT,
+        entry::TLS_NAME,
+        entry::USER,
+        entry::PASSWORD_FILE,
+        entry::ALLOW_PLAINTEXT_LOGIN,
+        entry::BIND,
+        OWN_HOST,
+        Flag::new("no-test", "Do not call the peer."),
+    ],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "the site or the table is there already, or an answer is not usable: nothing was changed",
+    }],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let before = directory.settings()?.settings;
+    let name = given.operands.first();
+    let name = name
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    if let Err(what) = settings::check_name(&name) {
+        return Err(given.usage(format!("`{name}': {what}")).into());
+    }
+    if let Some(there) = already(&directory, &before, &name)? {
+        eprintln!("broadsheet: {there}; nothing was changed (`peer show {name}' shows it)");
+        return Ok(Status::NO);
+    }
+    let host = answer(
+        given,
+        "host",
+        "Host of the peer, with its port if that is not 119",
+        &name,
+    )?;
+    let patterns = answer(given, "groups", "Groups to exchange", "all")?;
+    let direction = answer(
+        given,
+        "direction",
+        "Who feeds whom: both, in (the peer us), out (we the peer)",
+        "both",
+    )?;
+    let known = Direction::ALL.iter().find(|(word, _)| *word == direction);
+    let Some((_, direction)) = known.copied() else {
+        eprintln!(
+            "broadsheet: the direction is both, in or out, not `{direction}'; nothing was changed"
+        );
+        return Ok(Status::NO);
+    };
+    let site = entry::site(given, &name, &host, &patterns);
+    let path = directory.file(settings::FILE);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    // Also where we feed nobody: the host is checked and called the same way.
+    let with_site = entry::parsed(&path, &entry::with(&text, Some(&site), None))?;
+    let server = entry::server(&with_site, &name)?;
+    let access = match direction.is_in() {
+        false => None,
+        true => {
+            let from = answer(
+                given,
+                "from",
+                "Addresses from which the peer calls",
+                &addresses(server),
+            )?;
+            let from: Vec<String> = from
+                .split(',')
+                .map(str::trim)
+                .filter(|one| !one.is_empty())
+                .map(str::to_owned)
+                .collect();
+            if from.is_empty() {
+                eprintln!(
+                    "broadsheet: {} has no address: add --from with the addresses from which the peer calls; nothing was changed",
+                    server.host
+                );
+                return Ok(Status::NO);
+            }
+            Some(entry::access(&name, &from, &entry::wildmat(&patterns)))
+        }
+    };
+    let site = direction.is_out().then_some(site);
+    let changed = entry::with(&text, site.as_deref(), access.as_deref());
+    entry::parsed(&path, &changed)?;
+    let checks = match given.has("no-test") {
+        true => Checks::default(),
+        false => probe(server, directory.root(), &before.name, None),
+    };
+    store::replace(&store::disk::RealDisk, &path, |file| {
+        file.write_at(changed.as_bytes(), 0)
+    })?;
+    let own = given.value("own-host").map(|host| host.to_string_lossy());
+    let lines = for_others(
+        &Ours::of(&before, own.as_deref()),
+        direction,
+        &patterns,
+        &entry::wildmat(&patterns),
+    );
+    let added = Added {
+        name: &name,
+        checks,
+        ours: [site, access],
+        lines,
+    };
+    given.print(&added, out)?;
+    Ok(Status::OK)
+}
+
+/// What is there already under this name.
+fn already(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    name: &str,
+) -> anyhow::Result<Option<String>> {
+    let sites = directory.sys(settings)?;
+    if sites.feed(name.as_bytes()).is_some() {
+        return Ok(Some(format!("the site `{name}' is there already")));
+    }
+    let mut entries = settings.access.entries.iter();
+    let is_there = entries.any(|entry| entry.name == name);
+    Ok(is_there.then(|| format!("an [[access]] table `{name}' is there already")))
+}
+
+/// The value of a flag; else what is typed on the terminal; else the usual one.
+fn answer(given: &Given, flag: &str, question: &str, usual: &str) -> anyhow::Result<String> {
+    if let Some(value) = given.value(flag) {
+        return Ok(value.to_string_lossy().into_owned());
+    }
+    let stdin = io::stdin();
+    if !stdin.is_terminal() || given.has("json") {
+        return Ok(usual.to_owned());
+    }
+    eprint!("{question} [{usual}]: ");
+    io::stderr().flush()?;
+    let mut line = String::new();
+    let mut input = io::Read::take(stdin.lock(), entry::ANSWER_BYTES_MAX);
+    input
+        .read_line(&mut line)
+        .context("cannot read the answer")?;
+    Ok(match line.trim() {
+        "" => usual.to_owned(),
+        typed => typed.to_owned(),
+    })
+}
+
+/// The addresses of a host, with commas.
+fn addresses(server: &NntpServer) -> String {
+    if let Ok(address) = server.host.parse::<IpAddr>() {
+        return address.to_string();
+    }
+    let Ok(found) = (server.host.as_str(), server.port).to_socket_addrs() else {
+        return String::new();
+    };
+    let found: Vec<String> = found.map(|address| address.ip().to_string()).collect();
+    found.join(",")
+}
+
+/// What was written, and what the other site needs.
+struct Added<'a> {
+    name: &'a str,
+    checks: Checks,
+    ours: [Option<String>; 2],
+    lines: Vec<Lines>,
+}
+
+impl Answer for Added<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.checks.write_text(out)?;
+        if !self.checks.are_good() {
+            writeln!(
+                out,
+                "The test failed; `broadsheet peer test {}' repeats it.",
+                self.name
+            )?;
+        }
+        writeln!(
+            out,
+            "\nAdded to {}; `broadsheet reload' puts it in force:\n",
+            settings::FILE
+        )?;
+        for text in self.ours.iter().flatten() {
+            indent(text, out)?;
+            writeln!(out)?;
+        }
+        write_lines(&self.lines, out)
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "test": self.checks.json(),
+            "site": self.ours.first(),
+            "access": self.ours.last(),
+            "lines": lines_json(&self.lines),
+        })
+    }
+}
+
+fn indent(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    text.lines().try_for_each(|line| match line {
+        "" => writeln!(out),
+        line => writeln!(out, "    {line}"),
+    })
+}
+
+/// Prints the lines for the other site.
+pub fn write_lines(lines: &[Lines], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "The administrator of the other site adds (for the news system there):"
+    )?;
+    for Lines { system, file, text } in lines {
+        writeln!(out, "\n{system}, {file}:\n")?;
+        indent(text, out)?;
+    }
+    Ok(())
+}
+
+/// The same for programs.
+pub fn lines_json(lines: &[Lines]) -> Value {
+    let lines = lines.iter();
+    lines
+        .map(|Lines { system, file, text }| json!({ "system": system, "file": file, "text": text }))
+        .collect()
+}

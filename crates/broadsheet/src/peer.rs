@@ -1,0 +1,6 @@
+//! Peers: what `peer add` writes, what the administrator of the other site writes, and the test of a connection.
+
+pub mod call;
+pub mod entry;
+pub mod lines;
+pub mod probe;

@@ -1,0 +1,310 @@
+//! A peer as `broadsheet.toml` has it: its `[[site]]` and its `[[access]]`.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use groups::nntp_server::{NNTP_PORT, NNTPS_PORT, NntpServer, Tls};
+use groups::sites::Via;
+use settings::{Read, Settings};
+
+use crate::flags::{Flag, Given};
+
+/// Longest answer that is typed, bytes.
+pub const ANSWER_BYTES_MAX: u64 = 4_096;
+
+/// Which way articles go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Both,
+    /// The peer feeds us.
+    In,
+    /// We feed the peer.
+    Out,
+}
+
+impl Direction {
+    pub const ALL: [(&'static str, Direction); 3] = [
+        ("both", Direction::Both),
+        ("in", Direction::In),
+        ("out", Direction::Out),
+    ];
+
+    pub fn is_in(self) -> bool {
+        self != Direction::Out
+    }
+
+    pub fn is_out(self) -> bool {
+        self != Direction::In
+    }
+}
+
+/// `tls` of `via`.
+pub const TLS: Flag = Flag::new(
+    "tls",
+    "Encryption of our connections to the peer; default: none.",
+)
+.value("none|starttls|implicit");
+/// `tls_ca` of `via`.
+pub const TLS_CA: Flag = Flag::new(
+    "tls-ca",
+    "A PEM file of the CAs to trust in place of the system's.",
+)
+.value("FILE");
+/// `tls_fingerprint` of `via`.
+pub const TLS_FINGERPRINT: Flag = Flag::new(
+    "tls-fingerprint",
+    "SHA-256 of the one certificate to trust.",
+)
+.value("HEX");
+/// `tls_name` of `via`.
+pub const TLS_NAME: Flag =
+    Flag::new("tls-name", "The name that the certificate must have.").value("NAME");
+/// `user` of `via`.
+pub const USER: Flag =
+    Flag::new("user", "The name with which we log in at the peer.").value("NAME");
+/// `password_file` of `via`.
+pub const PASSWORD_FILE: Flag = Flag::new(
+    "password-file",
+    "A file with the password of --user, which only its owner may read.",
+)
+.value("FILE");
+/// `allow_plaintext_login` of `via`.
+pub const ALLOW_PLAINTEXT_LOGIN: Flag = Flag::new("allow-plaintext-login", "Log in without TLS.");
+/// `bind` of `via`.
+pub const BIND: Flag = Flag::new("bind", "The local address of our connections.").value("ADDR");
+/// The flags that say how to connect: the keys of `via`.
+pub const VIA_FLAGS: [Flag; 8] = [
+    TLS,
+    TLS_CA,
+    TLS_FINGERPRINT,
+    TLS_NAME,
+    USER,
+    PASSWORD_FILE,
+    ALLOW_PLAINTEXT_LOGIN,
+    BIND,
+];
+
+/// A string of TOML.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            control if control.is_control() => {
+                out.push_str(&format!("\\u{:04X}", u32::from(control)));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// The lines of a `[[site]]` with these flags.
+pub fn site(given: &Given, name: &str, host: &str, groups: &str) -> String {
+    let mut via = format!("nntp = {}", quoted(host));
+    for flag in &VIA_FLAGS {
+        let key = flag.name.replace('-', "_");
+        match (flag.value, given.value(flag.name)) {
+            (Some(_), Some(value)) => {
+                via += &format!(", {key} = {}", quoted(&value.to_string_lossy()));
+            }
+            (None, _) if given.has(flag.name) => via += &format!(", {key} = true"),
+            _ => {}
+        }
+    }
+    let (name, groups) = (quoted(name), quoted(groups));
+    format!("[[site]]\nname = {name}\ngroups = {groups}\nvia = {{ {via} }}\n")
+}
+
+/// The lines of an `[[access]]`; `from`: addresses and networks.
+pub fn access(name: &str, from: &[String], groups: &str) -> String {
+    let from: Vec<String> = from.iter().map(|address| quoted(address)).collect();
+    format!(
+        "[[access]]\nname = {}\nfrom = [{}]\nsend = {}\n",
+        quoted(name),
+        from.join(", "),
+        quoted(groups)
+    )
+}
+
+/// The permissions that clients on this machine have as long as there is no table.
+const LOCAL: &str =
+    "[[access]]\nname = \"local\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
+
+/// Puts the lines into the text of `broadsheet.toml`: a site at the end, an access table before the others, since the first one
+/// that matches counts. The comments above the others stay with them.
+pub fn with(text: &str, site: Option<&str>, access: Option<&str>) -> String {
+    let mut text = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if let Some(access) = access {
+        match first_access(&text) {
+            Some(at) => text.insert_str(at, &format!("{access}\n")),
+            // Without this one, the new one would shut out the clients on this machine.
+            None => text += &format!("\n{access}\n{LOCAL}"),
+        }
+    }
+    if let Some(site) = site {
+        text += &format!("\n{site}");
+    }
+    text
+}
+
+/// Where the first access table begins, with the comments above it.
+fn first_access(text: &str) -> Option<usize> {
+    let mut begin = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with("[[access]]") {
+            return Some(begin);
+        }
+        at += line.len();
+        if !line.starts_with('#') {
+            begin = at;
+        }
+    }
+    None
+}
+
+/// Parses a text as `broadsheet.toml`.
+///
+/// # Errors
+/// All its errors, with their places.
+pub fn parsed(path: &Path, text: &str) -> anyhow::Result<Settings> {
+    Ok(Read::parse(path, text.as_bytes().to_vec())?.settings)
+}
+
+/// The server of a site that is fed by NNTP.
+///
+/// # Errors
+/// There is no such site, or it is fed in another way.
+pub fn server<'s>(settings: &'s Settings, name: &str) -> anyhow::Result<&'s NntpServer> {
+    let mut sites = settings.sites.sites.iter();
+    let site = sites.find(|site| site.name == name.as_bytes());
+    match &site
+        .with_context(|| format!("no [[site]] is named `{name}'"))?
+        .via
+    {
+        Via::Nntp(via) => Ok(&via.server),
+        other => bail!(
+            "the site `{name}' gets its articles by `{}', not by NNTP",
+            other.word()
+        ),
+    }
+}
+
+/// The address of a server, without the usual port.
+pub fn address(server: &NntpServer) -> String {
+    let usual = match server.tls {
+        Tls::Implicit => NNTPS_PORT,
+        Tls::None | Tls::StartTls => NNTP_PORT,
+    };
+    host_port(&server.host, server.port, usual)
+}
+
+/// `HOST`, or `HOST:PORT`.
+pub fn host_port(host: &str, port: u16, usual: u16) -> String {
+    match (host.contains(':'), port == usual) {
+        (false, true) => host.to_owned(),
+        (true, true) => format!("[{host}]"),
+        (false, false) => format!("{host}:{port}"),
+        (true, false) => format!("[{host}]:{port}"),
+    }
+}
+
+/// The text of `groups` of a `[[site]]`, which the settings keep only in compiled form.
+pub fn groups_of(text: &str, name: &str) -> Option<String> {
+    let is_header = |line: &str| line.trim_start().starts_with('[');
+    let mut rest = text;
+    while let Some((_, site)) = rest.split_once("\n[[site]]") {
+        rest = site;
+        let lines = site.lines().skip(1).take_while(|line| !is_header(line));
+        let (mut is_it, mut groups) = (false, None);
+        let mut open = false;
+        for line in lines {
+            let strings = || line.split('"').skip(1).step_by(2);
+            let key = line.split('=').next().unwrap_or_default().trim();
+            is_it |= key == "name" && strings().next() == Some(name);
+            if key == "groups" || open {
+                let found = groups.get_or_insert_with(Vec::new);
+                found.extend(strings().map(str::to_owned));
+                open = (open || line.contains('[')) && !line.contains(']');
+            }
+        }
+        if let (true, Some(groups)) = (is_it, groups) {
+            return Some(groups.join(","));
+        }
+    }
+    None
+}
+
+/// C News patterns as a wildmat: `comp,!comp.sys` is `comp.*,!comp.sys,!comp.sys.*`.
+pub fn wildmat(patterns: &str) -> String {
+    let mut parts = Vec::new();
+    for item in patterns.split(',').map(str::trim) {
+        let (sign, words) = match item.strip_prefix('!') {
+            Some(words) => ("!", words),
+            None => ("", item),
+        };
+        let words: Vec<&str> = words
+            .split('.')
+            .map(|word| match word {
+                "all" => "*",
+                word => word,
+            })
+            .collect();
+        match words.join(".").as_str() {
+            "" => {}
+            "*" => parts.push(format!("{sign}*")),
+            words => {
+                // A hierarchy alone is seldom a group.
+                if words.contains('.') {
+                    parts.push(format!("{sign}{words}"));
+                }
+                parts.push(format!("{sign}{words}.*"));
+            }
+        }
+    }
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_become_wildmats() {
+        for (patterns, expected) in [
+            ("all", "*"),
+            ("comp,news", "comp.*,news.*"),
+            ("all,!comp.sys", "*,!comp.sys,!comp.sys.*"),
+            ("comp.all.test", "comp.*.test,comp.*.test.*"),
+            ("", ""),
+        ] {
+            assert_eq!(wildmat(patterns), expected);
+        }
+    }
+
+    #[test]
+    fn groups_are_read_from_the_text() {
+        let text = "x = 1\n[[site]]\nname = \"a\"\ngroups = \"comp,news\"\n\n[[site]]\ngroups = [\"sci\",\n \"rec\"]\nname = \"b\" # b\n[nntp]\ngroups = \"no\"\n";
+        assert_eq!(groups_of(text, "a").as_deref(), Some("comp,news"));
+        assert_eq!(groups_of(text, "b").as_deref(), Some("sci,rec"));
+        assert_eq!(groups_of(text, "c"), None);
+    }
+
+    #[test]
+    fn the_new_table_comes_first_and_comments_stay() {
+        let text = "name = \"a\"\n\n# readers\n# of ours\n[[access]]\nname = \"r\"\n";
+        let new = with(text, Some("[[site]]\n"), Some("[[access]]\nname = \"p\"\n"));
+        assert_eq!(
+            new,
+            "name = \"a\"\n\n[[access]]\nname = \"p\"\n\n# readers\n# of ours\n[[access]]\nname = \"r\"\n\n[[site]]\n"
+        );
+        let first = with("name = \"a\"", None, Some("[[access]]\nname = \"p\"\n"));
+        assert!(first.ends_with(LOCAL), "{first}");
+        assert_eq!(quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000A\"");
+    }
+}

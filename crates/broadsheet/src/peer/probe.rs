@@ -1,0 +1,407 @@
+//! The test of a connection to a peer, from its name to an article.
+
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use article::date::{Utc, parse_nntp};
+use feed::Remote;
+use groups::nntp_server::{NntpServer, Tls};
+use nntp::client::{PeerError, Sends, Step};
+
+use crate::text;
+
+use super::call::{ANSWER_SECONDS_MAX, Call, connected};
+
+/// Difference of the clocks above which the test fails, seconds: sites refuse articles of the future.
+const CLOCK_SECONDS: i64 = 300;
+/// Time to the end of a certificate below which the test fails, seconds.
+const CERTIFICATE_SECONDS: i64 = 7 * 86_400;
+/// How long the test article may take until the peer shows it, and the pause between two looks.
+const ARRIVAL: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What became of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Ok,
+    Failed,
+    Skipped,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Failed => "failed",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+/// One line of the test.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What was tested.
+    pub what: &'static str,
+    pub verdict: Verdict,
+    /// What was found.
+    pub found: String,
+    /// What to do, if it failed.
+    pub advice: String,
+}
+
+/// The checks so far.
+#[derive(Default)]
+pub struct Checks {
+    pub all: Vec<Check>,
+}
+
+/// Ends the test: the last check says why.
+struct Over;
+
+impl Checks {
+    fn add(&mut self, what: &'static str, verdict: Verdict, found: String, advice: &str) {
+        let check = Check {
+            what,
+            verdict,
+            found,
+            advice: advice.to_owned(),
+        };
+        // Capabilities are asked for again after TLS and after the login: those count.
+        match self.all.iter_mut().find(|check| check.what == what) {
+            Some(before) => *before = check,
+            None => self.all.push(check),
+        }
+    }
+
+    fn ok(&mut self, what: &'static str, found: impl Into<String>) {
+        self.add(what, Verdict::Ok, found.into(), "");
+    }
+
+    fn skipped(&mut self, what: &'static str, found: impl Into<String>) {
+        self.add(what, Verdict::Skipped, found.into(), "");
+    }
+
+    fn failed(&mut self, what: &'static str, found: impl Into<String>, advice: &str) -> Over {
+        self.add(what, Verdict::Failed, found.into(), advice);
+        Over
+    }
+
+    /// Whether nothing failed.
+    pub fn are_good(&self) -> bool {
+        let mut all = self.all.iter();
+        all.all(|check| check.verdict != Verdict::Failed)
+    }
+}
+
+const ASK_THEM: &str = "the peer has to know our address: in INN an entry of incoming.conf, in Broadsheet an [[access]] with send; \
+                        `broadsheet peer show' prints the lines";
+
+/// Tests the connection to a server. `news`: the news directory; `own`: our name in Path; `group`: sends an article to it.
+pub fn probe(server: &NntpServer, news: &Path, own: &str, group: Option<&str>) -> Checks {
+    let mut checks = Checks::default();
+    // The checks tell how far it came.
+    let _ = all(&mut checks, server, news, (own, group));
+    checks
+}
+
+fn all(
+    checks: &mut Checks,
+    server: &NntpServer,
+    news: &Path,
+    (own, group): (&str, Option<&str>),
+) -> Result<(), Over> {
+    let remote = Remote::open(news, server)
+        .map_err(|error| checks.failed("settings", error.to_string(), ""))?;
+    let mut call = connect(checks, server, &remote)?;
+    let sends = open(checks, server, &remote, &mut call)?;
+    // Each of these is of use without the others.
+    let _ = clock(checks, &mut call);
+    let _ = offer(checks, &mut call, (own, sends));
+    if let Some(group) = group {
+        article(checks, &mut call, sends, (own, group))?;
+    }
+    let _ = call.ask("QUIT");
+    Ok(())
+}
+
+fn connect(checks: &mut Checks, server: &NntpServer, remote: &Remote) -> Result<Call, Over> {
+    let host = (server.host.as_str(), server.port);
+    let addresses: Vec<_> = match host.to_socket_addrs() {
+        Ok(addresses) => addresses.collect(),
+        Err(error) => {
+            let found = format!("{} has no address: {error}", server.host);
+            let advice = "check the name, and the name servers of this machine (/etc/resolv.conf)";
+            return Err(checks.failed("name", found, advice));
+        }
+    };
+    let shown: Vec<_> = addresses.iter().map(|to| to.ip().to_string()).collect();
+    checks.ok("name", format!("{} is {}", server.host, shown.join(", ")));
+    let mut faults = Vec::new();
+    for to in addresses {
+        let began = Instant::now();
+        match connected(to, server.bind) {
+            Ok(socket) => {
+                let ms = began.elapsed().as_millis();
+                checks.ok("port", format!("{to} accepted the connection in {ms} ms"));
+                return Call::begin(socket, remote).map_err(|error| {
+                    let advice = "see the keys tls, tls_ca, tls_name and tls_fingerprint of via";
+                    checks.failed("tls", format!("{error:#}"), advice)
+                });
+            }
+            Err(error) => faults.push(format!("{to}: {error}")),
+        }
+    }
+    let advice = "check the port, whether the peer's server runs, and the firewalls of both sites";
+    Err(checks.failed("port", faults.join("; "), advice))
+}
+
+/// From the greeting until articles may be sent.
+fn open(
+    checks: &mut Checks,
+    server: &NntpServer,
+    remote: &Remote,
+    call: &mut Call,
+) -> Result<Sends, Over> {
+    if server.tls == Tls::None {
+        checks.skipped(
+            "tls",
+            "the settings have no tls: everybody on the way can read",
+        );
+    } else if server.tls == Tls::Implicit {
+        tls(checks, server, call);
+    }
+    let mut opening = remote.opening();
+    let mut what = "greeting";
+    let mut capabilities = Vec::new();
+    loop {
+        let line = call
+            .line()
+            .map_err(|error| checks.failed(what, format!("{error:#}"), advice(what, None)))?;
+        let shown = String::from_utf8_lossy(&line).into_owned();
+        let mut out = Vec::new();
+        let step = opening
+            .receive(&line, &mut out)
+            .map_err(|error| checks.failed(what, error.to_string(), advice(what, Some(&error))))?;
+        match what {
+            "capabilities" => {
+                let is_list = shown != "." && !shown.starts_with("101");
+                capabilities.extend(is_list.then_some(shown));
+            }
+            "login" if shown.starts_with("381") => {}
+            _ => checks.ok(what, shown),
+        }
+        match step {
+            Step::GoOn => {}
+            Step::BeginTls => {
+                call.begin_tls(remote).map_err(|error| {
+                    let advice = "see the keys tls_ca, tls_name and tls_fingerprint of via";
+                    checks.failed("tls", format!("{error:#}"), advice)
+                })?;
+                tls(checks, server, call);
+                opening.tls_began(&mut out);
+            }
+            Step::BeginDeflate => {
+                let begun = call.begin_deflate();
+                begun.map_err(|error| checks.failed(what, format!("{error:#}"), ""))?;
+                let next = opening.deflate_began(&mut out);
+                next.map_err(|error| checks.failed(what, error.to_string(), ""))?;
+            }
+            Step::Ready(ready) => {
+                match ready.sends {
+                    Sends::Streaming => checks.ok("streaming", "CHECK and TAKETHIS"),
+                    Sends::Ihave => checks.ok("streaming", "none: IHAVE, one article at a time"),
+                }
+                return Ok(ready.sends);
+            }
+        }
+        if out.is_empty() {
+            continue;
+        }
+        if !capabilities.is_empty() {
+            checks.ok("capabilities", capabilities.join(", "));
+            capabilities.clear();
+        }
+        what = match out.split(u8::is_ascii_whitespace).next() {
+            Some(b"CAPABILITIES") => "capabilities",
+            Some(b"STARTTLS") => "starttls",
+            Some(b"AUTHINFO") => "login",
+            Some(b"COMPRESS") => "compression",
+            _ => "streaming",
+        };
+        call.say(&out)
+            .map_err(|error| checks.failed(what, format!("{error:#}"), ""))?;
+    }
+}
+
+/// TLS is complete, so the certificate is right; looks when it ends.
+fn tls(checks: &mut Checks, server: &NntpServer, call: &Call) {
+    checks.ok("tls", call.layers().description());
+    let Some(facts) = call.layers().certificate() else {
+        return;
+    };
+    let end = facts.expires.filter(|_| server.tls_fingerprint.is_none());
+    let Some(end) = end else {
+        // With a fingerprint its dates do not matter.
+        checks.ok("certificate", facts.to_string());
+        return;
+    };
+    let found = format!("{facts}; it ends on {}", text::utc(end));
+    if end - now() < CERTIFICATE_SECONDS {
+        let advice = "the peer needs a new certificate soon: then TLS fails";
+        checks.failed("certificate", found, advice);
+    } else {
+        checks.ok("certificate", found);
+    }
+}
+
+fn advice(what: &str, error: Option<&PeerError>) -> &'static str {
+    match (what, error) {
+        ("login", _) => "check user and password_file of via, and what the peer has for them",
+        (_, Some(PeerError::NotPermitted(_))) => ASK_THEM,
+        (_, Some(PeerError::Unavailable(_))) => "the peer takes nothing now: try again later",
+        (_, Some(PeerError::NoTls(_))) => {
+            "ask the peer for TLS, or set tls = \"none\" or \"implicit\""
+        }
+        (_, Some(PeerError::TakesNothing(_))) => ASK_THEM,
+        ("greeting", _) => {
+            "is it a news server? A server with TLS from the first byte needs tls = \"implicit\""
+        }
+        _ => "",
+    }
+}
+
+fn clock(checks: &mut Checks, call: &mut Call) -> Result<(), Over> {
+    let line = asked(checks, call, "clock", "DATE")?;
+    let Some(there) = line.strip_prefix("111 ").and_then(|text| {
+        let (date, time) = text.trim().split_at_checked(8)?;
+        parse_nntp(date.as_bytes(), time.as_bytes(), &Utc, now())
+    }) else {
+        checks.skipped("clock", format!("the peer does not tell it ({line})"));
+        return Ok(());
+    };
+    let difference = there - now();
+    let found = match difference {
+        -1..=1 => "the same as ours".to_owned(),
+        2.. => format!("{difference} seconds ahead of ours"),
+        _ => format!("{} seconds behind ours", -difference),
+    };
+    if difference.abs() > CLOCK_SECONDS {
+        let advice = "one of the clocks is wrong: keep both right by NTP";
+        return Err(checks.failed("clock", found, advice));
+    }
+    checks.ok("clock", found);
+    Ok(())
+}
+
+/// Offers an article that nobody has, and does not send it.
+fn offer(checks: &mut Checks, call: &mut Call, (own, sends): (&str, Sends)) -> Result<(), Over> {
+    if sends == Sends::Ihave {
+        checks.skipped(
+            "offer",
+            "IHAVE cannot be tried without an article: add --article GROUP",
+        );
+        return Ok(());
+    }
+    let line = asked(
+        checks,
+        call,
+        "offer",
+        &format!("CHECK {}", id(own, "check")),
+    )?;
+    match line.get(..3) {
+        Some("238") => checks.ok("offer", "CHECK: the peer takes articles from us"),
+        Some("431") => checks.ok(
+            "offer",
+            format!("CHECK: the peer wants articles later ({line})"),
+        ),
+        Some("438") => {
+            let found = format!("the peer does not want an article that nobody has ({line})");
+            return Err(checks.failed("offer", found, "ask the peer why"));
+        }
+        _ => return Err(checks.failed("offer", line, ASK_THEM)),
+    }
+    Ok(())
+}
+
+/// Sends an article, and looks whether it is there.
+fn article(
+    checks: &mut Checks,
+    call: &mut Call,
+    sends: Sends,
+    (own, group): (&str, &str),
+) -> Result<(), Over> {
+    let id = id(own, "article");
+    let text = test_article(own, group, &id);
+    let what = "article";
+    let command = match sends {
+        Sends::Streaming => format!("TAKETHIS {id}\r\n{text}"),
+        Sends::Ihave => {
+            let line = asked(checks, call, what, &format!("IHAVE {id}"))?;
+            if !line.starts_with("335") {
+                return Err(checks.failed(what, line, ASK_THEM));
+            }
+            text
+        }
+    };
+    let line = asked(checks, call, what, command.trim_end_matches("\r\n"))?;
+    if !line.starts_with("239") && !line.starts_with("235") {
+        let advice = "the peer may not have the group, or not take it from us";
+        return Err(checks.failed(what, format!("{id}: {line}"), advice));
+    }
+    checks.ok(what, format!("{id} in {group}: {line}"));
+    let began = Instant::now();
+    loop {
+        let line = asked(checks, call, "arrival", &format!("STAT {id}"))?;
+        if line.starts_with("223") {
+            checks.ok("arrival", "the peer shows the article");
+            return Ok(());
+        }
+        if !line.starts_with("430") || began.elapsed() > ARRIVAL {
+            let found = format!("the peer took the article and does not show it to us ({line})");
+            checks.skipped("arrival", found);
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn asked(
+    checks: &mut Checks,
+    call: &mut Call,
+    what: &'static str,
+    command: &str,
+) -> Result<String, Over> {
+    let answer = call.ask(command);
+    answer.map_err(|error| {
+        let advice = format!("it answers within {ANSWER_SECONDS_MAX} seconds where all is well");
+        checks.failed(what, format!("{error:#}"), &advice)
+    })
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
+}
+
+/// A message-id that nobody has.
+fn id(own: &str, what: &str) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    format!("<peer-test-{what}.{nanos}.{}@{own}>", std::process::id())
+}
+
+/// In wire form, with its end.
+fn test_article(own: &str, group: &str, id: &str) -> String {
+    let mut date = Vec::new();
+    article::date::write_utc(&mut date, now());
+    let date = String::from_utf8_lossy(&date);
+    format!(
+        "Path: {own}!not-for-mail\r\nFrom: The news administrator <news@{own}>\r\nNewsgroups: {group}\r\n\
+         Subject: test of the feed from {own}\r\nMessage-ID: {id}\r\nDate: {date}\r\n\r\n\
+         An article of `broadsheet peer test'. Please ignore it.\r\n.\r\n"
+    )
+}

@@ -1,0 +1,108 @@
+//! What a reader learns about a group (RFC 3977, 6.1.1 and 8.3).
+
+use super::reply::{PeerError, Reply};
+
+/// The numbers of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupMarks {
+    /// Estimated number of articles.
+    pub count: u64,
+    /// Lowest number.
+    pub low: u64,
+    /// Highest number; below `low` in an empty group.
+    pub high: u64,
+}
+
+impl GroupMarks {
+    /// Of a reply to GROUP; `None` if the server does not have the group, or not for us.
+    ///
+    /// # Errors
+    /// The reply is an error, or nonsense.
+    pub fn of(reply: Reply<'_>) -> Result<Option<GroupMarks>, PeerError> {
+        if matches!(reply.code, 411 | 403) {
+            return Ok(None);
+        }
+        let mut numbers = reply.text.split(u8::is_ascii_whitespace).map(number);
+        let mut next = || numbers.next().flatten();
+        match (reply.code, next(), next(), next()) {
+            (211, Some(count), Some(low), Some(high)) => Ok(Some(GroupMarks { count, low, high })),
+            _ => Err(reply.to_error()),
+        }
+    }
+}
+
+/// An article in the overview of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Its message-id.
+    pub id: &'a [u8],
+}
+
+/// The article of a row of OVER or XOVER; `None` if the row is none.
+pub fn listed(row: &[u8]) -> Option<Listed<'_>> {
+    let mut fields = row.split(|byte| *byte == b'\t');
+    let number = number(fields.next()?)?;
+    // Subject, From, Date.
+    let id = fields.nth(3)?;
+    let is_id = id.len() > 2
+        && id.len() <= ID_BYTES_MAX
+        && id.starts_with(b"<")
+        && id.ends_with(b">")
+        && id.iter().all(u8::is_ascii_graphic);
+    is_id.then_some(Listed { number, id })
+}
+
+/// Longest message-id, bytes (RFC 3977, 3.6).
+const ID_BYTES_MAX: usize = 250;
+
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(digits).ok().filter(|_| is_number)?;
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_three_numbers() {
+        let of = |line: &'static [u8]| GroupMarks::of(Reply::parse(line).unwrap());
+        let marks = GroupMarks {
+            count: 12,
+            low: 3,
+            high: 14,
+        };
+        assert_eq!(of(b"211 12 3 14 comp.test"), Ok(Some(marks)));
+        assert_eq!(of(b"411 no such group"), Ok(None));
+        for line in [
+            &b"211 12 3"[..],
+            b"211 a b c x",
+            b"480 login",
+            b"211 1 2 99999999999999999999 x",
+        ] {
+            assert!(of(line).is_err());
+        }
+    }
+
+    #[test]
+    fn rows_name_number_and_id() {
+        let row = b"17\tSubject\tFrom\tDate\t<a@b>\t\t100\t2";
+        let article = Listed {
+            number: 17,
+            id: b"<a@b>",
+        };
+        assert_eq!(listed(row), Some(article));
+        for row in [
+            &b""[..],
+            b"17",
+            b"x\ts\tf\td\t<a@b>",
+            b"17\ts\tf\td\ta@b",
+            b"17\ts\tf\td\t<a b>\t",
+        ] {
+            assert_eq!(listed(row), None);
+        }
+    }
+}

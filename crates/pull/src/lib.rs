@@ -1,0 +1,25 @@
+//! Pulling news: articles from a server where we are only a reader, and our posts to it. (suck, pullnews, slrnpull and leafnode do this.)
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`source`] | a server to pull from, as the settings describe it |
+//! | [`marks`] | how far each group was read: the file `pull/NAME` |
+//! | [`plan`] | which numbers of a group to read next; renumbered groups |
+//! | [`connection`] | a blocking connection with TLS, compression and a rate |
+//! | [`run`] | one visit: what is new, what is unknown here, its articles in batches |
+//! | [`posts`] | posts made here go up |
+//!
+//! *Architecture Invariant:* a mark passes an article only after its commit, or when the history knows it. After a kill the articles
+//! since the last commit are fetched again; none is skipped.
+
+pub mod connection;
+mod error;
+pub mod marks;
+pub mod plan;
+pub mod posts;
+pub mod run;
+pub mod source;
+
+pub use error::Error;
+pub use run::{News, Pulled, pull};
+pub use source::Source;

@@ -1,0 +1,179 @@
+//! How far each group of a server was read: the file `pull/NAME` in the news directory, see docs/formats/pull.md.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use store::Position;
+
+use crate::error::Error;
+
+/// The directory of the files, in the news directory.
+pub const DIRECTORY: &str = "pull";
+/// The first line of the file.
+const HEADING: &str = "# broadsheet pull 1";
+/// The first word of the line with the position of posts.
+const POSTS: &str = "*posts";
+
+/// How far a group was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// The highest number that needs no further attention.
+    pub number: u64,
+    /// The message-id of the article with that number, if there was one: it shows whether the server has numbered anew.
+    pub id: Option<Box<[u8]>>,
+}
+
+/// The marks of one server.
+#[derive(Debug)]
+pub struct Marks {
+    path: PathBuf,
+    groups: BTreeMap<Vec<u8>, Mark>,
+    /// Posts before this position of the log have gone up.
+    pub posts: Option<Position>,
+    is_changed: bool,
+}
+
+impl Marks {
+    /// Reads the marks of a server.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is damaged.
+    pub fn read(news: &Path, name: &str) -> Result<Marks, Error> {
+        let path = news.join(DIRECTORY).join(name);
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|error| Error::Marks {
+                path: path.clone(),
+                error,
+            })?,
+        };
+        let mut marks = Marks {
+            path,
+            groups: BTreeMap::new(),
+            posts: None,
+            is_changed: false,
+        };
+        for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            marks.line(line).ok_or_else(|| Error::Damaged {
+                path: marks.path.clone(),
+                line: at + 1,
+            })?;
+        }
+        Ok(marks)
+    }
+
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        let mut words = line.split(|byte| *byte == b' ');
+        let (group, number, id) = (words.next()?, words.next()?, words.next());
+        let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+        if group == POSTS.as_bytes() {
+            self.posts = Some(Position(number));
+            return Some(());
+        }
+        let id = match id? {
+            b"-" => None,
+            id => Some(id.into()),
+        };
+        self.groups.insert(group.to_vec(), Mark { number, id });
+        Some(())
+    }
+
+    /// The mark of a group; `None` before it was read for the first time.
+    pub fn get(&self, group: &[u8]) -> Option<&Mark> {
+        self.groups.get(group)
+    }
+
+    /// Sets the mark of a group, in memory.
+    pub fn set(&mut self, group: &[u8], mark: Mark) {
+        if self.groups.get(group) != Some(&mark) {
+            self.groups.insert(group.to_vec(), mark);
+            self.is_changed = true;
+        }
+    }
+
+    /// Sets the position of posts, in memory.
+    pub fn set_posts(&mut self, position: Position) {
+        self.is_changed |= self.posts != Some(position);
+        self.posts = Some(position);
+    }
+
+    /// Writes the file, durably, if something has changed.
+    ///
+    /// # Errors
+    /// An I/O error; the file stays as it was.
+    pub fn save(&mut self) -> Result<(), Error> {
+        if !self.is_changed {
+            return Ok(());
+        }
+        let mut text = format!("{HEADING}\n").into_bytes();
+        if let Some(position) = self.posts {
+            text.extend_from_slice(format!("{POSTS} {}\n", position.0).as_bytes());
+        }
+        for (group, mark) in &self.groups {
+            text.extend_from_slice(group);
+            text.extend_from_slice(format!(" {} ", mark.number).as_bytes());
+            text.extend_from_slice(mark.id.as_deref().unwrap_or(b"-"));
+            text.push(b'\n');
+        }
+        self.replace(&text).map_err(|error| Error::Marks {
+            path: self.path.clone(),
+            error,
+        })?;
+        self.is_changed = false;
+        Ok(())
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        let mut fresh = self.path.clone().into_os_string();
+        fresh.push(".new");
+        let mut file = File::create(&fresh)?;
+        file.write_all(text)?;
+        file.sync_data()?;
+        std::fs::rename(&fresh, &self.path)?;
+        File::open(directory)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(DIRECTORY)).unwrap();
+        let mut marks = Marks::read(dir.path(), "a.b").unwrap();
+        assert_eq!((marks.get(b"x"), marks.posts), (None, None));
+        marks.save().unwrap();
+        let path = dir.path().join("pull/a.b");
+        assert!(!path.exists(), "nothing has changed");
+        let mark = |number, id: Option<&[u8]>| Mark {
+            number,
+            id: id.map(Into::into),
+        };
+        marks.set(b"comp.test", mark(17, Some(b"<a@b>")));
+        marks.set(b"comp.empty", mark(3, None));
+        marks.set_posts(Position(4096));
+        marks.save().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text,
+            "# broadsheet pull 1\n*posts 4096\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
+        );
+        let again = Marks::read(dir.path(), "a.b").unwrap();
+        assert_eq!(again.get(b"comp.test"), Some(&mark(17, Some(b"<a@b>"))));
+        assert_eq!(again.get(b"comp.empty"), Some(&mark(3, None)));
+        assert_eq!(again.posts, Some(Position(4096)));
+        for line in ["comp.test", "comp.test x <a@b>", "comp.test 17", "*posts"] {
+            std::fs::write(&path, format!("{HEADING}\n{line}\n")).unwrap();
+            let damaged = Marks::read(dir.path(), "a.b");
+            assert!(matches!(damaged, Err(Error::Damaged { line: 2, .. })));
+        }
+    }
+}

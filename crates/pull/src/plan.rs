@@ -1,0 +1,159 @@
+//! Which numbers of a group to read next. Pure.
+
+use nntp::client::GroupMarks;
+
+use crate::marks::Mark;
+
+/// Most articles of a group that are looked through after the server has numbered it anew.
+pub const OVERLAP_ARTICLES_MAX: u64 = 20_000;
+
+/// What to read of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// Nothing is new.
+    Nothing,
+    /// The articles of these numbers, in order. `is_checked`: the first number is that of the mark, whose message-id must be the same.
+    Read {
+        /// First number.
+        from: u64,
+        /// Last number.
+        until: u64,
+        /// Whether to compare the first article with the mark.
+        is_checked: bool,
+    },
+    /// The numbers mean something else than before: look through these, and read from the first article on that the history knows; without
+    /// one, read the last ones (or all, if the server has lost the articles in between).
+    Overlap {
+        /// First number.
+        from: u64,
+        /// Last number.
+        until: u64,
+        /// Articles to read if none is known.
+        last: u64,
+    },
+}
+
+/// What to read of a group with these numbers; `first`: how many articles of a group without a mark.
+pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
+    let GroupMarks { low, high, .. } = marks;
+    let Some(mark) = mark else {
+        return match high < low || high == 0 || first == 0 {
+            true => Plan::Nothing,
+            false => Plan::Read {
+                from: low.max((high + 1).saturating_sub(first)),
+                until: high,
+                is_checked: false,
+            },
+        };
+    };
+    if high < mark.number {
+        // An empty group may forget its numbers; then there is nothing to look at.
+        return renumbered(marks, first);
+    }
+    if high == mark.number || high < low {
+        return Plan::Nothing;
+    }
+    if mark.number < low {
+        let from = low.max((high + 1).saturating_sub(OVERLAP_ARTICLES_MAX));
+        return Plan::Overlap {
+            from,
+            until: high,
+            last: u64::MAX,
+        };
+    }
+    Plan::Read {
+        from: match mark.id {
+            Some(_) => mark.number,
+            None => mark.number + 1,
+        },
+        until: high,
+        is_checked: mark.id.is_some(),
+    }
+}
+
+/// What to read of a group whose numbers mean something else than before.
+pub fn renumbered(marks: GroupMarks, first: u64) -> Plan {
+    let GroupMarks { low, high, .. } = marks;
+    match high < low || high == 0 {
+        true => Plan::Nothing,
+        false => Plan::Overlap {
+            from: low.max((high + 1).saturating_sub(OVERLAP_ARTICLES_MAX)),
+            until: high,
+            last: first,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(low: u64, high: u64) -> GroupMarks {
+        GroupMarks {
+            count: (high + 1).saturating_sub(low),
+            low,
+            high,
+        }
+    }
+
+    fn mark(number: u64) -> Mark {
+        Mark {
+            number,
+            id: Some(b"<a@b>"[..].into()),
+        }
+    }
+
+    fn read(from: u64, until: u64, is_checked: bool) -> Plan {
+        Plan::Read {
+            from,
+            until,
+            is_checked,
+        }
+    }
+
+    #[test]
+    fn the_first_time_the_last_ones_are_read() {
+        assert_eq!(plan(None, marks(1, 500), 100), read(401, 500, false));
+        assert_eq!(plan(None, marks(450, 500), 100), read(450, 500, false));
+        assert_eq!(plan(None, marks(1, 500), u64::MAX), read(1, 500, false));
+        for (low, high) in [(0, 0), (1, 0), (501, 500)] {
+            assert_eq!(plan(None, marks(low, high), 100), Plan::Nothing);
+        }
+        assert_eq!(plan(None, marks(1, 500), 0), Plan::Nothing);
+    }
+
+    #[test]
+    fn then_what_lies_behind_the_mark() {
+        assert_eq!(plan(Some(&mark(500)), marks(1, 500), 100), Plan::Nothing);
+        assert_eq!(plan(Some(&mark(500)), marks(501, 500), 100), Plan::Nothing);
+        assert_eq!(
+            plan(Some(&mark(500)), marks(1, 510), 100),
+            read(500, 510, true)
+        );
+        let unnamed = Mark {
+            number: 500,
+            id: None,
+        };
+        assert_eq!(
+            plan(Some(&unnamed), marks(1, 510), 100),
+            read(501, 510, false)
+        );
+    }
+
+    #[test]
+    fn other_numbers_are_looked_through() {
+        let overlap = |from, until, last| Plan::Overlap { from, until, last };
+        assert_eq!(
+            plan(Some(&mark(500)), marks(1, 499), 100),
+            overlap(1, 499, 100)
+        );
+        assert_eq!(plan(Some(&mark(500)), marks(1, 0), 100), Plan::Nothing);
+        // Everything that was there has gone: new articles, or other numbers.
+        assert_eq!(
+            plan(Some(&mark(500)), marks(600, 700), 100),
+            overlap(600, 700, u64::MAX)
+        );
+        let last = plan(Some(&mark(9)), marks(1_000_000, 9_000_000), 100);
+        assert_eq!(last, overlap(8_980_001, 9_000_000, u64::MAX));
+    }
+}

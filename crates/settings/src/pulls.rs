@@ -1,0 +1,79 @@
+//! `[[pull]]`: servers where we are a reader, whose articles are fetched.
+//!
+//! ```toml
+//! [[pull]]
+//! name = "news.example.net"        # for `broadsheet pull NAME`, and the file of its marks
+//! server = "news.example.net:119"  # absent: the name
+//! groups = "comp.*,!comp.binaries.*"   # wildmat; only groups in active
+//! first = 100                      # articles of a group, the first time
+//! schedule = "every 15 min"        # absent: only `broadsheet pull'
+//! post = true                      # posts made here go there
+//! rate = "1 MB"                    # bytes a second
+//! # tls, tls_ca, tls_fingerprint, tls_name, user, password_file, allow_plaintext_login, compress, bind: as in via = { nntp }
+//! ```
+
+use groups::When;
+use pull::Source;
+use pull::source::{FIRST_ARTICLES, SOURCES_MAX};
+
+use crate::table_reader::TableReader;
+use crate::{nntp_server, value};
+
+/// Reads each `[[pull]]`.
+pub fn read(top: &mut TableReader<'_, '_>) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    top.each("pull", "a server to pull from", SOURCES_MAX, |table| {
+        let Some(source) = source(table) else { return };
+        if sources.iter().any(|before| before.name == source.name) {
+            let offset = table.value_offset("name");
+            table.fault(
+                offset,
+                format!("another [[pull]] has the name {}", source.name),
+            );
+        }
+        sources.push(source);
+    });
+    sources
+}
+
+fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
+    let name = table.take("name", |value| {
+        let name = String::from_utf8(value::name(value)?);
+        name.map_err(|_| "is not UTF-8".to_owned())
+    });
+    let address = if table.has("server") {
+        "server"
+    } else {
+        "name"
+    };
+    let server = nntp_server::read(table, address);
+    let groups = table.take("groups", |value| {
+        let groups = value::texts(value)?.join(",");
+        match groups.contains(char::is_whitespace) {
+            true => {
+                Err("has a blank; put only commas between the patterns, or write a list".to_owned())
+            }
+            false => Ok(groups),
+        }
+    });
+    let first = table.take("first", |value| value::count(value).map(u64::from));
+    let rate = table.take("rate", nntp_server::rate);
+    let schedule = table.take("schedule", |value| When::parse(&value::text(value)?));
+    let post = table.take("post", value::truth);
+    table.require(
+        "server to pull from",
+        &[
+            ("name", "say how you call it"),
+            ("groups", "say what to fetch, such as \"*\""),
+        ],
+    );
+    Some(Source {
+        name: name?,
+        server: server?,
+        groups: groups?,
+        first: first.unwrap_or(FIRST_ARTICLES),
+        rate,
+        schedule: schedule.unwrap_or_default(),
+        post: post.unwrap_or(false),
+    })
+}

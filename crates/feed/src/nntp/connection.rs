@@ -392,13 +392,11 @@ impl Connection {
         self.is_ready() && self.unsent() < OUT_BYTES
     }
 
-    /// Offers an article; returns whether its text was sent with the offer.
-    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) -> bool {
-        let is_sent = self.offers.offer(id, flying, &mut self.out);
-        if is_sent {
+    /// Offers an article, with its text where the peer is not asked first.
+    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) {
+        if self.offers.offer(id, flying, &mut self.out) {
             self.out.extend_from_slice(wire);
         }
-        is_sent
     }
 
     /// Sends an article that the peer asked for. `None`: it is gone. Then nothing follows a CHECK, and IHAVE gets an empty article,

@@ -256,7 +256,10 @@ impl Peer {
 
     /// The reason why articles wait, if something is wrong.
     pub fn why(&self) -> Option<String> {
-        let paused = self.paused.as_ref().map(|why| format!("paused: {why}"));
+        let paused = self.paused.as_ref().map(|why| match why.as_str() {
+            "" => "paused".to_owned(),
+            why => format!("paused: {why}"),
+        });
         paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
     }
 

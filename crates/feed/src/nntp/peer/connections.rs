@@ -54,6 +54,7 @@ impl Peer {
                     .as_mut()
                     .and_then(|lanes| lanes.of_kind(is_backlog)),
                 deferrals: &mut self.deferrals,
+                pace: &mut self.pace,
                 counts: &self.counts,
                 deferred_in_a_row: &mut self.deferred_in_a_row,
                 refusal: None,
@@ -409,6 +410,7 @@ impl Peer {
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
     deferrals: &'a mut super::Deferrals,
+    pace: &'a mut super::Pace,
     counts: &'a FeedCounts,
     deferred_in_a_row: &'a mut u32,
     /// The text of the first refusal.
@@ -425,6 +427,9 @@ impl Answers<'_> {
             }
             Outcome::NotWanted => {
                 add(&counts.not_wanted, 1);
+                if let (Flying::Article(ticket), Some(lane)) = (flying, &self.lane) {
+                    self.pace.give_back(lane.bytes(ticket).unwrap_or(0));
+                }
                 Settled::Refused
             }
             Outcome::Refused(text) => {

@@ -141,8 +141,6 @@ impl Source<'_> {
                 Some(position) => article(context, position)?,
                 None => None,
             };
-            self.pace
-                .spend(article.map_or(0, |(_, wire)| wire.len() as u64));
             if !connection.send(flying, article) {
                 self.is_gone(flying);
             }
@@ -155,9 +153,9 @@ impl Source<'_> {
             match article(context, position)? {
                 Some((id, wire)) => {
                     self.offered += 1;
-                    if connection.offer(id, flying, wire) {
-                        self.pace.spend(wire.len() as u64);
-                    }
+                    // Also for an article that the peer is asked about: when it wants it, it waits for it.
+                    self.pace.spend(wire.len() as u64);
+                    connection.offer(id, flying, wire);
                 }
                 None => self.is_gone(flying),
             }

@@ -336,3 +336,16 @@ fn a_paused_feed_is_left_to_others() {
     desk.file(1);
     desk.until("all are there", |desk| desk.accepted() == 5);
 }
+
+#[test]
+fn a_rate_limit_holds_from_the_beginning() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let rate = Some(1000);
+    let mut desk = Desk::new(news(), NntpVia { rate, ..via(port) });
+    let began = Instant::now();
+    desk.file(200);
+    desk.until("some are there", |desk| desk.accepted() > 25);
+    // None is smaller than 40 bytes, or larger than 100.
+    let most = 1000 * (began.elapsed().as_secs() + 2) + 100;
+    assert!(desk.accepted() * 40 <= most, "{}", desk.accepted());
+}

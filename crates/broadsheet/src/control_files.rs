@@ -5,6 +5,7 @@ use std::io;
 use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
 use groups::sites::Via;
+use groups::wildmat::Wildmat;
 use groups::{Active, Flag, Sites};
 
 use crate::access_review;
@@ -43,7 +44,11 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         .ok()
         .and_then(|text| Active::parse(text).ok())
         .unwrap_or_else(Active::empty);
-    vec![
+    let pulls = (!settings.pulls.is_empty()).then(|| Finding {
+        file: "[[pull]]",
+        told: pulls(directory, settings, &groups),
+    });
+    let mut findings = vec![
         look("active", &active),
         look("newsgroups", &|text| newsgroups(text, &groups)),
         Finding {
@@ -83,7 +88,9 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             file: "news directory",
             told: access_review::directory(directory),
         },
-    ]
+    ];
+    findings.extend(pulls);
+    findings
 }
 
 fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
@@ -226,6 +233,27 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         told.push_str(&format!("\n    and {more} more"));
     }
     Ok(told)
+}
+
+/// `1 server to pull from`, each with the number of its groups.
+fn pulls(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    active: &Active,
+) -> Result<String, String> {
+    let sources = &settings.pulls;
+    let faults = sources.iter().filter_map(|source| {
+        let error = feed::Remote::open(directory.root(), &source.server).err()?;
+        Some(format!("{}: {error}", source.name))
+    });
+    let mut told = format!("{} to pull from", counted(sources.len(), "server"));
+    for source in sources {
+        let wanted = Wildmat::parse(source.groups.as_bytes());
+        let groups = active.ids().filter(|id| wanted.matches(active.name(*id)));
+        let groups = counted(groups.count(), "group");
+        told.push_str(&format!("\n    {}: {groups}", source.name));
+    }
+    told_or_faults(faults.collect(), 0, || told.clone())
 }
 
 /// Whom posts to moderated groups are mailed to, by `mailpaths` and INN's `moderators`; both may be missing.

@@ -77,12 +77,12 @@ fixed! {
     feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
     settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
     pull::source::SOURCES_MAX, Unit::Count("servers"), "servers to pull from", "More [[pull]] tables are an error.";
-    pull::run::WINDOW_MAX, Unit::Count("commands"), "commands in flight of a pull", "The next ones wait for replies.";
-    pull::run::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
+    pull::run::WINDOW_MAX, Unit::Count("commands"), "requests of a pull in flight", "The next ones wait for replies.";
+    pull::run::GROUPS_MAX, Unit::Count("groups"), "groups that a pull asks for at once", "The next ones wait.";
+    pull::by_number::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
     pull::run::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
     pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
-    pull::connection::SILENT_SECONDS_MAX, Unit::Count("seconds"), "silence of a server to pull from", "Then the run ends; the next one goes on there.";
     pull::connection::ROW_BYTES_MAX, Unit::Bytes, "overview row of a server to pull from", "A longer one ends the run.";
     pull::posts::POSTS_MAX, Unit::Count("posts"), "posts that go up in one run of pull", "The others go up with the next one.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";

@@ -1,4 +1,4 @@
-//! Peers that hang, take a byte a second, forget everything, or do not exist: filing and the other peers do not wait for them, the
+//! Peers that hang, take a byte a second, forget everything, do not exist, or have a certificate that has ended: filing and the other peers do not wait for them, the
 //! daemon ends in time, and what waits for them stays.
 
 // A test fails by panicking.
@@ -8,11 +8,16 @@ use crate::program;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
+
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
 use program::Program;
 use program::articles::{batch, many};
+use program::clients::{self, Server};
 use program::daemon::{Daemon, until};
+use program::nntp::ALL_MAY;
 use program::taker::Taker;
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
@@ -145,5 +150,44 @@ fn one_that_forgets_everything_gets_it_again() {
     until("the peer has all twice", || {
         taker.got().values().all(|&times| times == 2)
     });
+    daemon.stop();
+}
+
+#[test]
+fn one_whose_certificate_has_ended_gets_nothing() {
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    params.not_before = date_time_ymd(2019, 1, 1);
+    params.not_after = date_time_ymd(2020, 2, 29);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let server = Server::start_with(|program, settings| {
+        program.write("news/chain.pem", certificate.pem().as_bytes());
+        program.write("news/key.pem", key.serialize_pem().as_bytes());
+        let owner_only = PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(program.path("news/key.pem"), owner_only).unwrap();
+        let values = [
+            ("listen", "\"127.0.0.1:0\""),
+            ("listen_tls", "\"127.0.0.1:0\""),
+            ("certificate", "\"chain.pem\""),
+            ("key", "\"key.pem\""),
+        ];
+        let settings = values.into_iter().fold(settings, |settings, (key, value)| {
+            clients::set(settings, key, value)
+        });
+        settings + ALL_MAY
+    });
+    let program = Program::with_news(ACTIVE);
+    program.write("news/ca.pem", certificate.pem().as_bytes());
+    let site = format!(
+        "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\n\
+         via = {{ nntp = \"127.0.0.1:{}\", tls = \"implicit\", tls_ca = \"ca.pem\" }}\n",
+        server.tls_port
+    );
+    let settings = program.read("news/broadsheet.toml") + &site;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let daemon = Daemon::start(&program);
+    file(&program, "a");
+    daemon.until_said("the certificate of 127.0.0.1 ended on 2020-02-29");
+    assert_eq!(waiting(&program, "peer"), ARTICLES as u64);
     daemon.stop();
 }

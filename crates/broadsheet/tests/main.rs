@@ -113,6 +113,7 @@ mod pipelines_without_a_reader_are_bounded;
 mod posts_and_control_messages_travel;
 mod posts_to_moderated_groups_are_mailed;
 mod programs_answer_to_their_own_name;
+mod pulls_withstand_bad_servers;
 mod real_articles_are_filed_whole;
 mod real_articles_expire;
 mod reload_is_all_or_nothing;

@@ -1,65 +1,17 @@
-//! `broadsheet pull`: from INN's nnrpd, from another Broadsheet, and from servers that misbehave. Nothing is lost or filed twice.
+//! `broadsheet pull`: from INN's nnrpd, and from another Broadsheet. Nothing is lost or filed twice.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use crate::program;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-
 use program::Program;
-use program::Told;
 use program::articles::{batch, id, many, with};
 use program::clients::Server;
 use program::daemon::{Daemon, until};
 use program::inn::Inn;
 use program::nntp::{ALL_MAY, Client, Served, listen, wire};
-
-const ACTIVE: &str = "comp.other 0000000000 00001 y\ncomp.test 0000000000 00001 y\n";
-
-/// A news directory that pulls from this address.
-fn pulling(address: &str, keys: &str) -> Program {
-    let program = Program::with_news(ACTIVE);
-    rename(&program, "leaf.example.org");
-    let settings = program.read("news/broadsheet.toml")
-        + &format!(
-            "\n[[pull]]\nname = \"up\"\nserver = \"{address}\"\ngroups = \"comp.*\"\nfirst = 100000\n{keys}\n"
-        );
-    program.write("news/broadsheet.toml", settings.as_bytes());
-    program
-}
-
-/// Sites refuse articles that have their own name in Path.
-fn rename(program: &Program, name: &str) {
-    let settings = program.read("news/broadsheet.toml");
-    let renamed = settings.replacen("news.example.org", name, 1);
-    assert_ne!(settings, renamed);
-    program.write("news/broadsheet.toml", renamed.as_bytes());
-}
-
-fn pull(program: &Program) -> Told {
-    program.run(&["pull", "--dir", "news", "--json"])
-}
-
-/// Pulls without an error; returns the numbers of fetched and accepted articles.
-fn pulled(program: &Program) -> (u64, u64) {
-    let told = pull(program);
-    assert_eq!(told.status, 0, "{told:?}");
-    (told.count("fetched"), told.count("accepted"))
-}
-
-/// The number of articles in a group.
-fn filed(program: &Program, group: &str) -> u64 {
-    let active = program.read("news/active");
-    let line = active.lines().find(|line| line.starts_with(group)).unwrap();
-    line.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
-fn has(program: &Program, id: &str) -> bool {
-    program.run(&["article", "--dir", "news", id]).status == 0
-}
+use program::pulling::{ACTIVE, Fake, filed, has, pull, pulled, pulling, rename};
 
 /// Another Broadsheet with these articles.
 fn server(articles: &[Vec<u8>]) -> (Program, Served) {
@@ -97,8 +49,14 @@ fn from_a_real_nnrpd() {
         b"text\n#! rnews 7\n\n\xe9\x80\n",
     ));
     feed(&articles);
-    let leaf = pulling(&address, "post = true");
-    assert_eq!(pulled(&leaf), (151, 151));
+    let leaf = pulling(&address, "post = true\ncompress = true");
+    let told = pull(&leaf);
+    assert_eq!(
+        (told.count("fetched"), told.count("accepted")),
+        (151, 151),
+        "{told:?}"
+    );
+    assert!(told.count("bytes") < 150_000, "compressed: {told:?}");
     assert_eq!(
         (filed(&leaf, "comp.test"), filed(&leaf, "comp.other")),
         (151, 1)
@@ -289,193 +247,6 @@ fn the_daemon_pulls_by_its_schedule() {
     until("the new ones, too", || filed(&leaf, "comp.test") == 23);
 }
 
-/// A server with one group, comp.test, whose articles a test changes.
-#[derive(Default)]
-struct Fake {
-    /// Number, id, and text in wire form without the terminator.
-    articles: Vec<(u64, String, Vec<u8>)>,
-    /// The connection ends in the middle of the article after so many.
-    articles_max: Option<usize>,
-}
-
-impl Fake {
-    fn start(self) -> (String, Arc<Mutex<Fake>>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let fake = Arc::new(Mutex::new(self));
-        let shared = Arc::clone(&fake);
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                let _ = serve(&shared, &socket.unwrap());
-            }
-        });
-        (address, fake)
-    }
-
-    fn put(&mut self, first: u64, articles: &[Vec<u8>]) {
-        for (number, article) in (first..).zip(articles) {
-            let mut text = wire(article);
-            text.truncate(text.len() - 3);
-            let id = program::corpus::id(article);
-            self.articles.push((number, id, text));
-        }
-    }
-}
-
-fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
-    socket.write_all(b"200 ready\r\n")?;
-    let mut sent = 0;
-    for line in BufReader::new(socket.try_clone()?).lines() {
-        let line = line?;
-        let words: Vec<&str> = line.split(' ').collect();
-        let fake = fake.lock().unwrap();
-        let articles = &fake.articles;
-        let mut out = Vec::new();
-        match words[0] {
-            "MODE" => out.extend_from_slice(b"201 read\r\n"),
-            "GROUP" if words[1] == "comp.test" => {
-                let low = articles.first().map_or(1, |article| article.0);
-                let high = articles.last().map_or(0, |article| article.0);
-                writeln!(out, "211 {} {low} {high} comp.test\r", articles.len())?;
-            }
-            "GROUP" => out.extend_from_slice(b"411 no such group\r\n"),
-            "XOVER" => {
-                let (from, until) = words[1].split_once('-').unwrap();
-                let range = from.parse().unwrap()..=until.parse().unwrap();
-                out.extend_from_slice(b"224 rows\r\n");
-                for (number, id, _) in articles.iter().filter(|one| range.contains(&one.0)) {
-                    writeln!(out, "{number}\tsubject\tfrom\tdate\t{id}\t\t100\t1\r")?;
-                }
-                out.extend_from_slice(b".\r\n");
-            }
-            "ARTICLE" => match articles.iter().find(|one| one.1 == words[1]) {
-                Some((_, _, text)) if text.is_empty() => {
-                    out.extend_from_slice(b"430 it has gone\r\n")
-                }
-                None => out.extend_from_slice(b"430 no such article\r\n"),
-                Some((_, id, text)) => {
-                    writeln!(out, "220 0 {id}\r")?;
-                    if fake.articles_max == Some(sent) {
-                        out.extend_from_slice(&text[..text.len() / 2]);
-                        return socket.write_all(&out);
-                    }
-                    sent += 1;
-                    out.extend_from_slice(text);
-                    out.extend_from_slice(b".\r\n");
-                }
-            },
-            "QUIT" => return Ok(()),
-            _ => out.extend_from_slice(b"500 what?\r\n"),
-        }
-        socket.write_all(&out)?;
-    }
-    Ok(())
-}
-
-#[test]
-fn a_server_that_numbers_anew() {
-    let old = many("old", 30, "comp.test", 100);
-    let mut fake = Fake::default();
-    fake.put(1001, &old);
-    let (address, fake) = fake.start();
-    let leaf = pulling(&address, "");
-    assert_eq!(pulled(&leaf), (30, 30));
-    // Lower numbers; some of the old ones are there, and new ones behind them.
-    let new = many("new", 5, "comp.test", 100);
-    let replace = |first: u64, articles: &[Vec<u8>]| {
-        let mut fake = fake.lock().unwrap();
-        fake.articles.clear();
-        fake.put(first, articles);
-    };
-    let other = many("ancient", 10, "comp.test", 100);
-    replace(1, &[&other, &old[20..], &new].concat());
-    let told = pull(&leaf);
-    assert_eq!(
-        (told.count("fetched"), told.count("groups_renumbered")),
-        (5, 1),
-        "{told:?}"
-    );
-    assert_eq!(pulled(&leaf), (0, 0));
-    // Higher numbers than before, and the mark's number is that of another article.
-    let newer = many("newer", 40, "comp.test", 100);
-    replace(10, &[&new[..], &newer].concat());
-    let told = pull(&leaf);
-    assert_eq!(
-        (told.count("fetched"), told.count("groups_renumbered")),
-        (40, 1),
-        "{told:?}"
-    );
-    // Everything else has gone, and there are only new ones.
-    let last = many("last", 7, "comp.test", 100);
-    replace(5000, &last);
-    assert_eq!(pulled(&leaf), (7, 7));
-    assert_eq!(filed(&leaf, "comp.test"), 82);
-    leaf.assert_clean();
-}
-
-#[test]
-fn a_server_that_ends_in_the_middle() {
-    let articles = many("cut", 50, "comp.test", 2000);
-    let mut fake = Fake {
-        articles_max: Some(20),
-        ..Fake::default()
-    };
-    fake.put(1, &articles);
-    let (address, _fake) = fake.start();
-    let leaf = pulling(&address, "");
-    for (fetched, status) in [(20, 75), (20, 75), (10, 0), (0, 0)] {
-        let told = pull(&leaf);
-        assert_eq!(
-            (told.count("fetched"), told.status),
-            (fetched, status),
-            "{told:?}"
-        );
-        let why = told.summary()["why"].as_str().map(str::to_owned);
-        assert_eq!(why.is_some(), status != 0, "{told:?}");
-    }
-    assert_eq!(filed(&leaf, "comp.test"), 50);
-    leaf.assert_clean();
-}
-
-#[test]
-fn bad_and_missing_articles_stop_nothing() {
-    let mut fake = Fake::default();
-    fake.put(1, &many("g", 3, "comp.test", 100));
-    // Without a body, without a header, too large, and gone.
-    fake.articles.push((
-        4,
-        "<cut@x>".into(),
-        b"Path: a\r\nMessage-ID: <cut@x>\r\nSubj".to_vec(),
-    ));
-    fake.articles
-        .push((5, "<no@x>".into(), b"\r\nno header\r\n".to_vec()));
-    let mut large = with("<large@x>", "comp.test", "", &[b'x'; 3000]);
-    large.extend_from_slice(&b"line\n".repeat(1 << 20));
-    fake.put(6, &[large]);
-    let (address, fake) = fake.start();
-    {
-        let mut fake = fake.lock().unwrap();
-        let after = many("h", 2, "comp.test", 100);
-        fake.put(7, &after);
-        fake.articles.push((9, "<gone@x>".into(), Vec::new()));
-        fake.articles[3].2.extend_from_slice(b"\r\n");
-    }
-    let leaf = pulling(&address, "");
-    let settings = leaf.read("news/broadsheet.toml");
-    let smaller = program::clients::set(settings, "article_bytes_max", "\"1 MiB\"");
-    leaf.write("news/broadsheet.toml", smaller.as_bytes());
-    let told = pull(&leaf);
-    assert_eq!(told.status, 0, "{told:?}");
-    assert_eq!(
-        (told.count("fetched"), told.count("too_large")),
-        (7, 1),
-        "{told:?}"
-    );
-    assert_eq!(told.count("gone"), 1, "{told:?}");
-    assert_eq!(told.count("accepted"), 5, "{told:?}");
-    assert_eq!(pulled(&leaf), (0, 0));
-}
-
 #[test]
 fn names_and_tables_are_checked() {
     let leaf = pulling("127.0.0.1:1", "");
@@ -493,6 +264,20 @@ fn names_and_tables_are_checked() {
         "{told:?}"
     );
     let settings = leaf.read("news/broadsheet.toml");
+    let told = leaf.run(&["check", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("[[pull]]: 1 server to pull from\n    up: 2 groups\n"),
+        "{told:?}"
+    );
+    let secure =
+        format!("{settings}user = \"us\"\npassword_file = \"absent\"\ntls = \"starttls\"\n");
+    leaf.write("news/broadsheet.toml", secure.as_bytes());
+    let told = leaf.run(&["check", "--dir", "news"]);
+    assert!(
+        told.status == 1 && told.out.contains("[[pull]]: ERROR: up: "),
+        "{told:?}"
+    );
     for (keys, part) in [
         (
             "group = \"x\"",
@@ -509,4 +294,59 @@ fn names_and_tables_are_checked() {
         assert_eq!(told.status, 78, "{told:?}");
         assert!(told.err.contains(part), "{told:?}");
     }
+}
+
+#[test]
+fn by_newnews_where_the_server_allows_it() {
+    let (there, served) = server(&many("n", 5, "comp.test", 100));
+    let leaf = pulling(&served.address, "newnews = true");
+    // The first time by number; then a group that the marks do not know shows that it was NEWNEWS.
+    assert_eq!(pulled(&leaf), (5, 5));
+    there.rnews(&batch(&many("o", 3, "comp.other", 100)));
+    let marks = || leaf.read("news/pull/up");
+    assert!(marks().contains("*newnews "), "{}", marks());
+    until("they are listed", || pulled(&leaf) == (3, 3));
+    assert!(!marks().contains("comp.other "), "{}", marks());
+    assert_eq!(pulled(&leaf), (0, 0));
+    // A server without it.
+    let mut fake = Fake::default();
+    fake.put(1, &many("p", 4, "comp.test", 100));
+    let (address, _fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (4, 4));
+    assert_eq!(pulled(&leaf), (0, 0));
+}
+
+#[test]
+fn many_groups_and_many_articles() {
+    let names: Vec<String> = (0..250).map(|number| format!("many.g{number}")).collect();
+    let active: String = names.iter().map(|name| format!("{name} 0 1 y\n")).collect();
+    let there = Program::with_news(&active);
+    listen(&there, ALL_MAY);
+    // Each in its group; some in two; and a group with more than one request tells of.
+    let each = names.iter().enumerate().map(|(number, name)| {
+        let groups = match number % 10 {
+            0 => format!("{name},many.g1"),
+            _ => name.clone(),
+        };
+        with(&id("each", number), &groups, "", b"text\n")
+    });
+    let mut articles: Vec<Vec<u8>> = each.collect();
+    articles.extend(many("large", 4500, "many.g249", 50));
+    there.rnews(&batch(&articles));
+    let served = Served::start(&there);
+    let leaf = Program::with_news(&active);
+    rename(&leaf, "leaf.example.org");
+    let settings = leaf.read("news/broadsheet.toml")
+        + &format!(
+            "\n[[pull]]\nname = \"up\"\nserver = \"{}\"\ngroups = \"many.*\"\nfirst = 100000\n",
+            served.address
+        );
+    leaf.write("news/broadsheet.toml", settings.as_bytes());
+    assert_eq!(pulled(&leaf), (4750, 4750));
+    for name in ["many.g0", "many.g1", "many.g7", "many.g249"] {
+        let line = |program: &Program| filed(program, &format!("{name} "));
+        assert_eq!(line(&leaf), line(&there), "{name}");
+    }
+    assert_eq!(pulled(&leaf), (0, 0));
 }

@@ -358,8 +358,8 @@ fn what_is_there_is_not_written_again() {
 }
 
 #[test]
-fn a_real_inn_is_tested() {
-    let Some(inn) = Inn::start(&["misc.test"]) else {
+fn a_real_inn_is_tested_and_takes_the_lines() {
+    let Some(inn) = Inn::start_feeding(&["misc.test"], &[("other.example", 9)]) else {
         return;
     };
     let here = Program::with_news(ACTIVE);
@@ -369,4 +369,34 @@ fn a_real_inn_is_tested() {
     for name in ["streaming", "offer", "article", "arrival"] {
         assert_eq!(step(&told, name).0, "ok", "{told}");
     }
+    let words = [
+        "peer",
+        "add",
+        "inn.example.org",
+        "--dir",
+        "news",
+        "--json",
+        "--host",
+        &address,
+        "--own-host",
+        "127.0.0.1",
+        "--groups",
+        "misc,!misc.jobs",
+    ];
+    let told = good(here.run(&words)).summary();
+    assert_eq!(told["test"]["ok"], true, "{told}");
+    for lines in told["lines"].as_array().unwrap() {
+        if lines["system"] == "INN" {
+            let path = inn.path("etc").join(lines["file"].as_str().unwrap());
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text + lines["text"].as_str().unwrap()).unwrap();
+        }
+    }
+    for file in ["newsfeeds", "incoming.conf"] {
+        let told = inn.run("ctlinnd", &["reload", file, "tested"], None);
+        assert!(told.status.success(), "{file}: {told:?}");
+    }
+    let path = inn.path("etc/innfeed.conf");
+    let told = inn.run("innfeed", &["-C", "-c", path.to_str().unwrap()], None);
+    assert!(told.status.success(), "{told:?}");
 }

@@ -13,11 +13,10 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 use crate::error::Error;
+use crate::source::Source;
 
 /// Longest wait for a connection, seconds.
 pub const CONNECT_SECONDS_MAX: u64 = 60;
-/// How long a server may send and take nothing, seconds.
-pub const SILENT_SECONDS_MAX: u64 = 300;
 /// Longest line of an overview, bytes: it has several header fields.
 pub const ROW_BYTES_MAX: usize = 128 << 10;
 /// Size of a read, bytes.
@@ -33,6 +32,8 @@ pub struct Connection {
     has_more: bool,
     raw: Vec<u8>,
     rate: Rate,
+    /// How long the server may send and take nothing, seconds.
+    timeout_seconds: u64,
     /// Received from the socket, bytes.
     pub received_bytes: u64,
 }
@@ -47,13 +48,13 @@ pub enum Text<'a> {
 
 impl Connection {
     /// Connects, and goes on until the server waits for commands of a reader.
-    pub fn open(remote: &Remote, rate: Option<u64>) -> Result<(Connection, Ready), Error> {
+    pub fn open(remote: &Remote, source: &Source) -> Result<(Connection, Ready), Error> {
         let server = remote.server();
         let addresses = (server.host.as_str(), server.port).to_socket_addrs();
         let addresses = addresses.map_err(|error| Error::Io("find the address", error))?;
         let mut failed = io::Error::from(ErrorKind::AddrNotAvailable);
         for address in addresses {
-            match dial(address, server.bind) {
+            match dial(address, server.bind, source.timeout_seconds) {
                 Ok(socket) => {
                     let mut connection = Connection {
                         socket,
@@ -62,7 +63,8 @@ impl Connection {
                         used: 0,
                         has_more: false,
                         raw: Vec::new(),
-                        rate: Rate::new(rate),
+                        rate: Rate::new(source.rate),
+                        timeout_seconds: source.timeout_seconds,
                         received_bytes: 0,
                     };
                     let ready = connection.begin(remote)?;
@@ -131,7 +133,7 @@ impl Connection {
         self.socket
             .write_all(raw)
             .map_err(|error| match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Silent(SILENT_SECONDS_MAX),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Silent(self.timeout_seconds),
                 _ => Error::Io("send to the server", error),
             })
     }
@@ -220,7 +222,7 @@ impl Connection {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
                 {
-                    return Err(Error::Silent(SILENT_SECONDS_MAX));
+                    return Err(Error::Silent(self.timeout_seconds));
                 }
                 read => break read.map_err(|error| Error::Io("receive from the server", error))?,
             }
@@ -258,7 +260,7 @@ fn is_duplicate(text: &[u8]) -> bool {
             .any(|part| part == b"duplicate")
 }
 
-fn dial(address: SocketAddr, local: Option<IpAddr>) -> io::Result<TcpStream> {
+fn dial(address: SocketAddr, local: Option<IpAddr>, timeout_seconds: u64) -> io::Result<TcpStream> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -275,7 +277,7 @@ fn dial(address: SocketAddr, local: Option<IpAddr>) -> io::Result<TcpStream> {
         errno => errno.into(),
     })?;
     let socket = TcpStream::from(socket);
-    let patience = Some(Duration::from_secs(SILENT_SECONDS_MAX));
+    let patience = Some(Duration::from_secs(timeout_seconds));
     socket.set_write_timeout(patience)?;
     socket.set_read_timeout(patience)?;
     socket.set_nodelay(true)?;

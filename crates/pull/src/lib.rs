@@ -6,15 +6,18 @@
 //! | [`marks`] | how far each group was read: the file `pull/NAME` |
 //! | [`plan`] | which numbers of a group to read next; renumbered groups |
 //! | [`connection`] | a blocking connection with TLS, compression and a rate |
-//! | [`run`] | one visit: what is new, what is unknown here, its articles in batches |
+//! | [`run`] | one visit: the articles that are unknown here, in batches |
+//! | [`by_number`], `new_news` | what is new: by the numbers of groups, by NEWNEWS |
 //! | [`posts`] | posts made here go up |
 //!
 //! *Architecture Invariant:* a mark passes an article only after its commit, or when the history knows it. After a kill the articles
 //! since the last commit are fetched again; none is skipped.
 
+pub mod by_number;
 pub mod connection;
 mod error;
 pub mod marks;
+mod new_news;
 pub mod plan;
 pub mod posts;
 pub mod run;

@@ -15,6 +15,8 @@ pub const DIRECTORY: &str = "pull";
 const HEADING: &str = "# broadsheet pull 1";
 /// The first word of the line with the position of posts.
 const POSTS: &str = "*posts";
+/// The first word of the line with the time for NEWNEWS.
+const NEWNEWS: &str = "*newnews";
 
 /// How far a group was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct Marks {
     groups: BTreeMap<Vec<u8>, Mark>,
     /// Posts before this position of the log have gone up.
     pub posts: Option<Position>,
+    /// The server's time at the begin of the last visit, seconds since 1970: NEWNEWS goes on there.
+    pub newnews: Option<i64>,
     is_changed: bool,
 }
 
@@ -53,6 +57,7 @@ impl Marks {
             path,
             groups: BTreeMap::new(),
             posts: None,
+            newnews: None,
             is_changed: false,
         };
         for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -70,7 +75,12 @@ impl Marks {
     fn line(&mut self, line: &[u8]) -> Option<()> {
         let mut words = line.split(|byte| *byte == b' ');
         let (group, number, id) = (words.next()?, words.next()?, words.next());
-        let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+        let number = std::str::from_utf8(number).ok()?;
+        if group == NEWNEWS.as_bytes() {
+            self.newnews = Some(number.parse().ok()?);
+            return Some(());
+        }
+        let number = number.parse().ok()?;
         if group == POSTS.as_bytes() {
             self.posts = Some(Position(number));
             return Some(());
@@ -102,6 +112,12 @@ impl Marks {
         self.posts = Some(position);
     }
 
+    /// Sets the time for NEWNEWS, in memory.
+    pub fn set_newnews(&mut self, seconds: i64) {
+        self.is_changed |= self.newnews != Some(seconds);
+        self.newnews = Some(seconds);
+    }
+
     /// Writes the file, durably, if something has changed.
     ///
     /// # Errors
@@ -113,6 +129,9 @@ impl Marks {
         let mut text = format!("{HEADING}\n").into_bytes();
         if let Some(position) = self.posts {
             text.extend_from_slice(format!("{POSTS} {}\n", position.0).as_bytes());
+        }
+        if let Some(seconds) = self.newnews {
+            text.extend_from_slice(format!("{NEWNEWS} {seconds}\n").as_bytes());
         }
         for (group, mark) in &self.groups {
             text.extend_from_slice(group);
@@ -160,16 +179,18 @@ mod tests {
         marks.set(b"comp.test", mark(17, Some(b"<a@b>")));
         marks.set(b"comp.empty", mark(3, None));
         marks.set_posts(Position(4096));
+        marks.set_newnews(1_700_000_000);
         marks.save().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
-            "# broadsheet pull 1\n*posts 4096\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
+            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
         );
         let again = Marks::read(dir.path(), "a.b").unwrap();
         assert_eq!(again.get(b"comp.test"), Some(&mark(17, Some(b"<a@b>"))));
         assert_eq!(again.get(b"comp.empty"), Some(&mark(3, None)));
         assert_eq!(again.posts, Some(Position(4096)));
+        assert_eq!(again.newnews, Some(1_700_000_000));
         for line in ["comp.test", "comp.test x <a@b>", "comp.test 17", "*posts"] {
             std::fs::write(&path, format!("{HEADING}\n{line}\n")).unwrap();
             let damaged = Marks::read(dir.path(), "a.b");

@@ -5,6 +5,8 @@ use groups::nntp_server::NntpServer;
 
 /// Default of [`Source::first`].
 pub const FIRST_ARTICLES: u64 = 100;
+/// Default of [`Source::timeout_seconds`].
+pub const TIMEOUT_SECONDS: u64 = 300;
 /// Most `[[pull]]` tables.
 pub const SOURCES_MAX: usize = 100;
 
@@ -25,4 +27,8 @@ pub struct Source {
     pub schedule: When,
     /// Whether posts made here go to the server.
     pub post: bool,
+    /// Whether to ask for all new articles at once (NEWNEWS), where the server allows it.
+    pub newnews: bool,
+    /// How long the server may send and take nothing, seconds.
+    pub timeout_seconds: u64,
 }

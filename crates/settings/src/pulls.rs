@@ -8,13 +8,15 @@
 //! first = 100                      # articles of a group, the first time
 //! schedule = "every 15 min"        # absent: only `broadsheet pull'
 //! post = true                      # posts made here go there
+//! newnews = true                   # by NEWNEWS, where the server allows it
+//! timeout_seconds = 300            # of silence
 //! rate = "1 MB"                    # bytes a second
 //! # tls, tls_ca, tls_fingerprint, tls_name, user, password_file, allow_plaintext_login, compress, bind: as in via = { nntp }
 //! ```
 
 use groups::When;
 use pull::Source;
-use pull::source::{FIRST_ARTICLES, SOURCES_MAX};
+use pull::source::{FIRST_ARTICLES, SOURCES_MAX, TIMEOUT_SECONDS};
 
 use crate::table_reader::TableReader;
 use crate::{nntp_server, value};
@@ -60,6 +62,11 @@ fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
     let rate = table.take("rate", nntp_server::rate);
     let schedule = table.take("schedule", |value| When::parse(&value::text(value)?));
     let post = table.take("post", value::truth);
+    let newnews = table.take("newnews", value::truth);
+    let timeout_seconds = table.take("timeout_seconds", |value| match value::count(value)? {
+        0 => Err("is at least 1".to_owned()),
+        seconds => Ok(u64::from(seconds)),
+    });
     table.require(
         "server to pull from",
         &[
@@ -75,5 +82,7 @@ fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
         rate,
         schedule: schedule.unwrap_or_default(),
         post: post.unwrap_or(false),
+        newnews: newnews.unwrap_or(false),
+        timeout_seconds: timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
     })
 }

@@ -21,6 +21,7 @@ pub mod link;
 pub mod mounted;
 pub mod nntp;
 pub mod peers;
+pub mod pulling;
 pub mod screen;
 pub mod small;
 pub mod taker;

@@ -46,12 +46,15 @@ pub fn listed(row: &[u8]) -> Option<Listed<'_>> {
     let number = number(fields.next()?)?;
     // Subject, From, Date.
     let id = fields.nth(3)?;
-    let is_id = id.len() > 2
-        && id.len() <= ID_BYTES_MAX
+    is_id(id).then_some(Listed { number, id })
+}
+
+/// Whether this is a message-id that a command can name.
+pub fn is_id(id: &[u8]) -> bool {
+    (3..=ID_BYTES_MAX).contains(&id.len())
         && id.starts_with(b"<")
         && id.ends_with(b">")
-        && id.iter().all(u8::is_ascii_graphic);
-    is_id.then_some(Listed { number, id })
+        && id.iter().all(u8::is_ascii_graphic)
 }
 
 /// Longest message-id, bytes (RFC 3977, 3.6).
@@ -66,6 +69,17 @@ fn number(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_or_refused(line in "[0-9]{0,20}[ \\t<>@a-z0-9]{0,60}", bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            for line in [line.as_bytes(), &bytes, &[b"211 ", line.as_bytes()].concat()] {
+                prop_assert!(listed(line).is_none_or(|row| is_id(row.id)));
+                let _ = Reply::parse(line).and_then(GroupMarks::of);
+            }
+        }
+    }
 
     #[test]
     fn marks_are_three_numbers() {

@@ -1,0 +1,149 @@
+//! A news directory that pulls, and a server to pull from whose articles a test changes.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use super::nntp::wire;
+use super::{Program, Told, corpus};
+
+/// Two groups.
+pub const ACTIVE: &str = "comp.other 0000000000 00001 y\ncomp.test 0000000000 00001 y\n";
+
+/// A news directory that pulls from this address.
+pub fn pulling(address: &str, keys: &str) -> Program {
+    let program = Program::with_news(ACTIVE);
+    rename(&program, "leaf.example.org");
+    let settings = program.read("news/broadsheet.toml")
+        + &format!(
+            "\n[[pull]]\nname = \"up\"\nserver = \"{address}\"\ngroups = \"comp.*\"\nfirst = 100000\n{keys}\n"
+        );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+/// Sites refuse articles that have their own name in Path.
+pub fn rename(program: &Program, name: &str) {
+    let settings = program.read("news/broadsheet.toml");
+    let renamed = settings.replacen("news.example.org", name, 1);
+    assert_ne!(settings, renamed);
+    program.write("news/broadsheet.toml", renamed.as_bytes());
+}
+
+pub fn pull(program: &Program) -> Told {
+    program.run(&["pull", "--dir", "news", "--json"])
+}
+
+/// Pulls without an error; returns the numbers of fetched and accepted articles.
+pub fn pulled(program: &Program) -> (u64, u64) {
+    let told = pull(program);
+    assert_eq!(told.status, 0, "{told:?}");
+    (told.count("fetched"), told.count("accepted"))
+}
+
+/// The number of articles in a group.
+pub fn filed(program: &Program, group: &str) -> u64 {
+    let active = program.read("news/active");
+    let line = active.lines().find(|line| line.starts_with(group)).unwrap();
+    line.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+pub fn has(program: &Program, id: &str) -> bool {
+    program.run(&["article", "--dir", "news", id]).status == 0
+}
+
+/// A server with one group, comp.test, whose articles a test changes.
+#[derive(Default)]
+pub struct Fake {
+    /// Number, id, and text in wire form without the terminator.
+    pub articles: Vec<(u64, String, Vec<u8>)>,
+    /// The connection ends in the middle of the article after so many.
+    pub articles_max: Option<usize>,
+    /// It stays open instead.
+    pub hangs: bool,
+}
+
+impl Fake {
+    pub fn start(self) -> (String, Arc<Mutex<Fake>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let fake = Arc::new(Mutex::new(self));
+        let shared = Arc::clone(&fake);
+        std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                let (shared, socket) = (Arc::clone(&shared), socket.unwrap());
+                std::thread::spawn(move || serve(&shared, &socket));
+            }
+        });
+        (address, fake)
+    }
+
+    pub fn put(&mut self, first: u64, articles: &[Vec<u8>]) {
+        for (number, article) in (first..).zip(articles) {
+            let mut text = wire(article);
+            text.truncate(text.len() - 3);
+            let id = corpus::id(article);
+            self.articles.push((number, id, text));
+        }
+    }
+}
+
+fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
+    socket.write_all(b"200 ready\r\n")?;
+    let mut sent = 0;
+    for line in BufReader::new(socket.try_clone()?).lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split(' ').collect();
+        let fake = fake.lock().unwrap();
+        let articles = &fake.articles;
+        let mut out = Vec::new();
+        match words[0] {
+            "MODE" => out.extend_from_slice(b"201 read\r\n"),
+            "GROUP" if words[1] == "comp.test" => {
+                let low = articles.first().map_or(1, |article| article.0);
+                let high = articles.last().map_or(0, |article| article.0);
+                writeln!(out, "211 {} {low} {high} comp.test\r", articles.len())?;
+            }
+            "GROUP" => out.extend_from_slice(b"411 no such group\r\n"),
+            "XOVER" => {
+                let (from, until) = words[1].split_once('-').unwrap();
+                let range = from.parse().unwrap()..=until.parse().unwrap();
+                out.extend_from_slice(b"224 rows\r\n");
+                for (number, id, _) in articles.iter().filter(|one| range.contains(&one.0)) {
+                    writeln!(out, "{number}\tsubject\tfrom\tdate\t{id}\t\t100\t1\r")?;
+                }
+                out.extend_from_slice(b".\r\n");
+            }
+            "ARTICLE" => match articles.iter().find(|one| one.1 == words[1]) {
+                Some((_, _, text)) if text.is_empty() => {
+                    out.extend_from_slice(b"430 it has gone\r\n")
+                }
+                None => out.extend_from_slice(b"430 no such article\r\n"),
+                Some((_, id, text)) => {
+                    writeln!(out, "220 0 {id}\r")?;
+                    if fake.articles_max == Some(sent) {
+                        out.extend_from_slice(&text[..text.len() / 2]);
+                        socket.write_all(&out)?;
+                        if fake.hangs {
+                            drop(fake);
+                            std::thread::park();
+                        }
+                        return Ok(());
+                    }
+                    sent += 1;
+                    out.extend_from_slice(text);
+                    out.extend_from_slice(b".\r\n");
+                }
+            },
+            "QUIT" => return Ok(()),
+            _ => out.extend_from_slice(b"500 what?\r\n"),
+        }
+        socket.write_all(&out)?;
+    }
+    Ok(())
+}

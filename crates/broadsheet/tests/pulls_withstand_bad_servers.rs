@@ -1,0 +1,139 @@
+//! `broadsheet pull` from servers that misbehave: nothing is lost or filed twice.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use crate::program;
+
+use program::articles::{many, with};
+use program::pulling::{Fake, filed, pull, pulled, pulling};
+
+#[test]
+fn a_server_that_numbers_anew() {
+    let old = many("old", 30, "comp.test", 100);
+    let mut fake = Fake::default();
+    fake.put(1001, &old);
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    assert_eq!(pulled(&leaf), (30, 30));
+    // Lower numbers; some of the old ones are there, and new ones behind them.
+    let new = many("new", 5, "comp.test", 100);
+    let replace = |first: u64, articles: &[Vec<u8>]| {
+        let mut fake = fake.lock().unwrap();
+        fake.articles.clear();
+        fake.put(first, articles);
+    };
+    let other = many("ancient", 10, "comp.test", 100);
+    replace(1, &[&other, &old[20..], &new].concat());
+    let told = pull(&leaf);
+    assert_eq!(
+        (told.count("fetched"), told.count("groups_renumbered")),
+        (5, 1),
+        "{told:?}"
+    );
+    assert_eq!(pulled(&leaf), (0, 0));
+    // Higher numbers than before, and the mark's number is that of another article.
+    let newer = many("newer", 40, "comp.test", 100);
+    replace(10, &[&new[..], &newer].concat());
+    let told = pull(&leaf);
+    assert_eq!(
+        (told.count("fetched"), told.count("groups_renumbered")),
+        (40, 1),
+        "{told:?}"
+    );
+    // Everything else has gone, and there are only new ones.
+    let last = many("last", 7, "comp.test", 100);
+    replace(5000, &last);
+    assert_eq!(pulled(&leaf), (7, 7));
+    assert_eq!(filed(&leaf, "comp.test"), 82);
+    leaf.assert_clean();
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle() {
+    let articles = many("cut", 50, "comp.test", 2000);
+    let mut fake = Fake {
+        articles_max: Some(20),
+        ..Fake::default()
+    };
+    fake.put(1, &articles);
+    let (address, _fake) = fake.start();
+    let leaf = pulling(&address, "");
+    for (fetched, status) in [(20, 75), (20, 75), (10, 0), (0, 0)] {
+        let told = pull(&leaf);
+        assert_eq!(
+            (told.count("fetched"), told.status),
+            (fetched, status),
+            "{told:?}"
+        );
+        let why = told.summary()["why"].as_str().map(str::to_owned);
+        assert_eq!(why.is_some(), status != 0, "{told:?}");
+    }
+    assert_eq!(filed(&leaf, "comp.test"), 50);
+    leaf.assert_clean();
+}
+
+#[test]
+fn bad_and_missing_articles_stop_nothing() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("g", 3, "comp.test", 100));
+    // Without a body, without a header, too large, and gone.
+    fake.articles.push((
+        4,
+        "<cut@x>".into(),
+        b"Path: a\r\nMessage-ID: <cut@x>\r\nSubj".to_vec(),
+    ));
+    fake.articles
+        .push((5, "<no@x>".into(), b"\r\nno header\r\n".to_vec()));
+    let mut large = with("<large@x>", "comp.test", "", &[b'x'; 3000]);
+    large.extend_from_slice(&b"line\n".repeat(1 << 20));
+    fake.put(6, &[large]);
+    let (address, fake) = fake.start();
+    {
+        let mut fake = fake.lock().unwrap();
+        let after = many("h", 2, "comp.test", 100);
+        fake.put(7, &after);
+        fake.articles.push((9, "<gone@x>".into(), Vec::new()));
+        fake.articles[3].2.extend_from_slice(b"\r\n");
+    }
+    let leaf = pulling(&address, "");
+    let settings = leaf.read("news/broadsheet.toml");
+    let smaller = program::clients::set(settings, "article_bytes_max", "\"1 MiB\"");
+    leaf.write("news/broadsheet.toml", smaller.as_bytes());
+    let told = pull(&leaf);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(
+        (told.count("fetched"), told.count("too_large")),
+        (7, 1),
+        "{told:?}"
+    );
+    assert_eq!(told.count("gone"), 1, "{told:?}");
+    assert_eq!(told.count("accepted"), 5, "{told:?}");
+    assert_eq!(pulled(&leaf), (0, 0));
+}
+
+#[test]
+fn a_server_that_hangs() {
+    let mut fake = Fake {
+        articles_max: Some(3),
+        hangs: true,
+        ..Fake::default()
+    };
+    fake.put(1, &many("hang", 10, "comp.test", 2000));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "timeout_seconds = 1");
+    let told = pull(&leaf);
+    assert_eq!(told.status, 75, "{told:?}");
+    assert!(told.out.contains("sent nothing for 1 seconds"), "{told:?}");
+    let fetched = told.count("fetched");
+    assert!(
+        fetched <= 3 && filed(&leaf, "comp.test") == fetched,
+        "{told:?}"
+    );
+    fake.lock().unwrap().articles_max = None;
+    let patient = leaf
+        .read("news/broadsheet.toml")
+        .replace("timeout_seconds = 1\n", "");
+    leaf.write("news/broadsheet.toml", patient.as_bytes());
+    assert_eq!(pulled(&leaf), (10 - fetched, 10 - fetched));
+}

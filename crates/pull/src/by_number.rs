@@ -1,0 +1,211 @@
+//! Reading groups by their numbers: GROUP, OVER.
+
+use nntp::client::{GroupMarks, listed};
+
+use crate::connection::ROW_BYTES_MAX;
+use crate::error::Error;
+use crate::plan::{Plan, plan, renumbered};
+use crate::run::{Row, Visit};
+
+/// Most numbers of one request for an overview.
+pub const ROWS_MAX: u64 = 2000;
+
+impl Visit<'_> {
+    /// Reads what is new in some groups. Three round trips do for all groups with few new articles: the numbers, the overviews, and the
+    /// articles.
+    pub(crate) fn by_number(&mut self, groups: &[&[u8]]) -> Result<(), Error> {
+        let mut small = Vec::new();
+        for (group, marks) in self.ask(groups)? {
+            let plan = plan(self.marks.get(group), marks, self.source.first);
+            match plan {
+                Plan::Nothing => {}
+                Plan::Read { from, until, .. } if until - from < ROWS_MAX => {
+                    small.push((group, marks, plan));
+                }
+                _ => self.group(group, marks, plan)?,
+            }
+        }
+        let mut commands = Vec::new();
+        for (group, _, plan) in &small {
+            if let Plan::Read { from, until, .. } = plan {
+                select(&mut commands, group);
+                self.ask_rows(&mut commands, (*from, *until));
+            }
+        }
+        self.connection.send(&commands)?;
+        let (mut lists, mut anew) = (Vec::new(), Vec::new());
+        for (group, marks, plan) in small {
+            // A group that has gone meanwhile has no rows: the group before is still selected.
+            let is_there = self.selected()?;
+            let Plan::Read {
+                from,
+                until,
+                is_checked,
+            } = plan
+            else {
+                continue;
+            };
+            let mut rows = self.receive_rows((from, until))?;
+            match is_there {
+                false => {}
+                true if self.is_anew(group, is_checked, &mut rows) => anew.push((group, marks)),
+                true => lists.push((group, rows)),
+            }
+        }
+        self.fetch(&lists)?;
+        for (group, marks) in anew {
+            let plan = renumbered(marks, self.source.first);
+            self.group(group, marks, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for the numbers of groups, and returns those of the groups that the server has.
+    fn ask<'g>(&mut self, groups: &[&'g [u8]]) -> Result<Vec<(&'g [u8], GroupMarks)>, Error> {
+        let mut commands = Vec::new();
+        for group in groups {
+            select(&mut commands, group);
+        }
+        self.connection.send(&commands)?;
+        let mut line = Vec::new();
+        let mut there = Vec::new();
+        for group in groups {
+            match GroupMarks::of(self.connection.reply(&mut line)?)? {
+                None => self.pulled.groups_missing += 1,
+                Some(marks) => {
+                    self.pulled.groups += 1;
+                    there.push((*group, marks));
+                }
+            }
+        }
+        Ok(there)
+    }
+
+    /// Whether the reply to GROUP says that the group is selected.
+    fn selected(&mut self) -> Result<bool, Error> {
+        let mut line = Vec::new();
+        let reply = self.connection.reply(&mut line)?;
+        Ok(GroupMarks::of(reply)?.is_some())
+    }
+
+    /// Compares the first row with the mark, and removes it if it is the same article.
+    fn is_anew(&self, group: &[u8], is_checked: bool, rows: &mut Vec<Row>) -> bool {
+        let mark = self.marks.get(group).filter(|_| is_checked);
+        let Some((mark, row)) = mark.zip(rows.first()) else {
+            return false;
+        };
+        if row.number != mark.number {
+            return false;
+        }
+        let is_same = Some(&row.id) == mark.id.as_ref();
+        if is_same {
+            rows.remove(0);
+        }
+        !is_same
+    }
+
+    /// Reads a group with many new articles, or one that is numbered anew.
+    fn group(&mut self, group: &[u8], marks: GroupMarks, plan: Plan) -> Result<(), Error> {
+        let mut command = Vec::new();
+        select(&mut command, group);
+        self.connection.send(&command)?;
+        if !self.selected()? {
+            return Ok(());
+        }
+        match plan {
+            Plan::Nothing => {}
+            Plan::Overlap { from, until, last } => self.overlap(group, (from, until), last)?,
+            Plan::Read {
+                from,
+                until,
+                is_checked,
+            } => {
+                for range in portions(from, until) {
+                    let mut rows = self.rows(range)?;
+                    if range.0 == from
+                        && self.is_anew(group, is_checked, &mut rows)
+                        && let Plan::Overlap { from, until, last } =
+                            renumbered(marks, self.source.first)
+                    {
+                        return self.overlap(group, (from, until), last);
+                    }
+                    self.fetch(&[(group, rows)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a selected group whose numbers mean something else than before.
+    fn overlap(&mut self, group: &[u8], (from, until): (u64, u64), last: u64) -> Result<(), Error> {
+        self.pulled.groups_renumbered += 1;
+        let mut rows = Vec::new();
+        for range in portions(from, until) {
+            rows.append(&mut self.rows(range)?);
+        }
+        let mut first_known = None;
+        for (at, row) in rows.iter().enumerate() {
+            if self.snapshot.has(&row.id)? {
+                first_known = Some(at);
+                break;
+            }
+        }
+        let last = usize::try_from(last).unwrap_or(usize::MAX);
+        let start = first_known.unwrap_or(rows.len().saturating_sub(last));
+        self.fetch(&[(group, rows.split_off(start))])
+    }
+
+    /// The overview of a range of the selected group.
+    fn rows(&mut self, range: (u64, u64)) -> Result<Vec<Row>, Error> {
+        let mut command = Vec::new();
+        self.ask_rows(&mut command, range);
+        self.connection.send(&command)?;
+        self.receive_rows(range)
+    }
+
+    fn ask_rows(&self, out: &mut Vec<u8>, (from, until): (u64, u64)) {
+        let word = if self.ready.has_over { "OVER" } else { "XOVER" };
+        out.extend_from_slice(format!("{word} {from}-{until}\r\n").as_bytes());
+    }
+
+    fn receive_rows(&mut self, (from, until): (u64, u64)) -> Result<Vec<Row>, Error> {
+        let mut line = Vec::new();
+        let reply = self.connection.reply(&mut line)?;
+        match reply.code {
+            224 => {}
+            // No articles in this range, or no group.
+            412 | 420 | 423 => return Ok(Vec::new()),
+            _ => return Err(reply.to_error().into()),
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        loop {
+            let line = self.connection.line(ROW_BYTES_MAX)?;
+            if line == b"." {
+                return Ok(rows);
+            }
+            let Some(row) = listed(line) else { continue };
+            let before = rows.last().map_or(0, |row| row.number);
+            if row.number > before && (from..=until).contains(&row.number) {
+                rows.push(Row {
+                    number: row.number,
+                    id: row.id.into(),
+                });
+            }
+        }
+    }
+}
+
+fn select(commands: &mut Vec<u8>, group: &[u8]) {
+    commands.extend_from_slice(&[b"GROUP ", group, b"\r\n"].concat());
+}
+
+/// A range in portions of [`ROWS_MAX`] numbers.
+fn portions(from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> {
+    let mut next = Some(from).filter(|from| *from <= until);
+    std::iter::from_fn(move || {
+        let from = next?;
+        let end = until.min(from.saturating_add(ROWS_MAX - 1));
+        next = end.checked_add(1).filter(|next| *next <= until);
+        Some((from, end))
+    })
+}

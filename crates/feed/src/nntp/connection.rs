@@ -18,6 +18,7 @@ use rustix::net::{
 };
 use store::Position;
 
+use super::headfeed;
 use super::lane::Ticket;
 use crate::remote::Remote;
 
@@ -26,9 +27,9 @@ pub const ANSWER_SECONDS_MAX: u64 = 300;
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
 /// Most articles in flight on a connection.
-pub const WINDOW_ARTICLES_MAX: usize = 2_000;
+pub const WINDOW_ARTICLES_MAX: usize = 4_000;
 /// Articles in flight on a new connection.
-const WINDOW_FIRST: usize = 100;
+const WINDOW_FIRST: usize = 1_000;
 /// Output above which no further article is appended, bytes.
 const OUT_BYTES: usize = 128 << 10;
 /// Size of a read, bytes.
@@ -56,6 +57,8 @@ pub(super) struct Connection {
     /// Received, and not yet a whole line.
     input: Vec<u8>,
     remote: Arc<Remote>,
+    /// Articles go without their bodies.
+    is_headfeed: bool,
     layers: ClientLayers,
     /// To be sent.
     out: Vec<u8>,
@@ -138,10 +141,10 @@ fn io_failure(doing: &'static str) -> impl Fn(Errno) -> Failure {
 }
 
 impl Connection {
-    /// Begins to connect to an address of a server.
+    /// Begins to connect to an address of a server. `is_headfeed`: articles go without their bodies.
     pub fn begin(
         address: SocketAddr,
-        remote: &Arc<Remote>,
+        (remote, is_headfeed): (&Arc<Remote>, bool),
         now: Instant,
     ) -> Result<Connection, Failure> {
         let family = match address {
@@ -167,6 +170,7 @@ impl Connection {
             wanted: VecDeque::new(),
             input: Vec::new(),
             remote: remote.clone(),
+            is_headfeed,
             layers: remote.layers()?,
             out: Vec::new(),
             raw: Vec::new(),
@@ -245,7 +249,11 @@ impl Connection {
             }
             let error = sockopt::socket_error(&self.socket).map_err(io_failure("connect"))?;
             error.map_err(io_failure("connect"))?;
-            self.stage = Stage::Opening(Box::new(self.remote.opening()));
+            let opening = match self.is_headfeed {
+                true => self.remote.opening().with_headfeed(),
+                false => self.remote.opening(),
+            };
+            self.stage = Stage::Opening(Box::new(opening));
         }
         let mut read = 0;
         while self.is_readable && read < TURN_BYTES {
@@ -395,7 +403,15 @@ impl Connection {
     /// Offers an article, with its text where the peer is not asked first.
     pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) {
         if self.offers.offer(id, flying, &mut self.out) {
-            self.out.extend_from_slice(wire);
+            self.push(wire);
+        }
+    }
+
+    /// Appends the text of an article.
+    fn push(&mut self, wire: &[u8]) {
+        match self.is_headfeed {
+            true => headfeed::push(wire, &mut self.out),
+            false => self.out.extend_from_slice(wire),
         }
     }
 
@@ -405,7 +421,7 @@ impl Connection {
         match (article, self.offers.sends()) {
             (Some((id, wire)), _) => {
                 self.offers.send(id, flying, &mut self.out);
-                self.out.extend_from_slice(wire);
+                self.push(wire);
                 true
             }
             (None, Sends::Streaming) => false,

@@ -130,7 +130,7 @@ impl Source<'_> {
         context: &mut Context<'_>,
     ) -> Result<bool, Error> {
         let mut has_filled = false;
-        // What the peer waits for comes first.
+        // What the peer waits for comes first; it is counted already.
         while let Some(flying) = connection.next_wanted() {
             has_filled = true;
             let position = match flying {

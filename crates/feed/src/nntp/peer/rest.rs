@@ -24,9 +24,10 @@ impl Peer {
         let is_settled = in_flight == 0 && self.list_due(context.now).is_none();
         if self.yields && is_settled {
             self.yields = false;
-            (self.state, self.lanes) = (None, None);
-            // Then it looks where it is: without this turn nothing would wake it.
-            self.retry_at = Some(context.now + YIELD);
+            // The next turn reads the files again: at once, if nobody can have waited for them.
+            let pause = self.state.take().map_or(Duration::ZERO, |_| YIELD);
+            self.retry_at = Some(context.now + pause);
+            self.lanes = None;
         }
         let lanes = self.lanes.as_ref();
         let is_empty = lanes.is_none_or(super::Lanes::is_empty) && is_settled;

@@ -44,6 +44,7 @@ fn via(port: u16) -> NntpVia {
         connections: 4,
         rate: None,
         hours: None,
+        headfeed: false,
     }
 }
 

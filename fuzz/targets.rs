@@ -56,6 +56,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("post", post),
     ("cancel_lock", cancel_lock),
     ("nntp_session", nntp_session),
+    ("nntp_peer", nntp_peer),
     ("users", users),
     ("access_tables", access_tables),
     ("sasl", sasl),
@@ -667,6 +668,70 @@ pub fn nntp_session(data: &[u8]) {
     assert_eq!(got, wanted);
     assert_eq!(parted.articles, whole.articles);
     assert!(whole.most_waiting < 2 * nntp::OUT_BYTES_MAX);
+}
+
+/// What a peer answers to a site that offers it articles: each article is settled once at most, and none that was not offered.
+pub fn nntp_peer(data: &[u8]) {
+    use nntp::client::{Event, Login, Offers, Opening, REPLY_BYTES_MAX, Sends, Step};
+    let Some((&how, mut input)) = data.split_first() else {
+        return;
+    };
+    let login = Login {
+        user: b"us".to_vec(),
+        password: b"hazelnut".to_vec(),
+    };
+    let mut opening = Opening::new(how & 1 != 0, how & 2 != 0).with_compression();
+    if how & 4 != 0 {
+        opening = opening.with_login(login, how & 8 != 0);
+    }
+    let mut is_encrypted = how & 2 != 0;
+    let mut offers: Option<Offers<usize>> = None;
+    let (mut offered, mut settled) = (Vec::new(), std::collections::BTreeSet::new());
+    while let nntp::Line::Whole(line, length) = nntp::first_line(input, REPLY_BYTES_MAX) {
+        let mut out = Vec::new();
+        match &mut offers {
+            None => {
+                let mut step = opening.receive(line, &mut out);
+                if step == Ok(Step::BeginTls) {
+                    is_encrypted = true;
+                    opening.tls_began(&mut out);
+                } else if step == Ok(Step::BeginDeflate) {
+                    step = opening.deflate_began(&mut out);
+                }
+                let has_password = out.windows(8).any(|bytes| bytes == b"hazelnut");
+                assert!(!has_password || is_encrypted || how & 8 != 0);
+                match step {
+                    Ok(Step::Ready(ready)) => offers = Some(Offers::new(ready.sends, 8)),
+                    Ok(_) => {}
+                    Err(error) => return assert!(error.to_string().len() < 2000),
+                }
+            }
+            Some(offers) => match offers.receive(line) {
+                Ok(Event::Wanted(number)) => {
+                    assert!(offered.contains(&number) && !settled.contains(&number));
+                    offers.send(format!("<{number}@x>").as_bytes(), number, &mut out);
+                }
+                Ok(Event::Settled(number, _)) => {
+                    assert!(offered.contains(&number) && settled.insert(number));
+                }
+                Err(_) => break,
+            },
+        }
+        if let Some(offers) = &mut offers {
+            while offers.has_room() {
+                let number = offered.len();
+                offered.push(number);
+                offers.offer(format!("<{number}@x>").as_bytes(), number, &mut out);
+            }
+            assert!(offers.in_flight() <= 8 + usize::from(offers.sends() == Sends::Streaming) * 8);
+        }
+        input = &input[length..];
+    }
+    if let Some(offers) = offers {
+        let in_flight: Vec<usize> = offers.into_in_flight().collect();
+        assert!(in_flight.iter().all(|number| !settled.contains(number)));
+        assert_eq!(in_flight.len() + settled.len(), offered.len());
+    }
 }
 
 /// The file of users: what is written of it reads the same.

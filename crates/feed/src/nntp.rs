@@ -7,6 +7,7 @@
 //! | `lane` | the articles of a stretch of the log, from their discovery to the peer's answers |
 //! | `connection` | a socket that never blocks, below `nntp::client` |
 //! | `growth`, `pace` | how many connections help; the rate limit |
+//! | `headfeed` | articles without their bodies |
 //! | `deferrals` | articles that the peer wants later |
 //! | `counts` | what others may know of a peer |
 //! | `mailbox`, `resolver` | messages to the loop; addresses of hosts |
@@ -18,6 +19,7 @@ mod connection;
 mod counts;
 mod deferrals;
 mod growth;
+mod headfeed;
 mod lane;
 mod mailbox;
 mod pace;

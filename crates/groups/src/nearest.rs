@@ -1,11 +1,20 @@
 //! Finds the known word nearest to a mistyped one, for "did you mean".
 
 /// Returns the candidate closest to `word`, or `None` if no candidate is close enough:
-/// at most a third of the letters (two for short words) may differ. Swapped neighbours count as one difference.
+/// at most a third of the letters (two for short words) may differ. Swapped neighbours count as one difference. A candidate that ends
+/// with the word, after an underscore, is close as well (`fingerprint` for `tls_fingerprint`).
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let is_end = |candidate: &str| {
+        let before = candidate.strip_suffix(word).filter(|_| !word.is_empty());
+        before.is_some_and(|before| before.ends_with('_'))
+    };
+    let distance = |candidate| match is_end(candidate) {
+        true => 1,
+        false => strsim::osa_distance(word, candidate),
+    };
     let allowed = (word.len() / 3).max(2);
     candidates
-        .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
+        .map(|candidate| (distance(candidate), candidate))
         .filter(|&(distance, candidate)| distance <= allowed && distance < candidate.len())
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
@@ -34,6 +43,7 @@ mod tests {
         assert_eq!(of("article_byte_max"), Some("article_bytes_max"));
         assert_eq!(of("nmae"), Some("name"));
         assert_eq!(of("snyc"), Some("sync"));
+        assert_eq!(of("bytes_max"), Some("article_bytes_max"));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct NntpVia {
     pub rate: Option<u64>,
     /// When articles are sent; `None` for always.
     pub hours: Option<Hours>,
+    /// Whether articles go without their bodies (MODE HEADFEED, as Diablo has it).
+    pub headfeed: bool,
 }
 
 impl Via {

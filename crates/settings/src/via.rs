@@ -145,11 +145,13 @@ fn of_kind(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Op
             });
             let rate = via.take("rate", nntp_server::rate);
             let hours = via.take("hours", |value| Hours::parse(&value::text(value)?));
+            let headfeed = via.take("headfeed", value::truth);
             Some(Via::Nntp(NntpVia {
                 server: server?,
                 connections: connections.unwrap_or(CONNECTIONS),
                 rate,
                 hours,
+                headfeed: headfeed.unwrap_or(false),
             }))
         }
         _ => via

@@ -18,6 +18,7 @@ use rustix::net::{
 };
 use store::Position;
 
+use super::headfeed;
 use super::lane::Ticket;
 use crate::remote::Remote;
 
@@ -26,9 +27,9 @@ pub const ANSWER_SECONDS_MAX: u64 = 300;
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
 /// Most articles in flight on a connection.
-pub const WINDOW_ARTICLES_MAX: usize = 2_000;
+pub const WINDOW_ARTICLES_MAX: usize = 4_000;
 /// Articles in flight on a new connection.
-const WINDOW_FIRST: usize = 100;
+const WINDOW_FIRST: usize = 1_000;
 /// Output above which no further article is appended, bytes.
 const OUT_BYTES: usize = 128 << 10;
 /// Size of a read, bytes.
@@ -56,6 +57,8 @@ pub(super) struct Connection {
     /// Received, and not yet a whole line.
     input: Vec<u8>,
     remote: Arc<Remote>,
+    /// Articles go without their bodies.
+    is_headfeed: bool,
     layers: ClientLayers,
     /// To be sent.
     out: Vec<u8>,
@@ -136,10 +139,10 @@ fn io_failure(doing: &'static str) -> impl Fn(Errno) -> Failure {
 }
 
 impl Connection {
-    /// Begins to connect to an address of a server.
+    /// Begins to connect to an address of a server. `is_headfeed`: articles go without their bodies.
     pub fn begin(
         address: SocketAddr,
-        remote: &Arc<Remote>,
+        (remote, is_headfeed): (&Arc<Remote>, bool),
         now: Instant,
     ) -> Result<Connection, Failure> {
         let family = match address {
@@ -165,6 +168,7 @@ impl Connection {
             wanted: VecDeque::new(),
             input: Vec::new(),
             remote: remote.clone(),
+            is_headfeed,
             layers: remote.layers()?,
             out: Vec::new(),
             raw: Vec::new(),
@@ -242,7 +246,11 @@ impl Connection {
             }
             let error = sockopt::socket_error(&self.socket).map_err(io_failure("connect"))?;
             error.map_err(io_failure("connect"))?;
-            self.stage = Stage::Opening(Box::new(self.remote.opening()));
+            let opening = match self.is_headfeed {
+                true => self.remote.opening().with_headfeed(),
+                false => self.remote.opening(),
+            };
+            self.stage = Stage::Opening(Box::new(opening));
         }
         let mut read = 0;
         while self.is_readable && read < TURN_BYTES {
@@ -380,6 +388,11 @@ impl Connection {
         }
     }
 
+    /// Whether the peer waits for an article that it asked for.
+    pub fn has_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Whether another article may be offered.
     pub fn has_room(&self) -> bool {
         self.is_ready() && self.offers.has_room() && self.has_space()
@@ -393,9 +406,17 @@ impl Connection {
     pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) -> bool {
         let is_sent = self.offers.offer(id, flying, &mut self.out);
         if is_sent {
-            self.out.extend_from_slice(wire);
+            self.push(wire);
         }
         is_sent
+    }
+
+    /// Appends the text of an article.
+    fn push(&mut self, wire: &[u8]) {
+        match self.is_headfeed {
+            true => headfeed::push(wire, &mut self.out),
+            false => self.out.extend_from_slice(wire),
+        }
     }
 
     /// Sends an article that the peer asked for. `None`: it is gone. Then nothing follows a CHECK, and IHAVE gets an empty article,
@@ -404,7 +425,7 @@ impl Connection {
         match (article, self.offers.sends()) {
             (Some((id, wire)), _) => {
                 self.offers.send(id, flying, &mut self.out);
-                self.out.extend_from_slice(wire);
+                self.push(wire);
                 true
             }
             (None, Sends::Streaming) => false,

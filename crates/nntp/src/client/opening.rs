@@ -35,6 +35,8 @@ pub struct Opening {
     /// Whether the login may go over a connection without TLS.
     allows_plaintext: bool,
     wants_compression: bool,
+    /// Whether MODE HEADFEED is still to come.
+    wants_headfeed: bool,
     /// Whether we come to read: then the peer need not take articles.
     is_reader: bool,
     /// Whether MODE READER is still to come.
@@ -71,6 +73,8 @@ enum State {
     Compress,
     ModeReader,
     ModeStream,
+    /// MODE HEADFEED, on a connection that takes articles in this way.
+    ModeHeadfeed(Sends),
 }
 
 /// What follows from a line.
@@ -108,6 +112,7 @@ impl Opening {
             login: None,
             allows_plaintext: false,
             wants_compression: false,
+            wants_headfeed: false,
             is_reader: false,
             wants_mode_reader: false,
             may_post: false,
@@ -134,6 +139,13 @@ impl Opening {
     #[must_use]
     pub fn for_reading(mut self) -> Opening {
         (self.is_reader, self.wants_mode_reader) = (true, true);
+        self
+    }
+
+    /// Sends articles without their bodies (MODE HEADFEED, as Diablo has it); an error where the peer does not take them so.
+    #[must_use]
+    pub fn with_headfeed(mut self) -> Opening {
+        self.wants_headfeed = true;
         self
     }
 
@@ -195,10 +207,15 @@ impl Opening {
                 self.ask(out)
             }
             (State::ModeReader, 500..=503) => self.choose(out),
-            (State::ModeStream, 203) => Ok(self.ready(Sends::Streaming)),
+            (State::ModeStream, 203) => Ok(self.taken(Sends::Streaming, out)),
             (State::ModeStream, 500 | 501 | 503) if self.offered.ihave => {
-                Ok(self.ready(Sends::Ihave))
+                Ok(self.taken(Sends::Ihave, out))
             }
+            (State::ModeHeadfeed(sends), 250) => Ok(self.ready(sends)),
+            (State::ModeHeadfeed(_), 500..=503) => Err(PeerError::TakesNothing(format!(
+                "none without their bodies (MODE HEADFEED): {}",
+                super::reply::shown(line)
+            ))),
             _ => Err(reply.to_error()),
         }
     }
@@ -295,7 +312,7 @@ impl Opening {
         match (offered.streaming, offered.ihave) {
             _ if self.is_reader => return Ok(self.ready(Sends::Ihave)),
             (true, _) => self.mode_stream(out),
-            (false, true) => return Ok(self.ready(Sends::Ihave)),
+            (false, true) => return Ok(self.taken(Sends::Ihave, out)),
             (false, false) => {
                 return Err(PeerError::TakesNothing(
                     "neither IHAVE nor STREAMING is among its capabilities".into(),
@@ -309,6 +326,16 @@ impl Opening {
     fn mode_stream(&mut self, out: &mut Vec<u8>) {
         command(out, &[b"MODE STREAM"]);
         self.waits_for = State::ModeStream;
+    }
+
+    /// The peer takes articles; without their bodies, if that is wanted and it agrees.
+    fn taken(&mut self, sends: Sends, out: &mut Vec<u8>) -> Step {
+        if !self.wants_headfeed {
+            return self.ready(sends);
+        }
+        command(out, &[b"MODE HEADFEED"]);
+        self.waits_for = State::ModeHeadfeed(sends);
+        Step::GoOn
     }
 
     fn ready(&self, sends: Sends) -> Step {
@@ -438,6 +465,24 @@ mod tests {
             ],
         );
         assert_eq!(step, Ok(ready(Sends::Ihave)));
+    }
+
+    #[test]
+    fn bodies_are_left_out_where_the_peer_agrees() {
+        let lines = [
+            ("200 hello", "CAPABILITIES\r\n"),
+            ("500 what?", "MODE STREAM\r\n"),
+            ("203 streaming", "MODE HEADFEED\r\n"),
+        ];
+        for (reply, is_taken) in [("250 ok", true), ("501 what?", false)] {
+            let mut opening = Opening::new(false, false).with_headfeed();
+            assert_eq!(play(&mut opening, &lines), Ok(Step::GoOn));
+            let step = play(&mut opening, &[(reply, "")]);
+            match is_taken {
+                true => assert!(matches!(step, Ok(Step::Ready(_))), "{step:?}"),
+                false => assert!(matches!(step, Err(PeerError::TakesNothing(_))), "{step:?}"),
+            }
+        }
     }
 
     #[test]

@@ -161,7 +161,9 @@ impl Peer {
         if !is_to_write && (!has_work || !self.may_offer()) {
             return Ok(());
         }
-        if self.state.is_none() {
+        // A peer that does not answer costs no files.
+        let is_ready = self.connections.iter().flatten().any(Connection::is_ready);
+        if self.state.is_none() && (is_ready || is_to_write) {
             let taken = SiteState::take(&self.root, &self.plan.name, context.snapshot);
             self.is_busy = matches!(taken, Err(Error::Busy(_)));
             let state = match taken {
@@ -257,7 +259,8 @@ impl Peer {
         let Some(remote) = &self.remote else {
             return Ok(());
         };
-        let mut connection = Connection::begin(address, remote, context.now)?;
+        let how = (remote, self.plan.via.headfeed);
+        let mut connection = Connection::begin(address, how, context.now)?;
         connection.is_backlog = is_backlog;
         let free = self.connections.iter().position(Option::is_none);
         let place = free.unwrap_or(self.connections.len());

@@ -116,7 +116,9 @@ impl Source<'_> {
     ) -> Result<bool, Error> {
         let mut has_filled = false;
         // What the peer waits for comes first.
-        while let Some(flying) = connection.next_wanted() {
+        while self.pace.allows(context.now)
+            && let Some(flying) = connection.next_wanted()
+        {
             has_filled = true;
             let position = match flying {
                 Flying::Article(ticket) => self.lane.position(ticket),

@@ -24,9 +24,9 @@ impl Peer {
         let is_settled = in_flight == 0 && self.list_due(context.now).is_none();
         if self.yields && is_settled {
             self.yields = false;
-            if self.state.take().is_some() {
-                self.retry_at = Some(context.now + YIELD);
-            }
+            // The next turn reads the files again: at once, if nobody can have waited for them.
+            let pause = self.state.take().map_or(Duration::ZERO, |_| YIELD);
+            self.retry_at = Some(context.now + pause);
             self.lanes = None;
         }
         let lanes = self.lanes.as_ref();
@@ -116,7 +116,8 @@ impl Peer {
     /// When the peer wants a turn, if nothing happens before.
     pub fn next_turn(&self, context: &Context<'_>) -> Option<Instant> {
         let mut next = earlier(self.retry_at, self.holds_until);
-        if self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+        let has_wanted = self.open().any(Connection::has_wanted);
+        if has_wanted || self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
             next = earlier(next, self.pace.next(context.now));
         }
         for connection in self.open() {

@@ -1,6 +1,6 @@
 //! Three sites in a ring, two of ours and an INN, each of which feeds only the next by NNTP: links are cut and healed, our daemons are
 //! killed, INN is stopped (it does not claim to survive a kill), all of it at random and again and again; in the end every article is at
-//! every site, filed once. Ten minutes of it: `BROADSHEET_TEST_ROUNDS=400 cargo test -p broadsheet --test all a_ring_with_inn`.
+//! every site, filed once. Ten minutes of it: `BROADSHEET_TEST_ROUNDS=600 cargo test -p broadsheet --test all a_ring_with_inn`.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]

@@ -15,8 +15,8 @@ use crate::marks::{Mark, Marks};
 use crate::posts;
 use crate::source::Source;
 
-/// Most requests for articles in flight.
-pub const WINDOW_MAX: usize = 100;
+/// Most bytes of requests for articles in flight: they fit the buffers of both sockets, so that neither side waits for the other to read.
+pub const WINDOW_BYTES_MAX: usize = 32 << 10;
 /// Most groups that are asked for at once.
 pub const GROUPS_MAX: usize = 100;
 /// Size of a batch that is filed, bytes.
@@ -142,6 +142,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Length of the command that asks for the article.
+    fn request_bytes(&self) -> usize {
+        self.id.len() + b"ARTICLE \r\n".len()
+    }
+
     fn mark(&self) -> Mark {
         Mark {
             number: self.number,
@@ -200,20 +205,22 @@ impl Visit<'_> {
                 rows.push((*group, row, is_new));
             }
         }
-        let mut to_ask = rows.iter().filter(|(_, _, is_new)| *is_new);
-        let mut in_flight = 0;
+        let mut to_ask = rows.iter().filter(|(_, _, is_new)| *is_new).peekable();
+        let mut in_flight_bytes = 0;
         for (group, row, is_new) in &rows {
             if *is_new {
-                if in_flight <= WINDOW_MAX / 2 {
+                if in_flight_bytes <= WINDOW_BYTES_MAX / 2 {
                     let mut commands = Vec::new();
-                    for (_, row, _) in to_ask.by_ref().take(WINDOW_MAX - in_flight) {
+                    while let Some((_, row, _)) = to_ask.next_if(|(_, row, _)| {
+                        in_flight_bytes + commands.len() + row.request_bytes() <= WINDOW_BYTES_MAX
+                    }) {
                         commands.extend_from_slice(&[b"ARTICLE ", &*row.id, b"\r\n"].concat());
-                        in_flight += 1;
                     }
+                    in_flight_bytes += commands.len();
                     self.connection.send(&commands)?;
                 }
                 self.article()?;
-                in_flight -= 1;
+                in_flight_bytes -= row.request_bytes();
             }
             if !group.is_empty() {
                 self.marks.set(group, row.mark());

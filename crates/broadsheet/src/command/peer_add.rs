@@ -12,9 +12,10 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::peer::checks::Checks;
 use crate::peer::entry::{self, Direction};
 use crate::peer::lines::{Lines, Ours, for_others};
-use crate::peer::probe::{Checks, probe};
+use crate::peer::probe::probe;
 
 /// Where the peer reaches us.
 pub const OWN_HOST: Flag = Flag::new(
@@ -69,7 +70,7 @@ peer is written also when the test fails, since the other site may have to do it
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the site or the table is there already, or an answer is not usable: nothing was changed",
+        when: "the site or the table is there already, an answer is not usable, or somebody edited broadsheet.toml meanwhile: nothing was changed",
     }],
     run,
 };
@@ -110,8 +111,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let site = entry::site(given, &name, &host, &patterns);
     let path = directory.file(settings::FILE);
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let read = || {
+        let text = std::fs::read_to_string(&path);
+        text.with_context(|| format!("cannot read {}", path.display()))
+    };
+    let text = read()?;
     // Also where we feed nobody: the host is checked and called the same way.
     let with_site = entry::parsed(&path, &entry::with(&text, Some(&site), None))?;
     let server = entry::server(&with_site, &name)?;
@@ -147,6 +151,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         true => Checks::default(),
         false => probe(server, directory.root(), &before.name, None),
     };
+    // Questions and the test take time.
+    if read()? != text {
+        eprintln!(
+            "broadsheet: {} was edited meanwhile; nothing was changed: try again",
+            path.display()
+        );
+        return Ok(Status::NO);
+    }
     store::replace(&store::disk::RealDisk, &path, |file| {
         file.write_at(changed.as_bytes(), 0)
     })?;

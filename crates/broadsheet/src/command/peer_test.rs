@@ -8,8 +8,9 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::peer::checks::{Checks, Verdict};
 use crate::peer::entry::{self, VIA_FLAGS};
-use crate::peer::probe::{Checks, Verdict, probe};
+use crate::peer::probe::probe;
 
 /// The table.
 pub static COMMAND: Command = Command {

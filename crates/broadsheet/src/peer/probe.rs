@@ -12,6 +12,7 @@ use nntp::client::{PeerError, Sends, Step};
 use crate::text;
 
 use super::call::{ANSWER_SECONDS_MAX, Call, connected};
+use super::checks::{Checks, Over};
 
 /// Difference of the clocks above which the test fails, seconds: sites refuse articles of the future.
 const CLOCK_SECONDS: i64 = 300;
@@ -20,80 +21,6 @@ const CERTIFICATE_SECONDS: i64 = 7 * 86_400;
 /// How long the test article may take until the peer shows it, and the pause between two looks.
 const ARRIVAL: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
-
-/// What became of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Ok,
-    Failed,
-    Skipped,
-}
-
-impl Verdict {
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Ok => "ok",
-            Verdict::Failed => "failed",
-            Verdict::Skipped => "skipped",
-        }
-    }
-}
-
-/// One line of the test.
-#[derive(Clone, Debug)]
-pub struct Check {
-    /// What was tested.
-    pub what: &'static str,
-    pub verdict: Verdict,
-    /// What was found.
-    pub found: String,
-    /// What to do, if it failed.
-    pub advice: String,
-}
-
-/// The checks so far.
-#[derive(Default)]
-pub struct Checks {
-    pub all: Vec<Check>,
-}
-
-/// Ends the test: the last check says why.
-struct Over;
-
-impl Checks {
-    fn add(&mut self, what: &'static str, verdict: Verdict, found: String, advice: &str) {
-        let check = Check {
-            what,
-            verdict,
-            found,
-            advice: advice.to_owned(),
-        };
-        // Capabilities are asked for again after TLS and after the login: those count.
-        match self.all.iter_mut().find(|check| check.what == what) {
-            Some(before) => *before = check,
-            None => self.all.push(check),
-        }
-    }
-
-    fn ok(&mut self, what: &'static str, found: impl Into<String>) {
-        self.add(what, Verdict::Ok, found.into(), "");
-    }
-
-    fn skipped(&mut self, what: &'static str, found: impl Into<String>) {
-        self.add(what, Verdict::Skipped, found.into(), "");
-    }
-
-    fn failed(&mut self, what: &'static str, found: impl Into<String>, advice: &str) -> Over {
-        self.add(what, Verdict::Failed, found.into(), advice);
-        Over
-    }
-
-    /// Whether nothing failed.
-    pub fn are_good(&self) -> bool {
-        let mut all = self.all.iter();
-        all.all(|check| check.verdict != Verdict::Failed)
-    }
-}
 
 const ASK_THEM: &str = "the peer has to know our address: in INN an entry of incoming.conf, in Broadsheet an [[access]] with send; \
                         `broadsheet peer show' prints the lines";

@@ -171,6 +171,20 @@ impl Opening {
                 self.waits_for = State::CapabilityLines;
                 Ok(Step::GoOn)
             }
+            // Some servers answer nothing before the login.
+            (State::Capabilities, 480) if self.login.is_some() => {
+                self.offered = Offered {
+                    authinfo_user: true,
+                    starttls: true,
+                    ..Offered::default()
+                };
+                self.choose(out)
+            }
+            (State::ModeReader, 480) if self.login.is_some() => {
+                self.wants_mode_reader = true;
+                self.offered.mode_reader = false;
+                self.choose(out)
+            }
             // A server from before RFC 3977.
             (State::Capabilities, 500 | 501 | 503) => {
                 self.offered = Offered {
@@ -418,6 +432,27 @@ mod tests {
             may_post: true,
         };
         assert_eq!(step, Ok(Step::Ready(reader)));
+        // The login comes first.
+        let login = Login {
+            user: b"we".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let mut opening = Opening::new(false, false)
+            .with_login(login, true)
+            .for_reading();
+        let step = play(
+            &mut opening,
+            &[
+                ("200 hello", "CAPABILITIES\r\n"),
+                ("480 login", "AUTHINFO USER we\r\n"),
+                ("381 more", "AUTHINFO PASS secret\r\n"),
+                ("281 welcome", "CAPABILITIES\r\n"),
+                ("500 what?", "MODE READER\r\n"),
+                ("200 read", "CAPABILITIES\r\n"),
+                ("500 what?", ""),
+            ],
+        );
+        assert!(matches!(step, Ok(Step::Ready(_))), "{step:?}");
         // From before RFC 3977.
         let step = play(
             &mut Opening::new(false, false).for_reading(),

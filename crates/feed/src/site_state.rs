@@ -19,7 +19,8 @@ pub const FEEDS: &str = "feeds";
 pub const PAUSED: &str = "paused";
 /// The lock file of the program that serves the site.
 const LOCK: &str = "lock";
-/// How long to retry a busy lock.
+/// How long to retry a busy lock: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
+/// moment.
 const FORK_PATIENCE: Duration = Duration::from_millis(100);
 /// Longest site name, bytes, as of a file name.
 pub const SITE_NAME_BYTES_MAX: usize = 255;
@@ -148,13 +149,12 @@ pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// Takes the lock, with retries: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
-/// moment.
-fn take_lock(dir: &Path) -> Result<Lock, store::Error> {
+/// Takes the lock, with retries for so long.
+fn take_lock(dir: &Path, patience: Duration) -> Result<Lock, store::Error> {
     let began = Instant::now();
     loop {
         match Lock::take_named(dir, LOCK, false) {
-            Err(store::Error::Locked(_)) if began.elapsed() < FORK_PATIENCE => {
+            Err(store::Error::Locked(_)) if began.elapsed() < patience => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             taken => return taken,
@@ -179,16 +179,30 @@ impl SiteState {
     /// # Errors
     /// [`Error::Busy`], [`Error::Unknown`], [`Error::Cursor`], or the store's.
     pub fn take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
-        let mut place = SiteState::take_only(news, site)?;
+        SiteState::take_only(news, site)?.check(snapshot)
+    }
+
+    /// As [`SiteState::take`], without retries: a thread that has other work tries again later.
+    ///
+    /// # Errors
+    /// As [`SiteState::take`].
+    pub fn try_take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
+        SiteState::take_within(news, site, Duration::ZERO)?.check(snapshot)
+    }
+
+    /// Moves the cursor back if the log lost its end.
+    fn check(mut self, snapshot: &mut Snapshot) -> Result<SiteState, Error> {
+        let place = &mut self;
         snapshot.catch_up()?;
         if place.has_lost_its_end(snapshot) {
             let base = match place.cursor.last {
                 Some((last, _)) => snapshot.base_of(last),
                 None => snapshot.oldest(),
             };
-            place.move_to(base)?;
+            // The last article may be one that was delivered ahead of a backlog.
+            place.move_to(base.min(place.cursor.position))?;
         }
-        Ok(place)
+        Ok(self)
     }
 
     /// As [`SiteState::take`], without a check of the cursor.
@@ -196,8 +210,12 @@ impl SiteState {
     /// # Errors
     /// As [`SiteState::take`].
     pub fn take_only(news: &Path, site: &[u8]) -> Result<SiteState, Error> {
+        SiteState::take_within(news, site, FORK_PATIENCE)
+    }
+
+    fn take_within(news: &Path, site: &[u8], patience: Duration) -> Result<SiteState, Error> {
         let dir = known(news, site)?;
-        let lock = take_lock(&dir).map_err(|error| match error {
+        let lock = take_lock(&dir, patience).map_err(|error| match error {
             store::Error::Locked(_) => Error::Busy(shown(site)),
             error => Error::Store(error),
         })?;

@@ -22,7 +22,7 @@ use feed::serving::{Served, Serving, serve_immediate, why_it_waits};
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long a peer that fails has for another attempt.
+/// How long a peer that fails, or whose hours have not come, has for another attempt.
 const FAILING_AFTER: Duration = Duration::from_millis(500);
 
 /// The table.
@@ -158,7 +158,8 @@ fn by_the_daemon(
         let peer = looks.into_iter().find(|peer| peer.site == shown);
         if !has_all
             && began.elapsed() > FAILING_AFTER
-            && let Some(peer) = peer.filter(|peer| peer.state == "failing")
+            && let Some(peer) =
+                peer.filter(|peer| matches!(peer.state.as_str(), "failing" | "paused"))
         {
             return Ok(Served::Delivered {
                 articles: now.cursor.sent.saturating_sub(before),

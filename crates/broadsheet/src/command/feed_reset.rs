@@ -90,9 +90,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 /// Waits a little for who serves the site at this moment, such as the daemon.
 fn take(root: &Path, name: &[u8]) -> Result<SiteState, feed::Error> {
     let began = Instant::now();
+    let mut is_called = false;
     loop {
         match SiteState::take_only(root, name) {
             Err(feed::Error::Busy(_)) if began.elapsed() < PATIENCE => {
+                if !std::mem::replace(&mut is_called, true) {
+                    // It leaves the site to us when what is in flight is answered.
+                    client::look_at_feeds(root);
+                }
                 std::thread::sleep(ASK_EVERY);
             }
             taken => return taken,

@@ -77,6 +77,8 @@ pub(super) struct Connection {
     pub answered: u64,
     /// It belongs to the backlog, and not to the new articles.
     pub is_backlog: bool,
+    /// It gets no more articles until nothing is in flight, since the other stretch of the log needs it.
+    pub moves: bool,
     /// Since when nothing is in flight.
     pub idle_since: Option<Instant>,
 }
@@ -179,6 +181,7 @@ impl Connection {
             until: now + Duration::from_secs(OPEN_SECONDS_MAX),
             answered: 0,
             is_backlog: false,
+            moves: false,
             idle_since: None,
         })
     }
@@ -388,27 +391,20 @@ impl Connection {
         }
     }
 
-    /// Whether the peer waits for an article that it asked for.
-    pub fn has_wanted(&self) -> bool {
-        !self.wanted.is_empty()
-    }
-
     /// Whether another article may be offered.
     pub fn has_room(&self) -> bool {
-        self.is_ready() && self.offers.has_room() && self.has_space()
+        self.is_ready() && !self.moves && self.offers.has_room() && self.has_space()
     }
 
     fn has_space(&self) -> bool {
         self.is_ready() && self.unsent() < OUT_BYTES
     }
 
-    /// Offers an article; returns whether its text was sent with the offer.
-    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) -> bool {
-        let is_sent = self.offers.offer(id, flying, &mut self.out);
-        if is_sent {
+    /// Offers an article, with its text where the peer is not asked first.
+    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) {
+        if self.offers.offer(id, flying, &mut self.out) {
             self.push(wire);
         }
-        is_sent
     }
 
     /// Appends the text of an article.
@@ -500,7 +496,7 @@ impl Connection {
 
     /// What is in flight, oldest first.
     pub fn into_in_flight(self) -> impl Iterator<Item = Flying> {
-        self.wanted.into_iter().chain(self.offers.into_in_flight())
+        self.offers.into_in_flight().chain(self.wanted)
     }
 }
 

@@ -62,7 +62,8 @@ impl Growth {
             self.rests_until = Some(now + REST);
             return;
         }
-        if self.wanted < most && self.rests_until.is_none_or(|until| now >= until) {
+        // A peer that answers nothing would not answer more on two.
+        if rate > 0 && self.wanted < most && self.rests_until.is_none_or(|until| now >= until) {
             self.before = Some(rate);
             self.wanted += 1;
         }
@@ -96,6 +97,7 @@ mod tests {
         assert_eq!(play(&[100, 190, 195, 195], 8, 60), 2);
         assert_eq!(play(&[100, 100], 8, 200), 1);
         assert_eq!(play(&[100, 200], 1, 60), 1);
+        assert_eq!(play(&[0, 0, 0, 0], 4, 60), 1);
     }
 
     #[test]

@@ -155,6 +155,12 @@ impl Lane {
         Some(self.flight.get(at)?.item.position)
     }
 
+    /// The size of an offered article, bytes.
+    pub fn bytes(&self, ticket: Ticket) -> Option<u64> {
+        let at = usize::try_from(ticket.checked_sub(self.first)?).ok()?;
+        Some(self.flight.get(at)?.item.bytes)
+    }
+
     fn offered(&mut self, ticket: Ticket) -> Option<&mut Offered> {
         let at = usize::try_from(ticket.checked_sub(self.first)?).ok()?;
         self.flight.get_mut(at)

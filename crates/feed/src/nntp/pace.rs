@@ -50,6 +50,14 @@ impl Pace {
         }
     }
 
+    /// Takes note that so many of the spent bytes were not sent.
+    pub fn give_back(&mut self, bytes: u64) {
+        if self.rate.is_some() {
+            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+            self.credit = self.credit.saturating_add(bytes);
+        }
+    }
+
     /// When something may be sent again. `None`: now, or there is no limit.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let rate = self.rate?;

@@ -76,6 +76,10 @@ pub(super) struct Peer {
     why: String,
     /// It fails because another program serves it.
     is_busy: bool,
+    /// Since when another program serves it.
+    busy_since: Option<Instant>,
+    /// The peer does not take more connections than so many, until then.
+    fewer: Option<(usize, Instant)>,
     paused: Option<String>,
     paused_looked: Option<Instant>,
     /// Offers rest until then: the peer defers everything, or its hours have not come.
@@ -91,8 +95,8 @@ pub(super) struct Peer {
     /// The cursor is to be written, even if it passed only articles for others.
     writes: bool,
     durable_at: Option<Instant>,
-    /// The position in the cursor's file.
-    stored: u64,
+    /// The cursor in the site's file.
+    stored: Option<Cursor>,
     /// There is more to do in another turn at once.
     has_more: bool,
     stops: bool,
@@ -218,6 +222,8 @@ impl Peer {
             retry_at: None,
             why: String::new(),
             is_busy: false,
+            busy_since: None,
+            fewer: None,
             paused: None,
             paused_looked: None,
             holds_until: None,
@@ -228,7 +234,7 @@ impl Peer {
             yields: false,
             writes: false,
             durable_at: None,
-            stored: 0,
+            stored: None,
             has_more: false,
             stops: false,
             plan,
@@ -250,7 +256,10 @@ impl Peer {
 
     /// The reason why articles wait, if something is wrong.
     pub fn why(&self) -> Option<String> {
-        let paused = self.paused.as_ref().map(|why| format!("paused: {why}"));
+        let paused = self.paused.as_ref().map(|why| match why.as_str() {
+            "" => "paused".to_owned(),
+            why => format!("paused: {why}"),
+        });
         paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
     }
 
@@ -289,6 +298,7 @@ impl Peer {
         }
         self.receive(context);
         let worked = self.look(context).and_then(|()| {
+            self.check(context)?;
             self.take_up(context)?;
             self.offer(context)?;
             self.advance(context)
@@ -313,7 +323,7 @@ impl Peer {
         self.paused_looked = Some(context.now);
         self.deferrals.reset(&summary.deferred);
         self.lanes = Some(Lanes::of(&summary.cursor));
-        self.stored = summary.cursor.position.0;
+        self.stored = Some(summary.cursor);
         Ok(())
     }
 
@@ -333,8 +343,10 @@ impl Peer {
 
     /// The stretches of the log to search now, as far as `end`: whether it is the backlog, from, and to.
     pub fn searches(&self, end: Position) -> impl Iterator<Item = (bool, Position, Position)> {
-        let may_search = self.retry_at.is_none() && self.paused.is_none() && !self.stops;
-        let is_connected = self.connections.iter().flatten().any(Connection::is_ready);
+        let may_search = self.retry_at.is_none() && !self.stops;
+        // With an article in hand it looks whether it is still paused.
+        let is_connected =
+            self.paused.is_none() && self.connections.iter().flatten().any(Connection::is_ready);
         let lanes = self.lanes.as_ref().filter(|_| may_search);
         let lanes = lanes.into_iter().flat_map(|lanes| {
             let backlog = lanes.backlog.iter().map(|lane| (true, lane));
@@ -422,6 +434,7 @@ impl Peer {
         let does = match (&self.paused, self.retry_at) {
             (Some(_), _) => PeerDoes::Paused,
             (None, Some(_)) if !self.why.is_empty() => PeerDoes::Failing,
+            (None, None) if self.is_outside_hours() => PeerDoes::Paused,
             (None, _) if in_flight > 0 => PeerDoes::Sending,
             (None, _) if (connections > 0 && !is_ready) || self.look_up.is_some() => {
                 PeerDoes::Connecting
@@ -430,7 +443,12 @@ impl Peer {
         };
         let why = self.why().unwrap_or_default();
         let left = |at: Instant| at.saturating_duration_since(context.now).as_secs();
-        let next = self.retry_at.map(left);
+        let next = match does {
+            PeerDoes::Paused if self.paused.is_none() => {
+                Some(u64::from(self.plan.seconds_to_hours(context.time)))
+            }
+            _ => self.retry_at.map(left),
+        };
         let next = next.map(|left| context.time.saturating_add_unsigned(left));
         let is_new = self.counts.set_state(does, &why, (context.time, next));
         if is_new && !why.is_empty() {

@@ -271,7 +271,6 @@ impl Peers {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(self.epoll_error(errno)),
         }
-        self.snapshot.catch_up()?;
         let now = Instant::now();
         while let Some((at, place)) = self.timers.first().copied()
             && at <= now
@@ -294,6 +293,9 @@ impl Peers {
                 }
             }
         }
+        // After the messages: what was filed before the last of them is seen, and what another loop saw whose peers arrived. And after the
+        // events, each of which the kernel tells once.
+        self.snapshot.catch_up()?;
         self.search()?;
         for place in std::mem::take(&mut self.due) {
             self.turn(place);
@@ -501,3 +503,6 @@ fn seconds() -> i64 {
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
     })
 }
+
+#[cfg(test)]
+mod tests;

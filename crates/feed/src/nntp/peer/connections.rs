@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::nntp::client::Outcome;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -12,6 +12,7 @@ use super::super::connection::{Connection, Failure, Flying};
 use super::super::counts::{FeedCounts, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
+use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::remote::Remote;
 use crate::site_state::{self, SiteState};
@@ -20,6 +21,10 @@ use crate::site_state::{self, SiteState};
 const FAILURES_MAX: u8 = 5;
 /// A peer that defers so many articles one after the other rests.
 const DEFERRED_IN_A_ROW: u32 = 100;
+/// How long there are no further connections after one failed.
+const FEWER: Duration = Duration::from_secs(300);
+/// How long another program may serve the site before it is told.
+const BUSY_PATIENCE: Duration = Duration::from_millis(100);
 /// How long it rests, seconds.
 const HOLD_SECONDS: u32 = 15;
 
@@ -41,6 +46,7 @@ impl Peer {
                 continue;
             };
             let was_ready = connection.is_ready();
+            let answered = connection.answered;
             let is_backlog = connection.is_backlog;
             let mut answers = Answers {
                 lane: self
@@ -48,6 +54,7 @@ impl Peer {
                     .as_mut()
                     .and_then(|lanes| lanes.of_kind(is_backlog)),
                 deferrals: &mut self.deferrals,
+                pace: &mut self.pace,
                 counts: &self.counts,
                 deferred_in_a_row: &mut self.deferred_in_a_row,
                 refusal: None,
@@ -59,6 +66,9 @@ impl Peer {
             if !was_ready && connection.is_ready() {
                 connection.idle_since = Some(context.now);
                 self.addresses.clear();
+            }
+            if connection.answered > answered && self.deferred_in_a_row == 0 {
+                self.why.clear();
             }
             if let Some(refusal) = refusal {
                 self.tell_refusal(&refusal, context);
@@ -101,10 +111,16 @@ impl Peer {
             self.back_off.succeeded();
         }
         let others = self.connections.iter().flatten();
-        if others.filter(|one| one.is_ready()).count() > 0 {
-            // The peer may not want so many.
+        let others = others.filter(|one| one.is_ready()).count();
+        if others > 0 {
             self.growth_of_new.shrink();
             self.growth_of_backlog.shrink();
+            if !had_answers {
+                // The peer may not want so many.
+                self.fewer = Some((others, context.now + FEWER));
+                let name = site_state::shown(&self.plan.name);
+                (context.tell)(&format!("{name}: a further connection failed: {failure}"));
+            }
             return;
         }
         if !was_ready && !self.addresses.is_empty() {
@@ -127,22 +143,27 @@ impl Peer {
         let mut lane = lanes.and_then(|lanes| lanes.of_kind(connection.is_backlog));
         let was_ready = connection.is_ready();
         for (at, flying) in connection.into_in_flight().enumerate() {
+            let position = match (flying, &lane) {
+                (Flying::Deferred(position), _) => Some(position),
+                (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
+                (Flying::Article(_), None) => None,
+            };
+            let mut is_reason = false;
+            if let Some(position) = position.filter(|_| at == 0 && was_ready) {
+                let before = self.suspect.filter(|(suspect, _)| *suspect == position);
+                let failures = before.map_or(0, |(_, failures)| failures) + 1;
+                is_reason = failures >= FAILURES_MAX;
+                self.suspect = (!is_reason).then_some((position, failures));
+            }
             match (flying, &mut lane) {
-                (Flying::Deferred(position), _) => self.deferrals.give_back(position),
-                (Flying::Article(ticket), Some(lane)) => {
-                    let position = lane.position(ticket).filter(|_| at == 0 && was_ready);
-                    if let Some(position) = position {
-                        let before = self.suspect.filter(|(suspect, _)| *suspect == position);
-                        let failures = before.map_or(0, |(_, failures)| failures) + 1;
-                        self.suspect = Some((position, failures));
-                        if failures >= FAILURES_MAX {
-                            self.suspect = None;
-                            lane.settle(ticket, Settled::Deferred);
-                            continue;
-                        }
-                    }
-                    lane.give_back(ticket);
+                (Flying::Deferred(position), _) if is_reason => {
+                    self.deferrals.settle(position, true);
                 }
+                (Flying::Deferred(position), _) => self.deferrals.give_back(position),
+                (Flying::Article(ticket), Some(lane)) if is_reason => {
+                    lane.settle(ticket, Settled::Deferred);
+                }
+                (Flying::Article(ticket), Some(lane)) => lane.give_back(ticket),
                 (Flying::Article(_), None) => {}
             }
         }
@@ -151,7 +172,9 @@ impl Peer {
     /// Takes the site's files and a connection, where there is something to offer.
     pub(super) fn take_up(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         let has_work = self.has_work(context.time);
-        let is_far = |stored: u64, passed: Position| passed.0 >= stored + WRITTEN_BYTES;
+        let is_far = |stored: Option<Cursor>, passed: Position| {
+            stored.is_none_or(|stored| passed.0 >= stored.position.0 + WRITTEN_BYTES)
+        };
         let is_to_write = match (&self.lanes, &self.state) {
             (Some(lanes), None) if lanes.is_empty() && lanes.backlog.is_none() => {
                 self.writes || is_far(self.stored, lanes.new.passed())
@@ -164,24 +187,17 @@ impl Peer {
         // A peer that does not answer costs no files.
         let is_ready = self.connections.iter().flatten().any(Connection::is_ready);
         if self.state.is_none() && (is_ready || is_to_write) {
-            let taken = SiteState::take(&self.root, &self.plan.name, context.snapshot);
-            self.is_busy = matches!(taken, Err(Error::Busy(_)));
+            let taken = SiteState::try_take(&self.root, &self.plan.name, context.snapshot);
             let state = match taken {
                 Err(error @ Error::Busy(_)) => {
-                    // Another program serves it: what waits then is seen a little later.
-                    self.why = error.to_string();
-                    self.lanes = None;
-                    self.retry_at = Some(context.now + SECOND / 10);
+                    self.is_served_elsewhere(&error, context);
                     return Ok(());
                 }
                 taken => taken?,
             };
-            let is_same = self.lanes.as_ref().is_some_and(|lanes| {
-                let cursor = state.cursor();
-                let first = lanes.backlog.as_ref().unwrap_or(&lanes.new);
-                first.passed() >= cursor.position && self.stored == cursor.position.0
-            });
-            if !is_same {
+            (self.is_busy, self.busy_since) = (false, None);
+            // Somebody else may have moved it.
+            if self.lanes.is_none() || self.stored != Some(*state.cursor()) {
                 self.follow(&state);
             }
             self.state = Some(state);
@@ -198,6 +214,19 @@ impl Peer {
             self.look_up_addresses(context);
         }
         Ok(())
+    }
+
+    /// Another program serves the site: what waits then is seen a little later. Who only looks at the lock has it for a moment.
+    fn is_served_elsewhere(&mut self, error: &Error, context: &Context<'_>) {
+        let since = *self.busy_since.get_or_insert(context.now);
+        let mut pause = SECOND / 100;
+        if context.now >= since + BUSY_PATIENCE {
+            self.is_busy = true;
+            self.why = error.to_string();
+            pause = SECOND / 10;
+        }
+        self.lanes = None;
+        self.retry_at = Some(context.now + pause);
     }
 
     fn look_up_addresses(&mut self, context: &mut Context<'_>) {
@@ -292,11 +321,18 @@ impl Peer {
         if !self.may_offer() {
             return;
         }
+        let mut moved = false;
+        for connection in self.connections.iter_mut().flatten() {
+            moved |= std::mem::take(&mut connection.moves);
+        }
+        let fewer = self.fewer.filter(|(_, until)| context.now < *until);
         let most = self.plan.connections_max();
+        let most = fewer.map_or(most, |(count, _)| count.min(most));
         for is_backlog in [false, true] {
             let Some(lanes) = &mut self.lanes else { return };
             let has_next = lanes.of_kind(is_backlog).map(|lane| lane.has_next());
             let Some(has_next) = has_next else { continue };
+            let has_next = has_next || (!is_backlog && self.deferrals.is_due(context.time));
             let own = self.connections.iter().flatten();
             let own = own.filter(|one| one.is_backlog == is_backlog && !one.is_leaving());
             let (mut count, mut answered, mut are_full) = (0, 0, true);
@@ -318,10 +354,12 @@ impl Peer {
             );
             let is_other_ready =
                 all > 0 && self.connections.iter().flatten().any(Connection::is_ready);
-            if has_next
-                && is_other_ready
-                && count < growth.wanted()
-                && all < most
+            if !has_next || !is_other_ready || count >= growth.wanted() {
+                continue;
+            }
+            if count == 0 && all >= most {
+                self.share(is_backlog);
+            } else if all < most
                 && let Some(address) = self.address
                 && let Err(failure) = self.connect(address, is_backlog, context)
             {
@@ -330,6 +368,21 @@ impl Peer {
                     site_state::shown(&self.plan.name)
                 ));
             }
+        }
+        let moves = self.connections.iter().flatten().any(|one| one.moves);
+        self.has_more |= moved && !moves;
+    }
+
+    /// A stretch of the log without a connection gets one of the other's, as soon as nothing is in flight on it.
+    fn share(&mut self, is_backlog: bool) {
+        let mut ready = self.connections.iter_mut().flatten();
+        let Some(connection) = ready.find(|one| one.is_ready() && one.is_backlog != is_backlog)
+        else {
+            return;
+        };
+        match connection.in_flight() {
+            0 => (connection.is_backlog, self.has_more) = (is_backlog, true),
+            _ => connection.moves = true,
         }
     }
 
@@ -360,6 +413,7 @@ impl Peer {
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
     deferrals: &'a mut super::Deferrals,
+    pace: &'a mut super::Pace,
     counts: &'a FeedCounts,
     deferred_in_a_row: &'a mut u32,
     /// The text of the first refusal.
@@ -376,6 +430,9 @@ impl Answers<'_> {
             }
             Outcome::NotWanted => {
                 add(&counts.not_wanted, 1);
+                if let (Flying::Article(ticket), Some(lane)) = (flying, &self.lane) {
+                    self.pace.give_back(lane.bytes(ticket).unwrap_or(0));
+                }
                 Settled::Refused
             }
             Outcome::Refused(text) => {

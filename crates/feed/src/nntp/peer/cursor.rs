@@ -30,15 +30,21 @@ impl Peer {
         }
         lanes.place(&mut cursor);
         if cursor != *state.cursor() {
-            let is_due = self
-                .durable_at
-                .is_none_or(|at| context.now >= at + SECOND * DURABLE_SECONDS_MAX);
+            // A cursor that passed only articles for others is not worth a sync.
+            let has_answers = new
+                .iter()
+                .chain(&backlog)
+                .any(|progress| progress.last.is_some());
+            let is_due = has_answers
+                && self
+                    .durable_at
+                    .is_none_or(|at| context.now >= at + SECOND * DURABLE_SECONDS_MAX);
             state.set_cursor(cursor, is_due)?;
             if is_due {
                 self.durable_at = Some(context.now);
             }
         }
-        self.stored = cursor.position.0;
+        self.stored = Some(cursor);
         self.writes &= !lanes.is_empty();
         Ok(())
     }
@@ -47,7 +53,7 @@ impl Peer {
     pub(super) fn follow(&mut self, state: &SiteState) {
         self.deferrals.reset(state.deferred());
         self.lanes = Some(Lanes::of(state.cursor()));
-        self.stored = state.cursor().position.0;
+        self.stored = Some(*state.cursor());
     }
 
     /// When the list of deferred articles is to be written.
@@ -60,7 +66,8 @@ impl Peer {
 
     /// Writes the list of deferred articles, before the cursor passes them.
     fn write_list(&mut self, context: &Context<'_>) -> Result<(), Error> {
-        let is_due = |at| context.now >= at || self.stops || self.yields;
+        let ends = self.stops || self.yields || self.retry_at.is_some();
+        let is_due = |at| ends || context.now >= at;
         if !self.list_due(context.now).is_some_and(is_due) {
             return Ok(());
         }

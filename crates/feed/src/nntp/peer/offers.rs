@@ -20,12 +20,17 @@ const TURN_BYTES: u64 = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Interval between two looks at the clock, outside of the hours of a site: somebody may set it.
 const HOURS_LOOK: Duration = Duration::from_secs(60);
+/// Why articles wait then.
+const OUTSIDE_HOURS: &str = "its hours have not come";
 
 impl Peer {
-    /// Offers what there is room for.
-    pub(super) fn offer(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+    /// Looks whether articles may be offered now: before the site's files and connections are taken.
+    pub(super) fn check(&mut self, context: &Context<'_>) -> Result<(), Error> {
         if self.holds_until.is_some_and(|until| context.now >= until) {
             self.holds_until = None;
+            if self.is_outside_hours() {
+                self.why.clear();
+            }
         }
         if self.has_work(context.time) {
             self.look_for_pause(context)?;
@@ -33,9 +38,19 @@ impl Peer {
             if wait > 0 {
                 let longest = HOURS_LOOK.min(SECOND * wait);
                 self.holds_until = Some(context.now + longest);
-                self.why = "its hours have not come".to_owned();
+                OUTSIDE_HOURS.clone_into(&mut self.why);
             }
         }
+        Ok(())
+    }
+
+    /// Whether articles wait for the hours of the site.
+    pub(super) fn is_outside_hours(&self) -> bool {
+        self.why == OUTSIDE_HOURS
+    }
+
+    /// Offers what there is room for.
+    pub(super) fn offer(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         let may_offer = self.may_offer() && self.state.is_some();
         self.has_more = false;
         for place in 0..self.connections.len() {
@@ -115,10 +130,8 @@ impl Source<'_> {
         context: &mut Context<'_>,
     ) -> Result<bool, Error> {
         let mut has_filled = false;
-        // What the peer waits for comes first.
-        while self.pace.allows(context.now)
-            && let Some(flying) = connection.next_wanted()
-        {
+        // What the peer waits for comes first; it is counted already.
+        while let Some(flying) = connection.next_wanted() {
             has_filled = true;
             let position = match flying {
                 Flying::Article(ticket) => self.lane.position(ticket),
@@ -128,8 +141,6 @@ impl Source<'_> {
                 Some(position) => article(context, position)?,
                 None => None,
             };
-            self.pace
-                .spend(article.map_or(0, |(_, wire)| wire.len() as u64));
             if !connection.send(flying, article) {
                 self.is_gone(flying);
             }
@@ -142,9 +153,9 @@ impl Source<'_> {
             match article(context, position)? {
                 Some((id, wire)) => {
                     self.offered += 1;
-                    if connection.offer(id, flying, wire) {
-                        self.pace.spend(wire.len() as u64);
-                    }
+                    // Also for an article that the peer is asked about: when it wants it, it waits for it.
+                    self.pace.spend(wire.len() as u64);
+                    connection.offer(id, flying, wire);
                 }
                 None => self.is_gone(flying),
             }

@@ -38,26 +38,17 @@ impl Peer {
         let idle = self
             .idle_since
             .map(|since| context.now.saturating_duration_since(since));
-        if self.state.is_some() && idle.is_some_and(|idle| idle >= LINGER) {
+        let has_lingered = idle.is_some_and(|idle| idle >= LINGER);
+        // Others may move the cursor of a feed that is paused, or whose hours have not come.
+        if self.state.is_some() && (has_lingered || (is_settled && !self.may_offer())) {
             self.state = None;
             self.writes = false;
         }
         let ends = self.stops || self.paused.is_some();
-        let mut kept = 0;
+        let mut longest = IDLE_SECONDS_MAX;
         for connection in self.connections.iter_mut().flatten() {
-            if connection.is_leaving() || !connection.is_ready() {
-                continue;
-            }
-            let Some(since) = connection.idle_since else {
-                kept += 1;
-                continue;
-            };
-            let longest = match kept {
-                0 => IDLE_SECONDS_MAX,
-                _ => IDLE_FURTHER_SECONDS,
-            };
-            kept += 1;
-            if ends || context.now >= since + SECOND * longest {
+            let end = idle_end(connection, &mut longest);
+            if end.is_some_and(|end| ends || context.now >= end) {
                 connection.leave(context.now);
                 let _ = connection.flush(context.now);
             }
@@ -66,12 +57,13 @@ impl Peer {
             // What is not open yet has nothing to say.
             self.let_go(context);
         }
-        self.why = match (self.retry_at, self.deferrals.next_due()) {
-            (Some(_), _) => std::mem::take(&mut self.why),
-            (None, Some(_)) if is_empty => self.later(),
-            (None, _) if is_empty || in_flight > 0 => String::new(),
-            (None, _) => std::mem::take(&mut self.why),
-        };
+        // A reason lasts until an answer comes, or nothing waits.
+        if self.retry_at.is_none() && is_settled && self.has_all(context.snapshot.end()) {
+            self.why = match self.deferrals.next_due() {
+                Some(_) => self.later(),
+                None => String::new(),
+            };
+        }
     }
 
     /// Says that articles are deferred.
@@ -103,37 +95,40 @@ impl Peer {
         if self.paused.is_some() || (rests && !self.why.is_empty()) {
             return true;
         }
-        let Some(lanes) = &self.lanes else {
-            return false;
-        };
-        let are_done = lanes.each().all(|lane: &Lane| {
-            let until = lane.until().unwrap_or(end);
-            lane.is_empty() && lane.seen() >= until && lane.passed() >= until
-        });
-        are_done && !self.deferrals.is_due(time) && !self.writes
+        self.has_all(end) && !self.deferrals.is_due(time) && !self.writes
+    }
+
+    /// Whether all articles as far as `end` are settled.
+    fn has_all(&self, end: Position) -> bool {
+        let lanes = self.lanes.as_ref();
+        lanes.is_some_and(|lanes| {
+            lanes.each().all(|lane: &Lane| {
+                let until = lane.until().unwrap_or(end);
+                lane.is_empty() && lane.seen() >= until && lane.passed() >= until
+            })
+        })
     }
 
     /// When the peer wants a turn, if nothing happens before.
     pub fn next_turn(&self, context: &Context<'_>) -> Option<Instant> {
         let mut next = earlier(self.retry_at, self.holds_until);
-        let has_wanted = self.open().any(Connection::has_wanted);
-        if has_wanted || self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+        let has_next = self.lanes.as_ref().is_some_and(super::Lanes::has_next);
+        // Without room on a connection, the answers are what it waits for.
+        if has_next && self.may_offer() && self.open().any(Connection::has_room) {
             next = earlier(next, self.pace.next(context.now));
         }
         for connection in self.open() {
             next = earlier(next, connection.patience());
-            let longest = match self.open().count() {
-                1 => IDLE_SECONDS_MAX,
-                _ => IDLE_FURTHER_SECONDS,
-            };
-            let idle = connection.idle_since.map(|since| since + SECOND * longest);
-            next = earlier(next, idle.filter(|_| connection.is_ready()));
+        }
+        let mut longest = IDLE_SECONDS_MAX;
+        for connection in self.open() {
+            next = earlier(next, idle_end(connection, &mut longest));
         }
         next = earlier(next, self.list_due(context.now));
         if self.state.is_some() {
             next = earlier(next, self.idle_since.map(|since| since + LINGER));
         }
-        if self.lanes.as_ref().is_some_and(super::Lanes::has_next) {
+        if has_next {
             next = earlier(next, Some(context.now + SECOND * 3));
         }
         let due = self
@@ -146,4 +141,13 @@ impl Peer {
             due.map(|wait| context.now + Duration::from_secs(wait)),
         )
     }
+}
+
+/// When a connection ends on which nothing is in flight; the first one lasts longest.
+fn idle_end(connection: &Connection, longest: &mut u32) -> Option<Instant> {
+    if !connection.is_ready() {
+        return None;
+    }
+    let seconds = std::mem::replace(longest, IDLE_FURTHER_SECONDS);
+    connection.idle_since.map(|since| since + SECOND * seconds)
 }

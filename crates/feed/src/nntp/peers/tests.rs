@@ -1,0 +1,352 @@
+//! A loop over a peer that misbehaves, or whose feed somebody else touches. Each was a fault once.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use article::date::Utc;
+use groups::nntp_server::NntpServer;
+use groups::sites::NntpVia;
+
+use super::super::counts::PeerDoes;
+use super::*;
+use crate::cursor::{Cursor, CursorFile};
+use crate::deferred::{self, Deferred};
+use crate::enrolment::{self, NewSite};
+use crate::site_state::{self, SiteState};
+use crate::start::Start;
+
+#[path = "../../../tests/log/mod.rs"]
+mod log;
+
+use log::News;
+
+/// A news directory, its peer, and the loop between them.
+struct Desk {
+    news: News,
+    peers: Peers,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+fn news() -> News {
+    let news = News::new();
+    let site = NewSite {
+        name: b"one",
+        start: Start::Now,
+    };
+    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    news
+}
+
+fn via(port: u16) -> NntpVia {
+    NntpVia {
+        server: NntpServer::new("127.0.0.1", port),
+        connections: 4,
+        rate: None,
+        hours: None,
+        headfeed: false,
+    }
+}
+
+impl Desk {
+    fn new(news: News, via: NntpVia) -> Desk {
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = told.clone();
+        let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
+        let sites = Sites::parse(b"ME:all::\n", b"x").unwrap();
+        let resolver = Arc::default();
+        let mut peers =
+            Peers::new(news.dir(), news.snapshot(), (&sites, &tell), &resolver).unwrap();
+        let plan = PeerPlan {
+            name: b"one".to_vec(),
+            via,
+            zone: &Utc,
+        };
+        peers.add(Box::new(Peer::new(plan, news.dir(), Arc::default())));
+        Desk { news, peers, told }
+    }
+
+    fn file(&mut self, count: usize) {
+        for _ in 0..count {
+            self.news.file("one");
+        }
+        self.news.commit();
+        self.peers.mailbox.filed();
+    }
+
+    /// Runs the loop until something is so.
+    fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Desk) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "not in time: {what}"
+            );
+            self.peers.round(Some(Duration::from_millis(10))).unwrap();
+        }
+    }
+
+    /// Whether the loop waits for something after some rounds, and does not turn for nothing.
+    fn sleeps(&mut self) -> bool {
+        (0..1000).any(|_| {
+            let zero = Timespec::try_from(Duration::ZERO).unwrap();
+            let sleeps = self.peers.timeout(None) != Some(zero);
+            self.peers.round(Some(Duration::from_millis(1))).unwrap();
+            sleeps
+        })
+    }
+
+    fn counts(&self) -> &FeedCounts {
+        let mut open = self.peers.peers.iter().flatten();
+        open.next().unwrap().counts()
+    }
+
+    fn accepted(&self) -> u64 {
+        self.counts().accepted.load(Ordering::Relaxed)
+    }
+}
+
+/// A peer: `talk` gets each connection with its number, from 1.
+fn peer(talk: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (talk, counted) = (Arc::new(talk), calls.clone());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let number = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            let talk = talk.clone();
+            std::thread::spawn(move || talk(number, stream));
+        }
+    });
+    (port, calls)
+}
+
+/// Converses by streaming, and takes all; `answers` decides by the command and the id.
+fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> Option<()> {
+    let mut input = BufReader::new(stream);
+    let mut out = stream;
+    let mut say = |text: &str| out.write_all(format!("{text}\r\n").as_bytes()).ok();
+    say("200 ready")?;
+    loop {
+        let mut line = String::new();
+        input.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let (command, id) = line.trim_end().split_once(' ').unwrap_or((&line, ""));
+        if !answers(command.trim_end(), id) {
+            return None;
+        }
+        match command.trim_end() {
+            "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.")?,
+            "MODE" => say("203 go on")?,
+            "CHECK" => say(&format!("238 {id}"))?,
+            "TAKETHIS" => {
+                let mut text = String::new();
+                while text != ".\r\n" {
+                    text.clear();
+                    input.read_line(&mut text).ok().filter(|read| *read > 0)?;
+                }
+                say(&format!("239 {id}"))?;
+            }
+            _ => return say("205 bye"),
+        }
+    }
+}
+
+/// What never ends until the test does.
+fn for_ever() -> bool {
+    std::thread::sleep(Duration::from_secs(3600));
+    true
+}
+
+#[test]
+fn a_call_in_the_moment_of_a_commit_is_no_end() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let mut desk = Desk::new(news(), via(port));
+    desk.until("it is looked at", |desk| desk.peers.due.is_empty());
+    desk.peers.mailbox.call();
+    desk.file(3);
+    desk.until("all are there", |desk| desk.accepted() == 3);
+}
+
+#[test]
+fn a_rate_limit_does_not_keep_the_loop_awake() {
+    let (port, calls) = peer(|_, stream| {
+        let mut is_opened = false;
+        converse(&stream, |command, _| {
+            let answers = !is_opened || command != "TAKETHIS";
+            is_opened |= command == "CHECK";
+            answers || for_ever()
+        });
+    });
+    let rate = Some(3000);
+    let mut desk = Desk::new(news(), NntpVia { rate, ..via(port) });
+    desk.file(3000);
+    desk.until("it is called", |_| calls.load(Ordering::SeqCst) == 1);
+    let began = Instant::now();
+    desk.until("a while is over", |_| {
+        began.elapsed() > Duration::from_secs(3)
+    });
+    assert!(desk.sleeps());
+}
+
+#[test]
+fn one_connection_serves_a_backlog_and_what_is_new() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let mut news = news();
+    let first = news.file("one");
+    let second = news.file("one");
+    news.file("one");
+    news.commit();
+    let end = news.spool.end();
+    let dir = news.dir().join("feeds/one");
+    let known = CursorFile::read(&dir).unwrap().unwrap();
+    let cursor = Cursor {
+        ahead: Some((second, end)),
+        ..known
+    };
+    assert!(cursor.position <= first);
+    CursorFile::create(&dir, cursor).unwrap();
+    let connections = 1;
+    let mut desk = Desk::new(
+        news,
+        NntpVia {
+            connections,
+            ..via(port)
+        },
+    );
+    desk.file(2);
+    desk.until("both stretches are there", |desk| desk.accepted() == 3);
+    let end = desk.news.spool.end();
+    desk.until("the cursor is at the end", |_| {
+        let cursor = CursorFile::read(&dir).unwrap().unwrap();
+        (cursor.position, cursor.ahead) == (end, None)
+    });
+    // What was delivered ahead is not offered again.
+    assert_eq!(desk.accepted(), 3);
+}
+
+#[test]
+fn a_peer_that_wants_one_connection_is_not_stormed() {
+    let gate = Arc::new(AtomicUsize::new(0));
+    let opened = gate.clone();
+    let (port, calls) = peer(move |number, mut stream| {
+        if number > 1 {
+            let _ = stream.write_all(b"400 one connection is enough\r\n");
+            return;
+        }
+        converse(&stream, |command, _| {
+            while command == "CHECK" && opened.load(Ordering::SeqCst) == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            true
+        });
+    });
+    let mut news = news();
+    news.file("one");
+    let second = news.file("one");
+    news.commit();
+    let dir = news.dir().join("feeds/one");
+    let known = CursorFile::read(&dir).unwrap().unwrap();
+    let cursor = Cursor {
+        ahead: Some((second, news.spool.end())),
+        ..known
+    };
+    CursorFile::create(&dir, cursor).unwrap();
+    let mut desk = Desk::new(news, via(port));
+    desk.file(2);
+    desk.until("a second connection was tried", |_| {
+        calls.load(Ordering::SeqCst) > 1
+    });
+    let began = Instant::now();
+    desk.until("a while is over", |_| {
+        began.elapsed() > Duration::from_millis(500)
+    });
+    gate.store(1, Ordering::SeqCst);
+    desk.until("all are there", |desk| desk.accepted() == 3);
+    assert!(calls.load(Ordering::SeqCst) <= 3, "{calls:?}");
+    let told = desk.told.lock().unwrap();
+    assert!(
+        told.iter().any(|text| text.contains("400 one connection")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
+    let (port, calls) = peer(|_, stream| _ = converse(&stream, |_, id| id != "<1@x>"));
+    let mut news = news();
+    let first = news.file("one");
+    news.commit();
+    let mut place = SiteState::take_only(news.dir(), b"one").unwrap();
+    place.move_to(news.spool.end()).unwrap();
+    let list = vec![Deferred {
+        position: first,
+        due: 0,
+        attempts: 3,
+    }];
+    place.set_deferred(list).unwrap();
+    drop(place);
+    let dir = news.dir().join("feeds/one");
+    let mut desk = Desk::new(news, via(port));
+    desk.file(2);
+    let mut called = 0;
+    desk.until("the others are there", |desk| {
+        // The next attempt at once.
+        let calls = calls.load(Ordering::SeqCst);
+        if calls > called && desk.counts().state().does == PeerDoes::Failing {
+            called = calls;
+            desk.peers.mailbox.call();
+        }
+        desk.accepted() == 2
+    });
+    let list = deferred::read(&dir).unwrap();
+    assert_eq!((list.len(), list[0].attempts), (1, 4));
+    assert!(list[0].due > 0);
+}
+
+#[test]
+fn a_lasting_failure_is_told_once() {
+    let (port, calls) = peer(|_, mut stream| _ = stream.write_all(b"400 full\r\n"));
+    let mut desk = Desk::new(news(), via(port));
+    desk.file(2);
+    desk.until("it was tried three times", |_| {
+        calls.load(Ordering::SeqCst) > 2
+    });
+    assert_eq!(desk.told.lock().unwrap().len(), 1, "{:?}", desk.told);
+}
+
+#[test]
+fn a_paused_feed_is_left_to_others() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let mut desk = Desk::new(news(), via(port));
+    desk.file(1);
+    desk.until("the first is there", |desk| desk.accepted() == 1);
+    site_state::pause(desk.news.dir(), b"one", "for a test").unwrap();
+    let began = Instant::now();
+    desk.until("the pause is seen", |_| {
+        began.elapsed() > Duration::from_millis(300)
+    });
+    desk.file(3);
+    desk.until("the site is free", |desk| {
+        let place = SiteState::take_only(desk.news.dir(), b"one");
+        desk.peers.timers.len() == 1 && place.is_ok()
+    });
+    assert_eq!(desk.accepted(), 1);
+    // The file is removed by hand.
+    std::fs::remove_file(desk.news.dir().join("feeds/one/paused")).unwrap();
+    desk.file(1);
+    desk.until("all are there", |desk| desk.accepted() == 5);
+}
+
+#[test]
+fn a_rate_limit_holds_from_the_beginning() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let rate = Some(1000);
+    let mut desk = Desk::new(news(), NntpVia { rate, ..via(port) });
+    let began = Instant::now();
+    desk.file(200);
+    desk.until("some are there", |desk| desk.accepted() > 25);
+    // None is smaller than 40 bytes, or larger than 100.
+    let most = 1000 * (began.elapsed().as_secs() + 2) + 100;
+    assert!(desk.accepted() * 40 <= most, "{}", desk.accepted());
+}

@@ -6,6 +6,7 @@
 //! | [`marks`] | how far each group was read: the file `pull/NAME` |
 //! | [`plan`] | which numbers of a group to read next; renumbered groups |
 //! | [`connection`] | a blocking connection with TLS, compression and a rate |
+//! | [`news`] | the news system that a visit works for |
 //! | [`run`] | one visit: the articles that are unknown here, in batches |
 //! | [`by_number`], `new_news` | what is new: by the numbers of groups, by NEWNEWS |
 //! | [`posts`] | posts made here go up |
@@ -18,11 +19,13 @@ pub mod connection;
 mod error;
 pub mod marks;
 mod new_news;
+pub mod news;
 pub mod plan;
 pub mod posts;
 pub mod run;
 pub mod source;
 
 pub use error::Error;
-pub use run::{News, Pulled, pull};
+pub use news::{News, Pulled};
+pub use run::pull;
 pub use source::Source;

@@ -11,7 +11,7 @@ use store::{HistoryLine, Logged, Position, Snapshot};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::marks::Marks;
-use crate::run::News;
+use crate::news::News;
 
 /// Header fields that the server adds itself, and refuses in a post (RFC 5537, 3.5).
 const ADDED: &[&[u8]] = &[

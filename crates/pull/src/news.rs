@@ -1,0 +1,53 @@
+//! The news system that a visit works for, and the counts of a visit.
+
+use store::Snapshot;
+
+use crate::error::Error;
+
+/// The news system that gets the articles.
+pub trait News {
+    /// The state of the store now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn snapshot(&mut self) -> Result<Snapshot, Error>;
+
+    /// Files a batch of articles, durably.
+    ///
+    /// # Errors
+    /// It is not filed, or not all of it.
+    fn file(&mut self, batch: Vec<u8>) -> Result<(), Error>;
+
+    /// Reports a message for the administrator.
+    fn message(&mut self, text: &str);
+
+    /// Reports the progress of the visit.
+    fn progress(&mut self, pulled: &Pulled);
+}
+
+/// The counts of a visit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pulled {
+    /// Groups that the server has.
+    pub groups: u64,
+    /// Groups of ours that it does not have.
+    pub groups_missing: u64,
+    /// Groups that the server has numbered anew.
+    pub groups_renumbered: u64,
+    /// New articles that the history knew already.
+    pub known: u64,
+    /// Articles to fetch, as far as it is known.
+    pub wanted: u64,
+    /// Articles that came.
+    pub fetched: u64,
+    /// Articles that had gone when they were asked for.
+    pub gone: u64,
+    /// Articles above the size limit.
+    pub too_large: u64,
+    /// Bytes received from the network.
+    pub bytes: u64,
+    /// Posts that the server took.
+    pub posted: u64,
+    /// Posts that it refused.
+    pub posts_refused: u64,
+}

@@ -94,7 +94,9 @@ pub(super) struct Peer {
     yields: bool,
     /// The cursor is to be written, even if it passed only articles for others.
     writes: bool,
+    /// When the cursor was synced, and whether it still is.
     durable_at: Option<Instant>,
+    is_synced: bool,
     /// The cursor in the site's file.
     stored: Option<Cursor>,
     /// There is more to do in another turn at once.
@@ -234,6 +236,7 @@ impl Peer {
             yields: false,
             writes: false,
             durable_at: None,
+            is_synced: true,
             stored: None,
             has_more: false,
             stops: false,
@@ -421,7 +424,8 @@ impl Peer {
         }
         // What is answered counts, if the disk lets us.
         let _ = self.advance(context);
-        (self.state, self.lanes, self.look_up) = (None, None, None);
+        self.release(context.now);
+        (self.lanes, self.look_up) = (None, None);
         self.remote = None;
         self.addresses.clear();
     }

@@ -43,10 +43,30 @@ impl Peer {
             if is_due {
                 self.durable_at = Some(context.now);
             }
+            self.is_synced = is_due || (self.is_synced && !has_answers);
         }
         self.stored = Some(cursor);
         self.writes &= !lanes.is_empty();
         Ok(())
+    }
+
+    /// When the cursor is to be synced, if it is not.
+    pub(super) fn sync_due(&self) -> Option<Instant> {
+        let at = self.durable_at.filter(|_| !self.is_synced)?;
+        Some(at + SECOND * DURABLE_SECONDS_MAX)
+    }
+
+    /// Gives the files of the site back, with the cursor on the disk.
+    pub(super) fn release(&mut self, now: Instant) {
+        let Some(mut state) = self.state.take() else {
+            return;
+        };
+        if !self.is_synced {
+            let cursor = *state.cursor();
+            // An older cursor costs only articles sent twice.
+            let _ = state.set_cursor(cursor, true);
+            (self.is_synced, self.durable_at) = (true, Some(now));
+        }
     }
 
     /// Follows the files of the site, which somebody else may have changed.

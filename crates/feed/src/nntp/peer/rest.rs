@@ -25,7 +25,8 @@ impl Peer {
         if self.yields && is_settled {
             self.yields = false;
             // The next turn reads the files again: at once, if nobody can have waited for them.
-            let pause = self.state.take().map_or(Duration::ZERO, |_| YIELD);
+            let pause = self.state.as_ref().map_or(Duration::ZERO, |_| YIELD);
+            self.release(context.now);
             self.retry_at = Some(context.now + pause);
             self.lanes = None;
         }
@@ -35,13 +36,10 @@ impl Peer {
             true => _ = self.idle_since.get_or_insert(context.now),
             false => self.idle_since = None,
         }
-        let idle = self
-            .idle_since
-            .map(|since| context.now.saturating_duration_since(since));
-        let has_lingered = idle.is_some_and(|idle| idle >= LINGER);
+        let has_lingered = self.release_at().is_some_and(|at| context.now >= at);
         // Others may move the cursor of a feed that is paused, or whose hours have not come.
         if self.state.is_some() && (has_lingered || (is_settled && !self.may_offer())) {
-            self.state = None;
+            self.release(context.now);
             self.writes = false;
         }
         let ends = self.stops || self.paused.is_some();
@@ -64,6 +62,12 @@ impl Peer {
                 None => String::new(),
             };
         }
+    }
+
+    /// When the files of the site are given back: they were not needed for a while, and the cursor is to be synced, if it is not.
+    fn release_at(&self) -> Option<Instant> {
+        let lingered = self.idle_since? + LINGER;
+        Some(self.sync_due().map_or(lingered, |due| due.max(lingered)))
     }
 
     /// Says that articles are deferred.
@@ -126,7 +130,7 @@ impl Peer {
         }
         next = earlier(next, self.list_due(context.now));
         if self.state.is_some() {
-            next = earlier(next, self.idle_since.map(|since| since + LINGER));
+            next = earlier(next, self.release_at());
         }
         if has_next {
             next = earlier(next, Some(context.now + SECOND * 3));

@@ -12,7 +12,7 @@ DEMO_PORT ?= 11119
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl xfsprogs btrfs-progs fuse3 rsync
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl xfsprogs btrfs-progs fuse3 rsync lintian
 
 # Other news systems that tests meet, and newsreaders. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;

@@ -105,6 +105,7 @@ mod nntplib_gets_every_answer_right;
 mod nobody_need_listen_to_notices;
 mod old_articles_are_taken;
 mod overview_rows_are_exact;
+mod packages_are_whole;
 mod parsers_withstand_anything;
 mod peers_are_added_and_tested;
 mod peers_are_fed_by_nntp;

@@ -36,7 +36,7 @@ fn nothing_is_missing() {
     output(
         Command::new(build)
             .args([Path::new(PROGRAM), room.path()])
-            .env("DEB_COMPRESSION", "none")
+            .env("DEB_COMPRESSION", "gzip")
             .env("DEB_MAINTAINER", "Broadsheet <news@broadsheet.example>"),
     );
     let packages: Vec<PathBuf> = fs::read_dir(room.path())

@@ -2,6 +2,7 @@
 
 mod access_explain;
 mod article;
+mod backup;
 mod batcher;
 mod batchih;
 mod batchra;
@@ -34,7 +35,7 @@ mod history_import;
 mod history_rebuild;
 mod import_expire_ctl;
 mod inews;
-mod init;
+pub mod init;
 mod injnews;
 mod intake_pause;
 mod intake_resume;
@@ -57,6 +58,7 @@ mod peer_test;
 mod pull;
 mod queuelen;
 mod reload;
+mod restore;
 mod rnews;
 mod sendbatches;
 mod serve;
@@ -176,6 +178,8 @@ pub static SECTIONS: &[Section] = &[
             &history_dump::COMMAND,
             &history_import::COMMAND,
             &history_rebuild::COMMAND,
+            &backup::COMMAND,
+            &restore::COMMAND,
         ],
     },
     Section {

@@ -10,6 +10,7 @@ mod account;
 mod answer;
 mod archive_report;
 mod asked;
+mod backup;
 mod command;
 mod command_set;
 mod completion;

@@ -220,7 +220,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Refuses a directory that holds anything.
-fn must_be_new(root: &Path) -> anyhow::Result<()> {
+pub fn must_be_new(root: &Path) -> anyhow::Result<()> {
     let mut entries = match fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

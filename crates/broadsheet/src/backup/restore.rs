@@ -1,0 +1,128 @@
+//! Makes a news directory of a backup.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use groups::Active;
+use store::disk::RealDisk;
+
+use crate::command::init::must_be_new;
+use crate::directory::SUBDIRECTORIES;
+
+use super::contents::Contents;
+use super::manifest::{self, Entry, Manifest};
+
+/// Finds a backup: of this time, or the newest.
+///
+/// # Errors
+/// There is none, or its list is damaged.
+pub fn find(backups: &Path, at: Option<i64>) -> anyhow::Result<Manifest> {
+    let times = manifest::times(backups)?;
+    let found = match at {
+        Some(at) => times.contains(&at).then_some(at),
+        None => times.last().copied(),
+    };
+    let Some(time) = found else {
+        let known: Vec<String> = times.iter().map(i64::to_string).collect();
+        bail!(
+            "{} has no such backup; it has {}",
+            backups.display(),
+            match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            }
+        );
+    };
+    Manifest::read(&backups.join(Manifest::name(time)))
+}
+
+/// Compares all contents of a backup with their checksums. Returns the faults.
+pub fn verify(backups: &Path, manifest: &Manifest) -> Vec<String> {
+    let contents = Contents::of(backups);
+    let faults = manifest.entries.iter().filter_map(|entry| {
+        let found = contents.verify(&entry.checksum, entry.size);
+        let error = found.err()?;
+        Some(format!("{}: {error}", entry.path.display()))
+    });
+    faults.collect()
+}
+
+/// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not
+/// given again.
+///
+/// # Errors
+/// The directory is not new, the backup is damaged, or a file cannot be written.
+pub fn restore(
+    backups: &Path,
+    manifest: &Manifest,
+    root: &Path,
+    gap: u64,
+) -> anyhow::Result<store::Rebuilt> {
+    must_be_new(root)?;
+    let contents = Contents::of(backups);
+    let mut directories = vec![root.to_owned()];
+    make(root)?;
+    for name in SUBDIRECTORIES {
+        make(&root.join(name))?;
+    }
+    // The settings come last: a directory that has them is whole.
+    let is_settings = |entry: &&Entry| entry.path == Path::new(settings::FILE);
+    for entry in manifest.entries.iter().filter(|entry| !is_settings(entry)) {
+        let path = root.join(&entry.path);
+        let parent = path.parent().unwrap_or(root).to_owned();
+        if directories.last() != Some(&parent) {
+            make(&parent)?;
+            directories.push(parent);
+        }
+        write(&contents, entry, &path)?;
+    }
+    raise(&root.join("active"), gap)?;
+    for directory in &directories {
+        sync(directory)?;
+    }
+    let rebuilt = store::rebuild(root)?;
+    for entry in manifest.entries.iter().filter(is_settings) {
+        write(&contents, entry, &root.join(&entry.path))?;
+    }
+    sync(root)?;
+    Ok(rebuilt)
+}
+
+fn make(directory: &Path) -> anyhow::Result<()> {
+    let mut make = DirBuilder::new();
+    let made = make.recursive(true).mode(0o750).create(directory);
+    made.with_context(|| format!("cannot create {}", directory.display()))
+}
+
+fn sync(directory: &PathBuf) -> anyhow::Result<()> {
+    let synced = File::open(directory).and_then(|opened| opened.sync_all());
+    synced.with_context(|| format!("cannot sync {}", directory.display()))
+}
+
+fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(entry.mode)
+        .open(path)
+        .with_context(|| format!("cannot create {}", path.display()))?;
+    contents
+        .fetch((&entry.checksum, entry.size), &mut file)
+        .with_context(|| format!("cannot restore {}", path.display()))
+}
+
+/// Raises the high marks in `active`.
+fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut active = Active::parse(text)
+        .with_context(|| format!("{} cannot be used", path.display()))?;
+    let groups: Vec<_> = active.ids().collect();
+    for group in groups {
+        let high = active.high(group).saturating_add(gap);
+        active.set_high(group, high);
+    }
+    store::replace(&RealDisk, path, |file| file.write_at(active.image(), 0))?;
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! Makes a backup while the news directory is in use.
+//!
+//! The lock of the store is held while the small files are copied and the lengths of the segments are noted: what is filed later belongs to the
+//! next backup. Segments are copied afterwards; `lock.expire` keeps them as they are until the end.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use relay::Now;
+use store::Lock;
+
+use super::contents::{Checksum, Contents};
+use super::manifest::{self, Entry, Manifest, Stamp};
+
+/// Files in the news directory that are made again, or belong to running programs.
+const LEFT_OUT: [&str; 12] = [
+    "index",
+    "index.key",
+    "log",
+    "unreclaimed",
+    "reserve",
+    "lock",
+    "lock.expire",
+    "lock.input",
+    "lock.serve",
+    "control.sock",
+    "schedule",
+    "mounts",
+];
+/// Links to the waiting batches, until they are copied.
+const LINKS: &str = "backup.links";
+/// Age of a change at the time of a backup from which on the times of a file show a later change, seconds.
+const CLOCK_SECONDS: i64 = 10;
+/// Most directories inside each other in a news directory.
+const DEPTH_MAX: usize = 8;
+
+/// The result.
+#[derive(Debug)]
+pub struct Taken {
+    pub time: i64,
+    pub files: u64,
+    pub bytes: u64,
+    pub new_bytes: u64,
+    /// Number of old backups that were removed.
+    pub removed: usize,
+}
+
+/// A file to copy.
+struct Source {
+    /// Its place below the news directory.
+    path: PathBuf,
+    /// The file to read.
+    from: PathBuf,
+    /// Bytes to copy.
+    bytes_max: u64,
+    /// It may be gone.
+    is_optional: bool,
+}
+
+/// Makes a backup of the news directory `root` in `backups`, and keeps at most `keep` backups.
+///
+/// # Errors
+/// A file cannot be read or written; the backups that were there stay as they are.
+pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<Taken> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(backups)
+        .with_context(|| format!("cannot create {}", backups.display()))?;
+    let full = |path: &Path| {
+        fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let (root, backups) = (full(root)?, full(backups)?);
+    ensure!(
+        !backups.starts_with(&root),
+        "{} is in the news directory: choose a directory outside it, on another disk",
+        backups.display()
+    );
+    let _alone = Lock::take_named(&backups, "lock", false)?;
+    let contents = Contents::of(&backups);
+    contents
+        .make()
+        .with_context(|| format!("cannot write in {}", backups.display()))?;
+    let times = manifest::times(&backups)?;
+    // A damaged list is of no use to compare with.
+    let last = times.last();
+    let last = last.and_then(|time| Manifest::read(&backups.join(Manifest::name(*time))).ok());
+    let mut taking = Taking {
+        root: &root,
+        contents,
+        known: HashMap::new(),
+        entries: Vec::new(),
+        new_bytes: 0,
+    };
+    if let Some(last) = last {
+        // A file that changed in the same moment in which it was copied may have the same times with another content.
+        let is_old = |entry: &Entry| entry.stamp.is_older_than(last.time - CLOCK_SECONDS);
+        let old = last.entries.into_iter().filter(is_old);
+        taking.known = old.map(|entry| (entry.path.clone(), entry)).collect();
+    }
+    // Until the end no segment is changed or removed.
+    let _no_expire = Lock::take_named(&root, "lock.expire", true)?;
+    taking.unlink()?;
+    let later = {
+        let _lock = Lock::take(&root, None)?;
+        let (now, later) = taking.sources()?;
+        for source in &now {
+            taking.copy(source)?;
+        }
+        later
+    };
+    for source in &later {
+        taking.copy(source)?;
+    }
+    taking.unlink()?;
+    taking.contents.sync()?;
+    let newest = times.last().map_or(0, |time| time + 1);
+    let mut entries = taking.entries;
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let manifest = Manifest {
+        time: Now::read().seconds.max(newest),
+        entries,
+    };
+    manifest.write(&backups)?;
+    let removed = match keep {
+        Some(keep) => remove_old(&backups, &taking.contents, keep.max(1))?,
+        None => 0,
+    };
+    Ok(Taken {
+        time: manifest.time,
+        files: manifest.entries.len() as u64,
+        bytes: manifest.entries.iter().map(|entry| entry.size).sum(),
+        new_bytes: taking.new_bytes,
+        removed,
+    })
+}
+
+/// Removes all backups but the newest `keep`, and the contents that only they needed.
+fn remove_old(backups: &Path, contents: &Contents, keep: usize) -> anyhow::Result<usize> {
+    let times = manifest::times(backups)?;
+    let (old, kept) = times.split_at(times.len().saturating_sub(keep));
+    let mut needed: HashSet<Checksum> = HashSet::new();
+    for time in kept {
+        // With a damaged list among those to keep nothing is removed.
+        let kept = Manifest::read(&backups.join(Manifest::name(*time)))?;
+        needed.extend(kept.entries.iter().map(|entry| entry.checksum));
+    }
+    for time in old {
+        fs::remove_file(backups.join(Manifest::name(*time)))?;
+    }
+    if !old.is_empty() {
+        // First the lists are gone for certain: each list that is there has its contents.
+        File::open(backups)?.sync_all()?;
+        contents.keep_only(&needed)?;
+    }
+    Ok(old.len())
+}
+
+struct Taking<'a> {
+    root: &'a Path,
+    contents: Contents,
+    /// The files of the last backup.
+    known: HashMap<PathBuf, Entry>,
+    entries: Vec<Entry>,
+    new_bytes: u64,
+}
+
+impl Taking<'_> {
+    /// Removes the links of this run, or of one that was killed.
+    fn unlink(&self) -> anyhow::Result<()> {
+        match fs::remove_dir_all(self.root.join(LINKS)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove {LINKS}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The files to copy while the lock is held, and those to copy later.
+    fn sources(&self) -> anyhow::Result<(Vec<Source>, Vec<Source>)> {
+        let mut paths = Vec::new();
+        walk(self.root, Path::new(""), 0, &mut paths)?;
+        let names = paths.iter().filter_map(|path| path.strip_prefix("segments").ok());
+        let arts = names.filter(|name| name.extension().is_some_and(|end| end == "art"));
+        let current = arts.max().map(|name| name.with_extension(""));
+        let (mut now, mut later) = (Vec::new(), Vec::new());
+        for path in paths {
+            let from = self.root.join(&path);
+            let bytes_max = match fs::metadata(&from) {
+                Ok(data) => data.len(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot read {}", from.display()));
+                }
+            };
+            let mut source = Source {
+                path,
+                from,
+                bytes_max,
+                is_optional: false,
+            };
+            if let Ok(name) = source.path.strip_prefix("segments") {
+                let is_derived = name.extension().is_none_or(|end| end != "art");
+                // The derived files of the current segment are made again.
+                if !is_derived || Some(name.with_extension("")) != current {
+                    later.push(source);
+                }
+            } else if source.path.starts_with("in.coming") {
+                // newsrun removes what it has filed.
+                match self.linked(&source.path, later.len()) {
+                    Some(link) => {
+                        source.from = link;
+                        later.push(source);
+                    }
+                    None => now.push(source),
+                }
+            } else if source.path.starts_with("bad") {
+                source.is_optional = true;
+                later.push(source);
+            } else {
+                now.push(source);
+            }
+        }
+        Ok((now, later))
+    }
+
+    /// Makes another name for a file. `None`: the file system cannot.
+    fn linked(&self, path: &Path, number: usize) -> Option<PathBuf> {
+        let links = self.root.join(LINKS);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&links)
+            .ok()?;
+        let link = links.join(number.to_string());
+        fs::hard_link(self.root.join(path), &link).ok()?;
+        Some(link)
+    }
+
+    /// Copies a file, unless the last backup has it.
+    fn copy(&mut self, source: &Source) -> anyhow::Result<()> {
+        let doing = || format!("cannot copy {}", source.from.display());
+        let file = match File::open(&source.from) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && source.is_optional => {
+                return Ok(());
+            }
+            opened => opened.with_context(doing)?,
+        };
+        let data = file.metadata().with_context(doing)?;
+        let stamp = Stamp::of(&data);
+        let known = self.known.get(&source.path).filter(|known| {
+            known.stamp == stamp
+                && known.size == source.bytes_max
+                && self.contents.has(&known.checksum, known.size)
+        });
+        let (checksum, size) = match known {
+            Some(known) => (known.checksum, known.size),
+            None => {
+                let stored = self.contents.store(&file, source.bytes_max);
+                let (checksum, size, is_new) = stored.with_context(doing)?;
+                if size < source.bytes_max && !source.is_optional {
+                    bail!("{} became shorter meanwhile: try again", source.from.display());
+                }
+                self.new_bytes += if is_new { size } else { 0 };
+                (checksum, size)
+            }
+        };
+        self.entries.push(Entry {
+            checksum,
+            size,
+            mode: data.permissions().mode() & 0o777,
+            stamp,
+            path: source.path.clone(),
+        });
+        Ok(())
+    }
+}
+
+/// Lists the regular files below a directory; links are followed.
+fn walk(
+    root: &Path,
+    below: &Path,
+    depth: usize,
+    paths: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
+    let directory = root.join(below);
+    let reading = || format!("cannot read {}", directory.display());
+    ensure!(
+        depth <= DEPTH_MAX,
+        "{}: more than {DEPTH_MAX} directories inside each other",
+        directory.display()
+    );
+    for entry in fs::read_dir(&directory).with_context(reading)? {
+        let entry = entry.with_context(reading)?;
+        let name = entry.file_name();
+        let is_left_out = depth == 0
+            && name.to_str().is_some_and(|name| {
+                LEFT_OUT.contains(&name) || name.starts_with("log.") || name == LINKS
+            });
+        let path = below.join(&name);
+        let is_temporary = path.extension().is_some_and(|end| end == "new");
+        if is_left_out || is_temporary {
+            continue;
+        }
+        let data = match fs::metadata(entry.path()) {
+            // It was removed, or a link leads nowhere.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            data => data.with_context(|| format!("cannot read {}", entry.path().display()))?,
+        };
+        let kind = data.file_type();
+        if kind.is_dir() {
+            walk(root, &path, depth + 1, paths)?;
+        } else if kind.is_file() {
+            paths.push(path);
+        } else if !kind.is_socket() && !kind.is_fifo() {
+            bail!("{} is no file and no directory", entry.path().display());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! `broadsheet backup`
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::backup::take::{self, Taken};
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::text;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["backup"],
+    also: &[],
+    summary: "back up the news directory",
+    about: "\
+Adds a backup to the directory BACKUPS, which must be outside the news directory. The daemon may run, and articles may be filed
+meanwhile: the backup has all that was filed before it began. Filing waits while the small files are copied; expire waits until the
+end. Contents that an earlier backup has are not copied again. The index and the log are left out.
+
+  broadsheet backup /srv/backup/news
+  broadsheet restore /srv/backup/news --dir /srv/news2",
+    operands: Operands {
+        shown: "BACKUPS",
+        least: 1,
+        most: 1,
+    },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new(
+            "keep",
+            "Afterwards remove all backups but the newest N. Default: all are kept.",
+        )
+        .value("N"),
+    ],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    // It reports what is no news directory.
+    directory.settings()?;
+    let backups = given.operands.first().map(Path::new).unwrap_or(Path::new("."));
+    let keep = given.number("keep")?;
+    if keep == Some(0) {
+        return Err(given.usage("--keep needs at least 1").into());
+    }
+    let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
+    let taken = take::take(directory.root(), backups, keep)?;
+    given.print(&taken, out)?;
+    Ok(Status::OK)
+}
+
+impl Answer for Taken {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let files = text::counted(self.files, "file");
+        let bytes = groups::size::rough_bytes(self.bytes);
+        let new = groups::size::rough_bytes(self.new_bytes);
+        writeln!(
+            out,
+            "backup {} of {}: {files}, {bytes}, {new} of them new",
+            self.time,
+            text::utc(self.time)
+        )?;
+        if self.removed > 0 {
+            let removed = text::counted(self.removed as u64, "old backup");
+            writeln!(out, "removed {removed}")?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "time": self.time, "files": self.files, "bytes": self.bytes, "new_bytes": self.new_bytes,
+            "removed": self.removed,
+        })
+    }
+}

@@ -168,6 +168,8 @@ fixed! {
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     crate::peer::probe::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
     crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
+    crate::backup::manifest::LIST_BYTES_MAX, Unit::Bytes, "list of the files of a backup", "A larger one is not read.";
+    crate::backup::take::DEPTH_MAX, Unit::Count("directories"), "directories inside each other in a news directory that is backed up", "The backup fails.";
     nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
     feed::nntp::FLIGHT_ARTICLES_MAX, Unit::Count("articles"), "from the oldest article without a peer's answer to the newest offered one", "After a kill at most so many are offered again.";

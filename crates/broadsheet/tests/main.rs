@@ -33,6 +33,7 @@ mod an_entry_has_its_number_of_connections;
 mod an_idle_daemon_sleeps;
 mod an_unreadable_expires_goes_by_the_default;
 mod attacks_are_measured;
+mod backups_are_whole;
 mod bad_articles_in_a_stream_are_answered_in_order;
 mod bad_batches_are_kept;
 mod bad_files_in_in_coming_do_no_harm;

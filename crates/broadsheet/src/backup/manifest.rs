@@ -124,7 +124,10 @@ impl Manifest {
         let text = fs::read_to_string(path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         Manifest::parse(&text).with_context(|| {
-            format!("{}: damaged; choose another backup with --at", path.display())
+            format!(
+                "{}: damaged; choose another backup with --at",
+                path.display()
+            )
         })
     }
 
@@ -184,7 +187,10 @@ fn entry(line: &str) -> anyhow::Result<Entry> {
     let path = unescaped(word()?).context("not a path")?;
     // The list may come from anywhere: nothing is written outside the new news directory.
     let mut parts = path.components();
-    let is_inside = parts.next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_inside = parts.next().is_some()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
     if !is_inside {
         bail!("the path leads out of the news directory");
     }
@@ -263,7 +269,14 @@ mod tests {
 
     #[test]
     fn no_path_leads_out() {
-        for path in [&b"/etc/passwd"[..], b"../x", b"a/../../x", b"", b"./a", b"a/.."] {
+        for path in [
+            &b"/etc/passwd"[..],
+            b"../x",
+            b"a/../../x",
+            b"",
+            b"./a",
+            b"a/..",
+        ] {
             let read = Manifest::parse(&list(&[path]).text());
             assert!(read.is_err(), "{}", path.escape_ascii());
         }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use groups::Active;
@@ -96,7 +96,7 @@ fn make(directory: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot create {}", directory.display()))
 }
 
-fn sync(directory: &PathBuf) -> anyhow::Result<()> {
+fn sync(directory: &Path) -> anyhow::Result<()> {
     let synced = File::open(directory).and_then(|opened| opened.sync_all());
     synced.with_context(|| format!("cannot sync {}", directory.display()))
 }
@@ -116,8 +116,8 @@ fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> 
 /// Raises the high marks in `active`.
 fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut active = Active::parse(text)
-        .with_context(|| format!("{} cannot be used", path.display()))?;
+    let mut active =
+        Active::parse(text).with_context(|| format!("{} cannot be used", path.display()))?;
     let groups: Vec<_> = active.ids().collect();
     for group in groups {
         let high = active.high(group).saturating_add(gap);

@@ -36,7 +36,7 @@ const LINKS: &str = "backup.links";
 /// Age of a change at the time of a backup from which on the times of a file show a later change, seconds.
 const CLOCK_SECONDS: i64 = 10;
 /// Most directories inside each other in a news directory.
-const DEPTH_MAX: usize = 8;
+pub const DEPTH_MAX: usize = 8;
 
 /// The result.
 #[derive(Debug)]
@@ -184,7 +184,9 @@ impl Taking<'_> {
     fn sources(&self) -> anyhow::Result<(Vec<Source>, Vec<Source>)> {
         let mut paths = Vec::new();
         walk(self.root, Path::new(""), 0, &mut paths)?;
-        let names = paths.iter().filter_map(|path| path.strip_prefix("segments").ok());
+        let names = paths
+            .iter()
+            .filter_map(|path| path.strip_prefix("segments").ok());
         let arts = names.filter(|name| name.extension().is_some_and(|end| end == "art"));
         let current = arts.max().map(|name| name.with_extension(""));
         let (mut now, mut later) = (Vec::new(), Vec::new());
@@ -263,7 +265,10 @@ impl Taking<'_> {
                 let stored = self.contents.store(&file, source.bytes_max);
                 let (checksum, size, is_new) = stored.with_context(doing)?;
                 if size < source.bytes_max && !source.is_optional {
-                    bail!("{} became shorter meanwhile: try again", source.from.display());
+                    bail!(
+                        "{} became shorter meanwhile: try again",
+                        source.from.display()
+                    );
                 }
                 self.new_bytes += if is_new { size } else { 0 };
                 (checksum, size)
@@ -281,12 +286,7 @@ impl Taking<'_> {
 }
 
 /// Lists the regular files below a directory; links are followed.
-fn walk(
-    root: &Path,
-    below: &Path,
-    depth: usize,
-    paths: &mut Vec<PathBuf>,
-) -> anyhow::Result<()> {
+fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let directory = root.join(below);
     let reading = || format!("cannot read {}", directory.display());
     ensure!(

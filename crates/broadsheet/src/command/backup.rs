@@ -46,7 +46,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     // It reports what is no news directory.
     directory.settings()?;
-    let backups = given.operands.first().map(Path::new).unwrap_or(Path::new("."));
+    let backups = given
+        .operands
+        .first()
+        .map(Path::new)
+        .unwrap_or(Path::new("."));
     let keep = given.number("keep")?;
     if keep == Some(0) {
         return Err(given.usage("--keep needs at least 1").into());

@@ -1,12 +1,16 @@
 //! `broadsheet restore`
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
+use serde_json::{Value, json};
+use store::fsck;
+
+use crate::answer::Answer;
 use crate::backup::restore::{self, find};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::text;
 
 /// Default distance of the high marks from those of the backup.
@@ -28,6 +32,7 @@ raised, and no number is given twice.",
     },
     flags: &[
         DIR,
+        JSON,
         Flag::new("at", "The backup to restore, by the number that `backup' printed.").value("TIME"),
         Flag::new(
             "gap",
@@ -45,36 +50,113 @@ raised, and no number is given twice.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let backups = given.operands.first().map(Path::new).unwrap_or(Path::new("."));
+    let backups = given
+        .operands
+        .first()
+        .map(Path::new)
+        .unwrap_or(Path::new("."));
     let at = given.number("at")?;
     let at = at.map(|at| i64::try_from(at).unwrap_or(i64::MAX));
     let manifest = find(backups, at)?;
-    let of = text::utc(manifest.time);
+    let time = manifest.time;
     if given.has("check") {
         let faults = restore::verify(backups, &manifest);
-        for fault in &faults {
-            eprintln!("broadsheet: {fault}");
-        }
-        let files = text::counted(manifest.entries.len() as u64, "file");
-        writeln!(out, "backup of {of}: {files}, {} damaged", faults.len())?;
-        return Ok(if faults.is_empty() { Status::OK } else { Status::NO });
+        let status = status(faults.is_empty());
+        let files = manifest.entries.len() as u64;
+        given.print(
+            &Checked {
+                time,
+                files,
+                faults,
+            },
+            out,
+        )?;
+        return Ok(status);
     }
     let directory = NewsDirectory::to_make(given)?;
     let gap = given.number("gap")?.unwrap_or(GAP);
     let rebuilt = restore::restore(backups, &manifest, directory.root(), gap)?;
-    for notice in &rebuilt.notices {
-        writeln!(out, "{notice}")?;
+    let report = match given.has("verify") {
+        true => Some(store::fsck(directory.root(), false)?),
+        false => None,
+    };
+    let is_clean = |report: &fsck::Report| report.is_clean() && report.lost == 0;
+    let is_whole = rebuilt.damaged == 0 && report.as_ref().is_none_or(is_clean);
+    let restored = Restored {
+        time,
+        gap,
+        rebuilt,
+        report,
+    };
+    given.print(&restored, out)?;
+    Ok(status(is_whole))
+}
+
+fn status(is_right: bool) -> Status {
+    match is_right {
+        true => Status::OK,
+        false => Status::NO,
     }
-    writeln!(
-        out,
-        "restored the backup of {of}: {} segments, {} articles, {} ids; high marks raised by {gap}",
-        rebuilt.segments, rebuilt.articles, rebuilt.ids
-    )?;
-    let mut is_whole = rebuilt.damaged == 0;
-    if given.has("verify") {
-        let report = store::fsck(directory.root(), false)?;
-        given.print(&report, out)?;
-        is_whole &= report.is_clean() && report.lost == 0;
+}
+
+/// The result of `--check`.
+struct Checked {
+    time: i64,
+    files: u64,
+    faults: Vec<String>,
+}
+
+impl Answer for Checked {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for fault in &self.faults {
+            eprintln!("broadsheet: {fault}");
+        }
+        let (of, files) = (text::utc(self.time), text::counted(self.files, "file"));
+        writeln!(
+            out,
+            "backup of {of}: {files}, {} damaged",
+            self.faults.len()
+        )
     }
-    Ok(if is_whole { Status::OK } else { Status::NO })
+
+    fn json(&self) -> Value {
+        json!({ "time": self.time, "files": self.files, "faults": self.faults })
+    }
+}
+
+/// A restored news directory.
+struct Restored {
+    time: i64,
+    gap: u64,
+    rebuilt: store::Rebuilt,
+    report: Option<fsck::Report>,
+}
+
+impl Answer for Restored {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rebuilt = &self.rebuilt;
+        for notice in &rebuilt.notices {
+            writeln!(out, "{notice}")?;
+        }
+        writeln!(
+            out,
+            "restored the backup of {}: {} segments, {} articles, {} ids; high marks raised by {}",
+            text::utc(self.time),
+            rebuilt.segments,
+            rebuilt.articles,
+            rebuilt.ids,
+            self.gap
+        )?;
+        self.report
+            .as_ref()
+            .map_or(Ok(()), |report| report.write_text(out))
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "time": self.time, "gap": self.gap, "segments": self.rebuilt.segments, "articles": self.rebuilt.articles,
+            "ids": self.rebuilt.ids, "damaged": self.rebuilt.damaged, "notices": self.rebuilt.notices,
+            "fsck": self.report.as_ref().map(Answer::json),
+        })
+    }
 }

@@ -1,0 +1,212 @@
+//! `backup` beside a daemon that files, and `restore`: what was acknowledged before the backup is there, under its numbers, and none of these
+//! numbers is given again.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::program;
+use program::articles::{batch, filed, id, many};
+use program::daemon::Daemon;
+use program::{Program, Told};
+
+fn backup(program: &Program, more: &[&str]) -> serde_json::Value {
+    let words = [&["backup", "backups", "--dir", "news", "--json"], more].concat();
+    let told = program.run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+    serde_json::from_str(&told.out).unwrap()
+}
+
+fn restore(program: &Program, more: &[&str]) -> Told {
+    let _ = fs::remove_dir_all(program.path("restored"));
+    program.run(&[&["restore", "backups", "--dir", "restored"], more].concat())
+}
+
+fn contents(program: &Program) -> Vec<PathBuf> {
+    program.files("backups/data")
+}
+
+#[test]
+fn while_articles_are_filed() {
+    let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);
+    let daemon = Daemon::start(&program);
+    let articles = many("a", 600, "comp.test", 40_000);
+    let (filed_count, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let feed = || {
+        for part in articles.chunks(5) {
+            assert_eq!(program.rnews(&batch(part)).status, 0);
+            filed_count.fetch_add(part.len(), Ordering::SeqCst);
+            if is_over.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let feeder = scope.spawn(feed);
+        for _ in 0..3 {
+            let before = filed_count.load(Ordering::SeqCst);
+            backup(&program, &[]);
+            let after = filed_count.load(Ordering::SeqCst) + 5;
+            let told = restore(&program, &["--verify"]);
+            assert_eq!(told.status, 0, "{told:?}");
+            let found = program
+                .run(&["overview", "--dir", "restored", "comp.test"])
+                .out;
+            let found = found.lines().count();
+            assert!(
+                (before..=after).contains(&found),
+                "{before} {found} {after}"
+            );
+            for number in [1, before.max(1)] {
+                let words = ["article", "--dir", "restored", &id("a", number)];
+                let expected = filed(&articles[number - 1], &format!("comp.test:{number}"));
+                assert!(
+                    number > found || program.run_bytes(&words) == expected,
+                    "{number}"
+                );
+            }
+        }
+        is_over.store(true, Ordering::SeqCst);
+        feeder.join().unwrap();
+    });
+    daemon.stop();
+    let filed_count = filed_count.load(Ordering::SeqCst);
+    // All that came after the backup may come again, under other numbers.
+    let all = batch(&articles[..filed_count]);
+    let told = program.feed(&["rnews", "--dir", "restored", "--json"], &all);
+    assert_eq!(
+        told.count("accepted") + told.count("duplicates"),
+        filed_count as u64
+    );
+    let next = batch(&many("b", 1, "comp.test", 10));
+    let told = program.feed(&["rnews", "--dir", "restored", "--json"], &next);
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    let told = program
+        .run(&["overview", "--dir", "restored", "comp.test"])
+        .out;
+    let number = |line: &str| line.split('\t').next().unwrap().parse::<usize>().unwrap();
+    let newest = told.lines().map(number).max().unwrap();
+    assert!(newest > 10_000, "{newest}");
+}
+
+#[test]
+fn unchanged_contents_are_copied_once() {
+    let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 600, "comp.test", 40_000)))
+            .status,
+        0
+    );
+    let first = backup(&program, &[]);
+    let size = |of: &serde_json::Value, key| of[key].as_u64().unwrap();
+    assert!(size(&first, "new_bytes") > 12_000_000, "{first}");
+    assert_eq!(
+        program.rnews(&batch(&many("b", 1, "comp.test", 10))).status,
+        0
+    );
+    let second = backup(&program, &[]);
+    assert!(
+        size(&second, "new_bytes") < size(&first, "new_bytes") / 2,
+        "{second}"
+    );
+    let third = backup(&program, &["--keep", "2"]);
+    assert_eq!(size(&third, "removed"), 1);
+    // What is kept can be restored.
+    for at in [&second, &third] {
+        let at = size(at, "time").to_string();
+        let told = restore(&program, &["--at", &at, "--verify"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let gone = size(&first, "time").to_string();
+    let told = restore(&program, &["--at", &gone]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("has no such backup; it has "), "{told:?}");
+    // Only contents of backups are there.
+    let many_contents = contents(&program).len();
+    backup(&program, &["--keep", "1"]);
+    assert!(contents(&program).len() < many_contents);
+    assert_eq!(restore(&program, &["--check"]).status, 0);
+}
+
+#[test]
+fn removed_articles_stay_removed() {
+    let program = Program::with_classic_cancels("comp.test 0000000000 00001 y\n");
+    let articles = many("a", 40, "comp.test", 2_000);
+    assert_eq!(program.rnews(&batch(&articles)).status, 0);
+    let cancel = format!(
+        "Path: x!y\nFrom: me@example.com\nNewsgroups: comp.test\nSubject: cancel\nDate: {}\nMessage-ID: <c@x.example>\nControl: cancel {}\n\nx\n",
+        program::articles::date(relay_now()),
+        id("a", 3),
+    );
+    assert_eq!(program.rnews(&batch(&[cancel.into_bytes()])).status, 0);
+    assert_eq!(
+        program
+            .run(&["article", "--dir", "news", &id("a", 3)])
+            .status,
+        1
+    );
+    backup(&program, &[]);
+    let told = restore(&program, &["--verify", "--gap", "0"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(
+        program
+            .run(&["article", "--dir", "restored", &id("a", 3)])
+            .status,
+        1
+    );
+    let told = program.feed(&["rnews", "--dir", "restored", "--json"], &batch(&articles));
+    assert_eq!(told.count("duplicates"), 40, "{told:?}");
+    assert_eq!(program.read("restored/active"), program.read("news/active"));
+    // A directory that is in use is not written over.
+    let told = program.run(&["restore", "backups", "--dir", "news"]);
+    assert_eq!(told.status, 2, "{told:?}");
+}
+
+fn relay_now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap().as_secs()
+}
+
+#[test]
+fn damage_is_found() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 40, "comp.test", 2_000)))
+            .status,
+        0
+    );
+    backup(&program, &[]);
+    let largest = contents(&program)
+        .into_iter()
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let whole = fs::read(&largest).unwrap();
+    let mut spoilt = whole.clone();
+    spoilt[5_000] ^= 1;
+    fs::write(&largest, &spoilt).unwrap();
+    let told = program.run(&["restore", "backups", "--check"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err.contains(".art: the content does not have"),
+        "{told:?}"
+    );
+    let told = restore(&program, &[]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("the backup is damaged"), "{told:?}");
+    // It is no news directory.
+    assert!(!program.path("restored/broadsheet.toml").exists());
+    fs::write(&largest, &whole).unwrap();
+    assert_eq!(restore(&program, &["--verify"]).status, 0);
+    // The next backup does not believe in a content that is too short.
+    fs::write(&largest, &whole[..100]).unwrap();
+    backup(&program, &[]);
+    assert_eq!(restore(&program, &["--verify"]).status, 0);
+    let told = program.run(&["backup", "news/backups", "--dir", "news"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("is in the news directory"), "{told:?}");
+}

@@ -68,6 +68,7 @@ mod few_descriptors_bound_connections;
 mod group_match_answers_as_c_news_and_inn;
 mod groups_come_and_go;
 mod half_articles_are_bounded;
+mod header_feeds_stay_header_feeds;
 mod help_comes_from_the_tables;
 mod histinfo_tells_the_lines_of_names;
 mod hostile_articles_do_no_harm;

@@ -50,6 +50,8 @@ pub struct Article<'a> {
     pub header: &'a [u8],
     /// The article in wire form with the terminator; of a large one at least the header.
     pub wire: &'a [u8],
+    /// It came without its body.
+    pub is_header_only: bool,
     /// The whole article in wire form with the terminator, if it is large: it is sent without a copy.
     pub shared: Option<Arc<dyn SharedBytes>>,
 }

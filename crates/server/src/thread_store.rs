@@ -476,8 +476,10 @@ impl Backend for SessionContext<'_> {
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))
             .unwrap_or_default();
         let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        let is_header_only = record.head.header_only;
         Ok(Some(Article {
             id,
+            is_header_only,
             header,
             wire,
             shared,

@@ -159,7 +159,7 @@ impl Session {
 
     fn mode_reader(&mut self, out: &mut OutBuffer) {
         let permissions = self.permissions;
-        match (permissions.posts, permissions.reads || self.could_log_in()) {
+        match (self.may_post(), permissions.reads || self.could_log_in()) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 Posting prohibited\r\n"),
             (false, false) => {

@@ -126,7 +126,7 @@ impl Writer {
             feeds.clone(),
             directory.root().to_owned(),
             published.clone(),
-            sandbox.clone(),
+            (sandbox.clone(), schedule.clone()),
         ));
         let mut newsroom = Writer {
             directory,

@@ -227,6 +227,11 @@ pub trait Backend {
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
+    /// Notes that the client asks for a group that it may read: GROUP, LISTGROUP, an article by its number.
+    fn group_asked(&mut self, group: &[u8]) {
+        let _ = group;
+    }
+
     /// The content of a file that LIST shows; `None` if it does not exist.
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError>;
 

@@ -406,6 +406,10 @@ impl Backend for SessionContext<'_> {
         self.client.rights.may_read(group)
     }
 
+    fn group_asked(&mut self, group: &[u8]) {
+        self.shared.sink.group_asked(group, self.now);
+    }
+
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.store.file(file).map_err(trouble(self.shared))
     }

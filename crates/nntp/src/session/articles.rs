@@ -33,6 +33,7 @@ impl Session {
         let Some(number) = number.or(selected.current) else {
             return out.push(missing);
         };
+        backend.group_asked(&selected.group);
         match backend.position(&selected.group, number) {
             Ok(Some(position)) => {
                 if send(part, number, position, missing, backend, out) {

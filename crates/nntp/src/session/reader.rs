@@ -234,6 +234,7 @@ impl Session {
             // The form of an empty group that RFC 3977, 6.1.1.2 prefers.
             marks.low = marks.high.saturating_add(1);
         }
+        backend.group_asked(name);
         let group = name.into();
         self.reader.selected = Some(Selected {
             group,

@@ -166,7 +166,7 @@ fixed! {
     feed::tree::DIRECTORIES_MAX, Unit::Count("directories"), "open directories of a tree", "The directory that was not used for the longest time is closed.";
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
-    crate::peer::call::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
+    crate::peer::probe::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
     crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
     nntp::client::REPLY_BYTES_MAX, Unit::Bytes, "first line of a reply of a peer", "The connection is closed, and tried again later.";
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";

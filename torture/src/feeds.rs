@@ -77,7 +77,7 @@ pub fn run(run: &Run) -> Result<u64> {
         }
     }
     println!(
-        "{}, seed {}: {} power cuts of a feed; losses at {losses} points; {again} articles at most went again; {:.1} s",
+        "{}, seed {}: {} power cuts of a feed; losses at {losses} points; {again} articles at most were offered again; {:.1} s",
         run.file_system,
         run.seed,
         run.points,
@@ -177,7 +177,7 @@ fn points(events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
     Ok(points)
 }
 
-/// Checks one cut; returns the errors, and the number of articles that the peer got again.
+/// Checks one cut; returns the errors, and the number of articles that were offered again.
 fn check_point(
     rig: &Rig,
     news: &News,

@@ -18,7 +18,7 @@ pub struct Peer {
 #[derive(Default)]
 struct State {
     got: HashSet<String>,
-    /// Articles that it got although it had them.
+    /// Offers of articles that it had.
     again: usize,
     /// Where it notes articles.
     recording: Option<File>,
@@ -68,7 +68,7 @@ impl Peer {
         self.with(|state| state.got.len())
     }
 
-    /// Number of articles that it got although it had them, since the last reset.
+    /// Number of offers of articles that it had, since the last reset.
     pub fn again(&self) -> usize {
         self.with(|state| state.again)
     }
@@ -96,8 +96,12 @@ fn converse(stream: TcpStream, state: &Mutex<State>) -> Option<()> {
         let reply = match command {
             "CAPABILITIES" => "101 list\r\nVERSION 2\r\nIHAVE\r\nSTREAMING\r\n.".to_owned(),
             "MODE" => "203 go on".to_owned(),
-            "CHECK" if lock().got.contains(id) => format!("438 {id}"),
-            "CHECK" => format!("238 {id}"),
+            "CHECK" => {
+                let mut state = lock();
+                let has = state.got.contains(id);
+                state.again += usize::from(has);
+                format!("{} {id}", if has { 438 } else { 238 })
+            }
             "TAKETHIS" => {
                 let mut line = Vec::new();
                 while line != b".\r\n" {

@@ -7,10 +7,12 @@
 use crate::program;
 
 use program::Program;
-use program::articles::{article, batch, id, with};
+use program::articles::{article, batch, id, many, with};
 use program::daemon::{Daemon, until};
 use program::feeding::{add_peer, feeding, file, listed, waiting};
+use program::inn::Inn;
 use program::nntp::{Client, Served, listen, set, take_this};
+use program::peers;
 use program::pulling::rename;
 use program::taker::Taker;
 
@@ -110,6 +112,39 @@ fn the_overview_is_that_of_the_whole_articles() {
     let told = there.run(&["history", "rebuild", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert_eq!(rows(&there), whole);
+}
+
+#[test]
+fn innxmit_sends_headers() {
+    const COUNT: usize = 20;
+    let Some(inn) = Inn::start(&["comp.test"]) else {
+        return;
+    };
+    inn.feed(&many("inn", COUNT, "comp.test", 2_000));
+    inn.control(&["flush", "elsewhere"]);
+    let list = std::fs::read_to_string(inn.path("spool/outgoing/elsewhere")).unwrap();
+    let names = list.lines().filter_map(|line| line.split_once(' '));
+    let names: String = names.map(|(name, _)| format!("{name}\n")).collect();
+    let there = headers_only(MAY_HEADFEED);
+    let served = Served::start(&there);
+    let (_, port) = served.address.rsplit_once(':').unwrap();
+    inn.write("tmp/list", &names);
+    peers::give(&inn.path("tmp/list"), peers::ids_of("news").unwrap());
+    let path = inn.path("tmp/list");
+    let words = ["-v", "-H", "-P", port, "127.0.0.1", path.to_str().unwrap()];
+    let told = inn.run("innxmit", &words, None);
+    assert!(told.status.success(), "{told:?}");
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(said.contains(&format!("accepted {COUNT}")), "{said}");
+    let rows = rows(&there);
+    assert_eq!(rows.len(), COUNT);
+    for row in rows {
+        let bytes: u64 = row.split('|').nth(5).unwrap().parse().unwrap();
+        assert!((1_500..3_000).contains(&bytes), "{row}");
+    }
+    let reply = served.client().ask("BODY <inn.1@example.com>");
+    assert!(reply.starts_with("503 "), "{reply}");
+    served.daemon.stop();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -151,10 +152,20 @@ impl Inn {
 
     /// Lets nobody read who has not logged in: `anna`, whose password is `hazelnut`.
     pub fn let_users_in(&self) {
-        let users = self.path("etc/users");
-        let readers = format!(
-            "auth all {{\n  hosts: \"*\"\n  auth: \"ckpasswd -f {}\"\n}}\naccess all {{\n  users: \"anna\"\n  newsgroups: \"*\"\n  access: \"RPA\"\n}}\n",
+        let (users, program) = (self.path("etc/users"), self.path("etc/auth"));
+        let programs = &self.files.programs;
+        // nnrpd runs it without the environment that an unpacked INN needs.
+        let script = format!(
+            "#!/bin/sh\nLD_LIBRARY_PATH={} exec {} -f {}\n",
+            programs.with_file_name("").display(),
+            programs.join("auth/passwd/ckpasswd").display(),
             users.display()
+        );
+        self.write("etc/auth", &script);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("set");
+        let readers = format!(
+            "auth all {{\n  hosts: \"*\"\n  auth: \"{}\"\n}}\naccess all {{\n  users: \"anna\"\n  newsgroups: \"*\"\n  access: \"RPA\"\n}}\n",
+            program.display()
         );
         self.write("etc/readers.conf", &readers);
         self.write("etc/users", "anna:$6$sunflower$CaI2YG1foo.3rtKJJjj8jWsuy.EFYJGiF6pnd1sftb8ifGgTkyWiuPHbZDuKypeV4XVWsTyKDjGJQW2ywtBBF/\n");
@@ -182,7 +193,8 @@ impl Inn {
         for article in articles {
             client.say(take_this(&corpus::id(article), article));
             let answer = client.line();
-            assert!(answer.starts_with("239"), "{answer}");
+            let log = || fs::read_to_string(self.path("log/news")).unwrap_or_default();
+            assert!(answer.starts_with("239"), "{answer}: {}", log());
         }
     }
 

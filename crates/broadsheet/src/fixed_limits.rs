@@ -42,6 +42,7 @@ fixed! {
     article::left_out::STATED_BYTES_MAX, Unit::Bytes, "stated size of an article without its body", "An article of a header-only feed whose Bytes states more is rejected.";
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "An article with a longer one cannot be requested over NNTP (RFC 3977, 3.6).";
     relay::verified::VERIFIED_BYTES_MAX, Unit::Bytes, "expanded batch, in memory", "A larger one is expanded into a file without a name in in.coming/ until its checksum is verified.";
+    relay::rnews::UNFILED_NAMED_MAX, Unit::Count("articles"), "unfiled articles of a batch that rnews reports", "Further ones are kept in bad/ as well, and named only in `log'.";
     relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "batch from a pipe, in memory", "Of a batch from a pipe, about this much stays in memory until a commit, or until in.coming/ has it.";
     relay::incoming::name::SUFFIX_BYTES_MAX, Unit::Bytes, "suffix of a batch in in.coming/", "A file with a longer one is not treated as a batch.";
     relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "The names of batches that arrive together use times up to this far ahead, 62 batches in each second; above it, spooling fails.";

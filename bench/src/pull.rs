@@ -78,6 +78,8 @@ pub fn run(plan: &Plan) -> Result<()> {
             groups: GROUPS,
         };
         let batch = site.batch(kind, &format!("pull-{articles}"))?;
+        // No site is fed.
+        fs::write(batch.dir.join("sys"), "ME:all\n")?;
         let server = Server::start(&mut site, &batch)?;
         let delay = round_trip.map(|time| Delay::start(server.port, time));
         let port = delay.transpose()?.map_or(server.port, |delay| delay.port);

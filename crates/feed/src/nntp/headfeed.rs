@@ -71,7 +71,7 @@ mod tests {
     fn sizes_that_an_author_states_do_not_count() {
         assert_eq!(
             pushed("Lines: 7000\r\nFrom: a@b\r\nbytes: 7\r\n 1\r\nX: y\r\n\r\nbody\r\n.\r\n"),
-            "From: a@b\r\nX: y\r\nBytes: 53\r\nLines: 1\r\n\r\n.\r\n"
+            "From: a@b\r\nX: y\r\nBytes: 52\r\nLines: 1\r\n\r\n.\r\n"
         );
     }
 

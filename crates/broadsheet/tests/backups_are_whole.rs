@@ -4,6 +4,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -125,10 +126,19 @@ fn unchanged_contents_are_copied_once() {
     let told = restore(&program, &["--at", &gone]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("has no such backup; it has "), "{told:?}");
-    // Only contents of backups are there.
-    let many_contents = contents(&program).len();
-    backup(&program, &["--keep", "1"]);
-    assert!(contents(&program).len() < many_contents);
+    // Only contents of the one backup that is left are there.
+    assert_eq!(
+        program.rnews(&batch(&many("c", 1, "comp.test", 10))).status,
+        0
+    );
+    let last = backup(&program, &["--keep", "1"]);
+    let list = program.read(&format!("backups/{:012}.list", size(&last, "time")));
+    let files = list.lines().filter(|line| line.split(' ').count() == 7);
+    let needed: HashSet<&str> = files.map(|line| &line[..64]).collect();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    let there: Vec<String> = contents(&program).iter().map(name).collect();
+    let there: HashSet<&str> = there.iter().map(String::as_str).collect();
+    assert_eq!(there, needed);
     assert_eq!(restore(&program, &["--check"]).status, 0);
 }
 

@@ -33,6 +33,7 @@ mod history_find;
 mod history_import;
 mod history_rebuild;
 mod import_expire_ctl;
+mod import_inn;
 mod inews;
 mod init;
 mod injnews;
@@ -172,6 +173,7 @@ pub static SECTIONS: &[Section] = &[
             &expire::COMMAND,
             &expire_if_low::COMMAND,
             &import_expire_ctl::COMMAND,
+            &import_inn::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -188,7 +188,8 @@ fixed! {
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal says so.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";
-    daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for `mail send'.";
+    daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for the next retry.";
+    daemon::RETRY_SECONDS_MAX, Unit::Count("seconds"), "interval between two attempts to send waiting mail", "The first is a minute; it doubles after each failure.";
     nntp::COMMAND_BYTES_MAX, Unit::Bytes, "NNTP command", "The reply to a longer line is 501 (RFC 3977, 3.1).";
     nntp::SASL_BYTES_MAX, Unit::Bytes, "answer to a SASL challenge", "The reply to a longer line is 501 (RFC 4643, 2.4.2).";
     nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "wrong passwords on a connection", "Then the connection is closed.";

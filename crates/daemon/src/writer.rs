@@ -29,6 +29,7 @@ use super::incoming::{self, Waits};
 use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
+use super::mails::Mails;
 use super::nntp_service;
 use super::notify::notify;
 use super::posts::Posts;
@@ -88,6 +89,7 @@ pub struct Writer {
     files_opened: Instant,
     /// Created for the first post, with the settings of that time.
     posts: Option<Posts>,
+    mails: Mails,
     /// Time of the next attempt at in.coming/ after filing stopped, and the last interval.
     again: Option<(Instant, Duration)>,
     /// The setting `sandbox` at the start.
@@ -128,6 +130,7 @@ impl Writer {
             published.clone(),
             sandbox.clone(),
         ));
+        let mails = Mails::new(directory.root(), &files.settings.post.sendmail, &starter);
         let mut newsroom = Writer {
             directory,
             started: files.settings.nntp.clone(),
@@ -141,6 +144,7 @@ impl Writer {
             published,
             files_opened: Instant::now(),
             posts: None,
+            mails,
             again: None,
             starter,
             program,
@@ -152,6 +156,7 @@ impl Writer {
             sandbox.confine(Role::Writer);
             let opened = newsroom.open().map(drop);
             newsroom.start_feeders();
+            newsroom.mails.retry();
             let is_open = opened.is_ok();
             let _ = events.send(Event::Opened(opened));
             if is_open {
@@ -355,7 +360,7 @@ impl Writer {
         let rules = settings.rules();
         let posts = match self.posts.take() {
             Some(posts) => posts,
-            None => Posts::new(&self.directory, settings, &self.starter),
+            None => Posts::new(&self.directory, settings, self.mails.clone()),
         };
         let writer = self.writer.clone();
         let filer = self.open()?;
@@ -514,6 +519,9 @@ impl Writer {
         self.files = files;
         self.apply();
         self.posts = None;
+        let sendmail = &self.files.settings.post.sendmail;
+        self.mails = Mails::new(self.directory.root(), sendmail, &self.starter);
+        self.mails.retry();
         // Tries the files that stayed in in.coming/ again.
         self.drain = None;
         self.writer.is_drain_due.store(true, Ordering::SeqCst);

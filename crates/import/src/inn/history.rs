@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        let line = b"[000102030405060708090A0B0C0D0E0F]\t1000~-~900\t@0500000000010000000700000000000000000000@";
+        let line = b"[000102030405060708090A0B0C0D0E0F]\t1000~-~900\t@050000000001000000070000000000000000@";
         let line = Line::parse(line).unwrap();
         assert!(matches!(line.id, Id::Hash(hash) if hash[15] == 15));
         assert_eq!(line.arrived, 1000);

@@ -14,13 +14,16 @@ use crate::inn::conf::{ConfFile, Pair, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
+/// A file of a news directory: its name, its text, and whether only its owner may read it.
+pub type MovedFile = (String, Vec<u8>, bool);
+
 /// The files of a news directory, translated from an INN.
 #[derive(Debug, Default)]
 pub struct Translation {
     /// `broadsheet.toml`.
     pub settings_text: String,
-    /// The other files: names, texts, and whether only the owner may read them.
-    pub files: Vec<(String, Vec<u8>, bool)>,
+    /// The other files.
+    pub files: Vec<MovedFile>,
     /// What became of each line.
     pub report: Report,
 }
@@ -120,7 +123,7 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
 fn active(
     inn: &Installation,
     report: &mut Report,
-    files: &mut Vec<(String, Vec<u8>, bool)>,
+    files: &mut Vec<MovedFile>,
 ) -> io::Result<Active> {
     let file = inn.data("active")?;
     if !file.is_there {
@@ -166,11 +169,7 @@ fn active(
     Ok(table)
 }
 
-fn expiry(
-    inn: &Installation,
-    report: &mut Report,
-    files: &mut Vec<(String, Vec<u8>, bool)>,
-) -> io::Result<()> {
+fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -> io::Result<()> {
     let file = inn.setting("expire.ctl")?;
     if file.lines().is_empty() {
         let why = "there are no rules: explist keeps 14 days, as `broadsheet init' writes it";

@@ -5,7 +5,7 @@ use std::io;
 
 use groups::Active;
 
-use super::{classic, list, pattern_fate, plain_name, quoted, read};
+use super::{MovedFile, classic, list, pattern_fate, plain_name, quoted, read};
 use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
@@ -49,7 +49,7 @@ fn words(list: &str) -> Vec<String> {
 pub fn translate(
     inn: &Installation,
     active: &Active,
-    files: &mut Vec<(String, Vec<u8>, bool)>,
+    files: &mut Vec<MovedFile>,
     tables: &mut String,
     report: &mut Report,
 ) -> io::Result<()> {
@@ -113,7 +113,7 @@ fn site(
     feed: &Feed<'_>,
     (patterns, active): (&str, &Active),
     (peers, passwords): (&Group, &Passwords),
-    (files, tables): (&mut Vec<(String, Vec<u8>, bool)>, &mut String),
+    (files, tables): (&mut Vec<MovedFile>, &mut String),
     report: &mut Report,
 ) {
     let name = plain_name(feed.name);

@@ -39,6 +39,7 @@ fixed! {
     article::parse::HEADER_BYTES_MAX, Unit::Bytes, "header that is parsed", "The rest counts as body; limits.header_bytes_max rejects such an article before.";
     article::parse::BAD_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "The rest of the line is left out of the message.";
     article::batch::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a skipped article in memory", "The id and the site of an article that is too large are read from it; a longer header may hide them.";
+    article::left_out::STATED_BYTES_MAX, Unit::Bytes, "stated size of an article without its body", "An article of a header-only feed whose Bytes states more is rejected.";
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "An article with a longer one cannot be requested over NNTP (RFC 3977, 3.6).";
     relay::verified::VERIFIED_BYTES_MAX, Unit::Bytes, "expanded batch, in memory", "A larger one is expanded into a file without a name in in.coming/ until its checksum is verified.";
     relay::rnews::UNFILED_NAMED_MAX, Unit::Count("articles"), "unfiled articles of a batch that rnews reports", "Further ones are kept in bad/ as well, and named only in `log'.";

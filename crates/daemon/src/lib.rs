@@ -19,6 +19,7 @@
 //! | `client` | the client's side: a command sends a request |
 //! | `incoming` | batches that arrive in in.coming/ |
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
+//! | `readers` | the groups that readers ask for, which may rest otherwise |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |
@@ -53,6 +54,7 @@ mod metrics;
 mod nntp_service;
 mod notify;
 mod posts;
+mod readers;
 mod request;
 mod sandbox;
 mod schedule;

@@ -128,7 +128,7 @@ impl Writer {
             feeds.clone(),
             directory.root().to_owned(),
             published.clone(),
-            sandbox.clone(),
+            (sandbox.clone(), schedule.clone()),
         ));
         let mails = Mails::new(directory.root(), &files.settings.post.sendmail, &starter);
         let mut newsroom = Writer {
@@ -500,6 +500,9 @@ impl Writer {
     /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let files = Files::read(&self.directory)?;
+        if files.settings.headers_only != self.files.settings.headers_only {
+            anyhow::bail!("headers_only has changed: restart the daemon");
+        }
         let nntp_service = lock(&self.writer.nntp_service);
         let certificates = nntp_service::look_at_certificates(
             nntp_service.as_ref(),

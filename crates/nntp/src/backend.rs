@@ -50,6 +50,8 @@ pub struct Article<'a> {
     pub header: &'a [u8],
     /// The article in wire form with the terminator; of a large one at least the header.
     pub wire: &'a [u8],
+    /// It came without its body.
+    pub is_header_only: bool,
     /// The whole article in wire form with the terminator, if it is large: it is sent without a copy.
     pub shared: Option<Arc<dyn SharedBytes>>,
 }
@@ -224,6 +226,11 @@ pub trait Backend {
 
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
+
+    /// Notes that the client asks for a group that it may read: GROUP, LISTGROUP, an article by its number.
+    fn group_asked(&mut self, group: &[u8]) {
+        let _ = group;
+    }
 
     /// The content of a file that LIST shows; `None` if it does not exist.
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError>;

@@ -72,6 +72,8 @@ pub struct Session {
     is_skipping: bool,
     /// The name given with AUTHINFO USER.
     user: Option<Box<[u8]>>,
+    /// The client sends articles without their bodies (MODE HEADFEED).
+    is_headfeed: bool,
     reader: reader::Reader,
 }
 
@@ -112,6 +114,7 @@ impl Session {
             logins_failed: 0,
             is_skipping: false,
             user: None,
+            is_headfeed: false,
             reader: reader::Reader::default(),
         }
     }
@@ -119,12 +122,8 @@ impl Session {
     /// Writes the greeting (RFC 3977, 5.1). The intake's state has no influence: CHECK reports it. The session ends for a client that
     /// has no permissions and cannot log in.
     pub fn greet(&mut self, out: &mut OutBuffer) {
-        let Permissions {
-            reads,
-            posts,
-            sends,
-            ..
-        } = self.permissions;
+        let Permissions { reads, sends, .. } = self.permissions;
+        let posts = self.may_post();
         if !(reads || posts || sends || self.could_log_in()) {
             self.state = State::Closed;
             return out.push(b"502 Permission denied\r\n");
@@ -141,6 +140,11 @@ impl Session {
     /// Logging in may grant more, and AUTHINFO is not disabled.
     fn could_log_in(&self) -> bool {
         self.permissions.could_log_in && self.capabilities.has("AUTHINFO")
+    }
+
+    /// The client may post. Posts are whole articles.
+    fn may_post(&self) -> bool {
+        self.permissions.posts && !self.capabilities.headers_only
     }
 
     /// The client's permissions.
@@ -164,6 +168,7 @@ impl Session {
         self.is_secure = true;
         self.permissions = permissions;
         self.user = None;
+        self.is_headfeed = false;
         self.reader = reader::Reader::default();
         self.state = State::Command;
     }
@@ -350,6 +355,7 @@ impl Session {
             Command::Ihave(id) => self.ihave(id, backend, out),
             Command::Post => self.post(backend, out),
             Command::ModeStream => self.mode_stream(out),
+            Command::ModeHeadfeed => self.mode_headfeed(out),
             Command::AuthUser(_)
             | Command::AuthPass(_)
             | Command::AuthSasl(..)
@@ -482,7 +488,7 @@ impl Session {
                 offer(capability);
             }
         }
-        if permissions.posts || could && permissions.reads {
+        if !capabilities.headers_only && (permissions.posts || could && permissions.reads) {
             offer("POST");
         }
         if permissions.sends {

@@ -406,6 +406,10 @@ impl Backend for SessionContext<'_> {
         self.client.rights.may_read(group)
     }
 
+    fn group_asked(&mut self, group: &[u8]) {
+        self.shared.sink.group_asked(group, self.now);
+    }
+
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.store.file(file).map_err(trouble(self.shared))
     }
@@ -476,8 +480,10 @@ impl Backend for SessionContext<'_> {
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))
             .unwrap_or_default();
         let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        let is_header_only = record.head.header_only;
         Ok(Some(Article {
             id,
+            is_header_only,
             header,
             wire,
             shared,

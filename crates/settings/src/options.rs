@@ -28,6 +28,7 @@ impl Settings {
             cancel: self.control.cancel,
             processor: self.control_options(),
             zone: &SystemZone,
+            headers_only: self.headers_only,
             ..relay::FilerOptions::default()
         }
     }

@@ -321,6 +321,7 @@ impl Importer<'_> {
             sites: b"",
             header: &[piece(header)],
             body: piece(body),
+            left_out: None,
             overview: OverviewFields::of(&article, id),
         };
         match self.spool.append(&filing) {

@@ -34,6 +34,7 @@ mod history_find;
 mod history_import;
 mod history_rebuild;
 mod import_expire_ctl;
+mod import_inn;
 mod inews;
 pub mod init;
 mod injnews;
@@ -174,6 +175,7 @@ pub static SECTIONS: &[Section] = &[
             &expire::COMMAND,
             &expire_if_low::COMMAND,
             &import_expire_ctl::COMMAND,
+            &import_inn::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -20,6 +20,7 @@ const ORDER: &[&str] = &[
     "access",
     "server",
     "settings",
+    "import",
     "mount",
     "daemon",
     "broadsheet",

@@ -11,6 +11,7 @@ pub(crate) mod exceptions;
 pub mod expires_header;
 pub(crate) mod lookup;
 pub(crate) mod sealed;
+pub mod seen_hashes;
 
 use article::decimal;
 

@@ -40,6 +40,7 @@ pub use history::HistoryLine;
 pub use history::cancels::Cancels;
 pub use history::expires_header;
 pub use history::expires_header::Expires;
+pub use history::seen_hashes;
 pub use index::{IdHash, LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX};
 pub use io::lock::Lock;
 pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};

@@ -26,6 +26,7 @@ use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
+use crate::history::seen_hashes::SeenHashes;
 use crate::index::watermark::Watermark;
 use crate::index::{IdHash, Index};
 use crate::io::append_file::AppendFile;
@@ -86,6 +87,8 @@ pub struct Spool {
     taken_up: u64,
     /// The used numbers of all groups; collected for the first late article.
     used: Option<UsedByGroup>,
+    /// What another news system had seen.
+    seen_hashes: Option<SeenHashes>,
     lock: Lock,
     publisher: Option<Publisher>,
     /// When a commit last compared the segment with its size. `None`: the first commit does.

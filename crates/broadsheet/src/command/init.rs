@@ -91,10 +91,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(etc) => Some(new_in(etc)?),
         None => None,
     };
-    if let Some(parent) = root.parent() {
-        fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-    }
+    create_parent(root)?;
     // Posts, users and keys are nobody's business: whatever the umask, its group may read, others nothing.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
     let files = [
@@ -141,12 +138,44 @@ pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::
     make(root, None, settings, &files)
 }
 
-/// Makes the directory. The files in [`EDITED`] go to `etc`, if there is one.
+/// Makes a news directory with files and settings of another news system; each file with its name, its text, and whether only its owner may
+/// read it. Control files that are missing are those of `init`.
+pub fn make_moved(
+    root: &Path,
+    settings: &Settings,
+    moved: &[(String, Vec<u8>, bool)],
+    settings_text: &str,
+) -> anyhow::Result<()> {
+    create_parent(root)?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
+    let mut files = Vec::new();
+    for (name, text) in [("newsgroups", ""), ("sys", SYS), ("explist", EXPLIST)] {
+        if moved.iter().all(|(known, _, _)| known != name) {
+            files.push((name, text.as_bytes()));
+        }
+    }
+    for (name, text, _) in moved.iter().filter(|(_, _, is_private)| !is_private) {
+        files.push((name, text));
+    }
+    make_with((root, None), settings, &files, moved, settings_text)
+}
+
 fn make(
     root: &Path,
     etc: Option<&Path>,
     settings: &Settings,
     files: &[(&str, &[u8])],
+) -> anyhow::Result<()> {
+    make_with((root, etc), settings, files, &[], &template(settings))
+}
+
+/// Makes the directory. The files in [`EDITED`] go to `etc`, if there is one.
+fn make_with(
+    (root, etc): (&Path, Option<&Path>),
+    settings: &Settings,
+    files: &[(&str, &[u8])],
+    private: &[(String, Vec<u8>, bool)],
+    settings_text: &str,
 ) -> anyhow::Result<()> {
     make_directory(root).with_context(|| format!("cannot create {}", root.display()))?;
     for name in SUBDIRECTORIES {
@@ -171,11 +200,18 @@ fn make(
         write(name, bytes)?;
     }
     write("mailpaths", MAILPATHS.as_bytes())?;
+    for (name, text, _) in private.iter().filter(|(_, _, is_private)| *is_private) {
+        write(name, b"")?;
+        let path = root.join(name);
+        fs::set_permissions(&path, Permissions::from_mode(0o600))
+            .with_context(|| format!("cannot change the mode of {}", path.display()))?;
+        write(name, text)?;
+    }
     // The first segment and the index are made here, so that the first rnews need not wait for them.
     drop(store::Spool::open(root, settings.store_options())?);
     // The settings come last: a directory that has them is whole.
     sync(root)?;
-    write(settings::FILE, template(settings).as_bytes())?;
+    write(settings::FILE, settings_text.as_bytes())?;
     etc.map_or(Ok(()), sync)?;
     sync(root)?;
     root.parent().map_or(Ok(()), sync)
@@ -199,6 +235,14 @@ fn make_directory(path: &Path) -> io::Result<()> {
     match mode & 0o007 {
         0 => Ok(()),
         _ => fs::set_permissions(path, Permissions::from_mode(mode & 0o7770)),
+    }
+}
+
+fn create_parent(root: &Path) -> anyhow::Result<()> {
+    match root.parent() {
+        None => Ok(()),
+        Some(parent) => fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display())),
     }
 }
 
@@ -266,7 +310,7 @@ fn new_in(etc: &Path) -> anyhow::Result<PathBuf> {
 
 /// The active file with the groups that must be there added at the end where they are missing,
 /// with flag `n`, which keeps local posters out; and what cannot be used of it.
-fn with_needed_groups(mut text: Vec<u8>) -> anyhow::Result<(Vec<u8>, Active)> {
+pub fn with_needed_groups(mut text: Vec<u8>) -> anyhow::Result<(Vec<u8>, Active)> {
     if text.last().is_some_and(|&byte| byte != b'\n') {
         text.push(b'\n');
     }

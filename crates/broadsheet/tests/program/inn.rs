@@ -131,6 +131,18 @@ impl Inn {
         Inn::start_feeding(groups, &[])
     }
 
+    /// As [`Inn::start`], with files that `edit` changed in its directory.
+    pub fn start_edited(groups: &[&str], edit: impl FnOnce(&Path)) -> Option<Inn> {
+        let files = InnFiles::make(groups)?;
+        edit(files.room.path());
+        peers::give(files.room.path(), peers::ids_of("news")?);
+        let port = free_port();
+        let child = files.launch(port);
+        let mut inn = Inn { child, files, port };
+        inn.wait_for_door(port);
+        Some(inn)
+    }
+
     /// As [`Inn::start`]; its innfeed feeds everything to these sites as it comes: the name, and the port.
     pub fn start_feeding(groups: &[&str], sites: &[(&str, u16)]) -> Option<Inn> {
         let files = InnFiles::make(groups)?;
@@ -335,7 +347,7 @@ fn write_settings(dir: &Path, root: &Path) {
     let settings = format!(
         "mta: \"/bin/true\"\norganization: \"Test\"\npathhost: inn.example.org\ndomain: example.org\nmailcmd: /bin/true\n\
          ovmethod: tradindexed\nenableoverview: true\nhismethod: hisv6\nartcutoff: 0\nmaxartsize: 0\nlinecountfuzz: 0\n\
-         docancels: none\ndoinnwatch: false\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
+         docancels: none\ndoinnwatch: false\nnnrpdloadlimit: 0\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
          pathnews: {peers}\npathbin: {peers}/bin\npathcontrol: {peers}/bin/control\npathetc: {root}/etc\npathfilter: {root}/etc/filter\n\
          pathdb: {root}/db\npathlog: {root}/log\npathhttp: {root}/http\npathtmp: {root}/tmp\npathrun: {root}/run\npathspool: {root}/spool\n\
          patharticles: {root}/spool/articles\npathoverview: {root}/spool/overview\npathincoming: {root}/spool/incoming\n\

@@ -16,6 +16,7 @@ use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
+use crate::history::seen_hashes::SeenHashes;
 use crate::index::{self, IdHash, Index};
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
@@ -38,6 +39,8 @@ pub struct Snapshot {
     published: Option<(Arc<Published>, Seen)>,
     groups: Arc<Groups>,
     index: Arc<Index>,
+    /// What another news system had seen.
+    seen_hashes: Option<SeenHashes>,
     /// Of the sealed segments.
     histories: Arc<SealedHistory>,
     /// Of the current one; mapped when first asked for.
@@ -143,6 +146,7 @@ impl Snapshot {
             Some(known) => known.groups.clone(),
             None => Arc::new(Groups::of(read_active(disk, dir)?)),
         };
+        let seen_hashes = SeenHashes::open(disk, dir)?;
         let log = LogView {
             bases: LogView::bases(&segments, &mark)?,
             mark,
@@ -156,6 +160,7 @@ impl Snapshot {
             published: known.and_then(|known| known.published.clone()),
             groups,
             index: Arc::new(index),
+            seen_hashes,
             histories: Arc::new(SealedHistory::new(&log.segments, mark.base)),
             history: OnceLock::new(),
             log: Arc::new(log),
@@ -217,7 +222,9 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::has`].
     pub fn has_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
-        Ok(lookup::has_hashed(&self.index, self, id, hash)?)
+        let seen = self.seen_hashes.as_ref();
+        Ok(lookup::has_hashed(&self.index, self, id, hash)?
+            || seen.is_some_and(|seen| seen.has(id, self.log.expired.forget_before())))
     }
 
     /// The history line of an id.

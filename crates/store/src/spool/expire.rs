@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::Error;
 use crate::expiry::decision::ExpiryDecision;
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
-use crate::history::HistoryLine;
+use crate::history::{HistoryLine, seen_hashes};
 use crate::log::record::Kind;
 use crate::log::segments::SegmentFile;
 use crate::reclaim::unreclaimed;
@@ -79,7 +79,17 @@ impl Spool {
         if self.pending_bytes() == 0 {
             self.expired.flush()?;
         }
-        self.commit()
+        let committed = self.commit()?;
+        let forget_before = self.expired.state()?.forget_before();
+        if self
+            .seen_hashes
+            .as_ref()
+            .is_some_and(|seen| seen.is_old(forget_before))
+        {
+            seen_hashes::remove(&*self.disk, &self.dir)?;
+            self.seen_hashes = None;
+        }
+        Ok(committed)
     }
 
     /// The links of late articles that the decision does not know, where a cut would remove them.

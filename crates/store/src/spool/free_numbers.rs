@@ -53,6 +53,18 @@ impl Spool {
             .is_some_and(|used| !used.has(group, number)))
     }
 
+    /// The greatest number that an article of a group has, as far as rows tell; 0: none has one. With the cost of [`Spool::is_free`].
+    ///
+    /// # Errors
+    /// As [`Spool::is_free`].
+    pub fn last_used(&mut self, group: &[u8]) -> Result<u64, Error> {
+        if self.used.is_none() {
+            self.used = Some(self.used_by_group()?);
+        }
+        let used = self.used.as_ref().and_then(|used| used.0.get(group));
+        Ok(used.map_or(0, UsedNumbers::high))
+    }
+
     fn used_by_group(&self) -> Result<UsedByGroup, Error> {
         let mut used = UsedByGroup::default();
         self.each_block(|block| {

@@ -57,7 +57,11 @@ impl Spool {
     /// As [`Spool::has`], for an id that was hashed already.
     pub fn has_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
         let found = lookup::has_hashed(&self.index, self, id, hash);
-        self.looked_up(found)
+        Ok(self.looked_up(found)?
+            || match &self.seen_hashes {
+                Some(seen) => seen.has(id, self.expired.state()?.forget_before()),
+                None => false,
+            })
     }
 
     fn looked_up<T>(&self, found: Result<T, lookup::Failure>) -> Result<T, Error> {

@@ -15,6 +15,7 @@ use article::message_id::HashKey;
 
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::sealed::SealedHistory;
+use crate::history::seen_hashes::SeenHashes;
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
 use crate::io::disk::{Disk, Open};
@@ -80,6 +81,7 @@ pub fn open(
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
     let expired = ExpiryStateFile::new(&disk, dir);
+    let seen_hashes = SeenHashes::open(&*disk, dir)?;
     let states = States::new(segments, dir);
     let mut spool = Spool {
         disk,
@@ -100,6 +102,7 @@ pub fn open(
         notices,
         taken_up: 0,
         used: None,
+        seen_hashes,
         lock,
         publisher: None,
         size_checked: None,

@@ -1,0 +1,217 @@
+//! A real INN is moved in: its numbers, overview rows and articles are told here byte for byte as INN told them, what it had seen is
+//! refused, and its settings pass `check`.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::program;
+
+use program::Program;
+use program::articles::{id, many, with};
+use program::inn::Inn;
+use program::nntp::{Client, Served, take_this};
+
+const GROUPS: [&str; 4] = ["comp.test", "comp.other", "rec.test", "misc.empty"];
+const READERS: &str = "auth all {\n  hosts: \"*\"\n  default: \"<reader>\"\n}\naccess all {\n  users: \"*\"\n  newsgroups: \"*\"\n  access: \"RP\"\n}\n";
+const UNWANTED: &str = "<unwanted@example.com>";
+
+/// What a server tells of a group: its high mark, overview rows, articles.
+#[derive(Debug, PartialEq)]
+struct Told {
+    high: u64,
+    rows: Vec<String>,
+    articles: BTreeMap<u64, Vec<u8>>,
+}
+
+fn told(address: &str, group: &str) -> Told {
+    let mut client = Client::greeted(address);
+    client.ask("MODE READER");
+    let answer = client.ask(&format!("GROUP {group}"));
+    let words: Vec<&str> = answer.split(' ').collect();
+    assert_eq!(words[0], "211", "{answer}");
+    let high = words[3].parse().unwrap();
+    let mut rows = Vec::new();
+    if client.ask("OVER 1-").starts_with("224") {
+        rows = client.lines();
+    }
+    let numbers: Vec<u64> = rows
+        .iter()
+        .map(|row| row.split('\t').next().unwrap().parse().unwrap())
+        .collect();
+    let mut articles = BTreeMap::new();
+    for number in numbers {
+        let answer = client.ask(&format!("ARTICLE {number}"));
+        assert!(answer.starts_with("220"), "{answer}");
+        articles.insert(number, client.block());
+    }
+    Told {
+        high,
+        rows,
+        articles,
+    }
+}
+
+/// Fills an INN: crossposts, odd bodies, cancels, an id that it only remembers.
+fn fill(inn: &Inn) -> Vec<String> {
+    let address = format!("127.0.0.1:{}", inn.port);
+    let mut articles = many("a", 40, "comp.test", 3000);
+    articles.extend(many("b", 10, "rec.test", 20));
+    for number in 0..20 {
+        let groups = [
+            "comp.test,rec.test",
+            "comp.other",
+            "rec.test,comp.other,comp.test",
+        ][number % 3];
+        let header = [
+            "",
+            "Expires: Mon, 20 Dec 2093 04:39:21 GMT\n",
+            "References: <x@y>\n <z@y>\n",
+        ][number % 3];
+        let body: &[u8] = [
+            &b"\n"[..],
+            b"a line\n\nafter it\n",
+            b"\xe9\x80\xff\n\tx \n\n\n",
+        ][number % 3];
+        articles.push(with(
+            &format!("<c.{number}@example.com>"),
+            groups,
+            header,
+            body,
+        ));
+    }
+    articles.push(with(
+        "<large@example.com>",
+        "comp.other",
+        "",
+        &b"a line of text\n".repeat(20_000),
+    ));
+    let mut client = Client::greeted(&address);
+    let mut ids = Vec::new();
+    for article in &articles {
+        let id = program::corpus::id(article);
+        client.say(take_this(&id, article));
+        let answer = client.line();
+        assert!(answer.starts_with("239"), "{answer}");
+        ids.push(id);
+    }
+    let unwanted = with(UNWANTED, "alt.unknown", "", b"x\n");
+    client.say(take_this(UNWANTED, &unwanted));
+    assert!(client.line().starts_with("439"));
+    for id in cancelled() {
+        let done = inn.run("ctlinnd", &["cancel", &id], None);
+        assert!(done.status.success(), "{done:?}");
+    }
+    ids
+}
+
+fn cancelled() -> Vec<String> {
+    vec![
+        id("a", 1),
+        id("a", 7),
+        id("b", 10),
+        "<c.2@example.com>".to_owned(),
+    ]
+}
+
+/// A program whose news directory is moved from this INN.
+fn moves_in(mut inn: Inn) {
+    fs::write(inn.path("etc/readers.conf"), READERS).unwrap();
+    let ids = fill(&inn);
+    let address = format!("127.0.0.1:{}", inn.port);
+    let before: Vec<Told> = GROUPS.iter().map(|group| told(&address, group)).collect();
+    assert!(before[0].rows.len() > 40 && before[3].rows.is_empty());
+    inn.stop();
+    let program = Program::new();
+    let place = inn.path("etc").display().to_string();
+    let dry = program.run(&["import", "inn", "-n", &place]);
+    assert_eq!(dry.status, 0, "{dry:?}");
+    assert!(
+        dry.out.contains("ids that are only remembered: 1"),
+        "{}",
+        dry.out
+    );
+    assert!(!program.path("news").exists());
+    let moved = program.run(&["import", "inn", &place, "--dir", "news"]);
+    assert_eq!(moved.status, 0, "{moved:?}");
+    let filed = ids.len() - cancelled().len();
+    let expected = format!("{filed} articles filed");
+    assert!(moved.out.contains(&expected), "{}", moved.out);
+    program.assert_clean();
+    // Again: nothing is filed twice.
+    let again = program.run(&["import", "inn", &place, "--dir", "news", "--json"]);
+    let again: serde_json::Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!(again["counts"]["filed"], 0);
+    assert_eq!(again["counts"]["known"], filed);
+    program.assert_clean();
+    let settings = program.read("news/broadsheet.toml");
+    assert!(settings.contains("name = \"inn.example.org\""));
+    let here = settings.replace(
+        "listen = \"127.0.0.1:119, [::1]:119\"",
+        "listen = \"127.0.0.1:0\"",
+    );
+    assert_ne!(settings, here);
+    program.write("news/broadsheet.toml", here.as_bytes());
+    let checked = program.run(&["check", "--dir", "news"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+    let served = Served::start(&program);
+    for (group, before) in GROUPS.iter().zip(&before) {
+        let after = told(&served.address, group);
+        assert_eq!(after.rows, before.rows, "{group}");
+        assert_eq!(after.high, before.high, "{group}");
+        for (number, article) in &before.articles {
+            let same = after.articles.get(number) == Some(article);
+            let shown = after
+                .articles
+                .get(number)
+                .map(|bytes| String::from_utf8_lossy(bytes));
+            assert!(same, "{group} {number}: {shown:?}");
+        }
+        assert_eq!(after.articles.len(), before.articles.len());
+    }
+    let mut client = served.client();
+    for id in ids.iter().map(String::as_str).chain([UNWANTED]) {
+        let answer = client.ask(&format!("CHECK {id}"));
+        assert!(answer.starts_with("438"), "{answer}");
+    }
+    let answer = client.ask("CHECK <new@example.com>");
+    assert!(answer.starts_with("238"), "{answer}");
+    drop(client);
+    // New articles come after the old ones.
+    let mut client = served.client();
+    let new = with("<new@example.com>", "rec.test", "", b"x\n");
+    client.say(take_this("<new@example.com>", &new));
+    assert!(client.line().starts_with("239"));
+    let high = told(&served.address, "rec.test").high;
+    assert_eq!(high, before[2].high + 1);
+}
+
+#[test]
+fn from_tradspool() {
+    if let Some(inn) = Inn::start(&GROUPS) {
+        moves_in(inn);
+    }
+}
+
+#[test]
+fn from_cnfs_timecaf_and_timehash() {
+    let edit = |dir: &Path| {
+        let buffer = dir.join("spool/one.buffer");
+        fs::write(&buffer, vec![0; 2 << 20]).unwrap();
+        let storage = "method cnfs {\n    newsgroups: comp.other\n    class: 1\n    options: META\n}\n\
+                       method timecaf {\n    newsgroups: rec.*\n    class: 2\n}\n\
+                       method timehash {\n    newsgroups: *\n    class: 3\n}\n";
+        fs::write(dir.join("etc/storage.conf"), storage).unwrap();
+        let cycbuff = format!(
+            "cycbuff:ONE:{}:2048\nmetacycbuff:META:ONE\n",
+            buffer.display()
+        );
+        fs::write(dir.join("etc/cycbuff.conf"), cycbuff).unwrap();
+    };
+    if let Some(inn) = Inn::start_edited(&GROUPS, edit) {
+        moves_in(inn);
+    }
+}

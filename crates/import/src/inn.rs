@@ -1,0 +1,19 @@
+//! An INN 2 installation.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`conf`] | the syntaxes of its files: `key: value`, groups in braces, lines with fields |
+//! | [`installation`] | where its files are |
+//! | [`history`] | lines of its history |
+//! | [`token`] | storage tokens: where an article is |
+//! | [`spools`] | reads the article of a token; `caf` and `cnfs` are the formats of two spools |
+//! | [`translate`] | its settings as `broadsheet.toml`, with a report |
+
+pub mod caf;
+pub mod cnfs;
+pub mod conf;
+pub mod history;
+pub mod installation;
+pub mod spools;
+pub mod token;
+pub mod translate;

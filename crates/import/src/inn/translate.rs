@@ -1,0 +1,471 @@
+//! The settings of an INN as those of a news directory: `broadsheet.toml`, `sys`, `explist` and copies, with a report of each line.
+
+mod feeds;
+mod peers;
+mod readers;
+
+use std::io;
+use std::path::Path;
+
+use groups::{Active, Pattern, Wildmat};
+use settings::{Settings, TABLE};
+
+use crate::inn::conf::{ConfFile, Pair, is_true};
+use crate::inn::installation::Installation;
+use crate::report::{Fate, Report};
+
+/// A file of a news directory: its name, its text, and whether only its owner may read it.
+pub type MovedFile = (String, Vec<u8>, bool);
+
+/// The files of a news directory, translated from an INN.
+#[derive(Debug, Default)]
+pub struct Translation {
+    /// `broadsheet.toml`.
+    pub settings_text: String,
+    /// The other files.
+    pub files: Vec<MovedFile>,
+    /// What became of each line.
+    pub report: Report,
+}
+
+/// Files that have the same format here.
+const COPIED: [(&str, &str); 7] = [
+    ("control.ctl", "control.ctl"),
+    ("moderators", "moderators"),
+    ("motd.nnrpd", "motd"),
+    ("motd.news", "motd"),
+    ("distrib.pats", "distrib.pats"),
+    ("distributions", "distributions"),
+    ("subscriptions", "subscriptions"),
+];
+
+/// Files that have no counterpart, and why.
+const LEFT: [(&str, &str); 14] = [
+    ("motd.innd", "peers get no message of the day"),
+    (
+        "localgroups",
+        "active and checkgroups of control.ctl tell which groups there are",
+    ),
+    ("nocem.ctl", "NoCeM is not supported"),
+    (
+        "innwatch.ctl",
+        "the daemon pauses by itself (nntp.keep_free)",
+    ),
+    (
+        "nntpsend.ctl",
+        "feeds by NNTP are part of the daemon ([[site]])",
+    ),
+    (
+        "actsync.cfg",
+        "groups are not synchronized from another server",
+    ),
+    ("news2mail.cf", "news is not gated to mail"),
+    ("nnrpd.track", "readers are not tracked one by one"),
+    (
+        "inn-radius.conf",
+        "a RADIUS program can be set as auth.program",
+    ),
+    ("buffindexed.conf", "overview has its own format"),
+    ("ovdb.conf", "overview has its own format"),
+    ("ovsqlite.conf", "overview has its own format"),
+    ("send-uucp.cf", "batches by UUCP are set in [[site]]"),
+    (
+        "innreport.conf",
+        "reports come from `broadsheet status' and the metrics",
+    ),
+];
+
+/// Translates the settings of an installation.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn translate(inn: &Installation) -> io::Result<Translation> {
+    let mut to = Translation::default();
+    let report = &mut to.report;
+    let active = active(inn, report, &mut to.files)?;
+    for name in ["newsgroups", "active.times"] {
+        let file = inn.data(name)?;
+        if file.is_there {
+            report.add(file.at(0), Fate::Kept, format!("copied to {name}"));
+            to.files.push((name.to_owned(), file.text, false));
+        }
+    }
+    for (name, here) in COPIED {
+        let file = inn.setting(name)?;
+        let is_new = to.files.iter().all(|(known, _, _)| known != here);
+        if file.is_there && is_new && !file.lines().is_empty() {
+            report.add(
+                file.at(0),
+                Fate::Kept,
+                format!("copied to {here}; the format is the same"),
+            );
+            to.files.push((here.to_owned(), file.text, false));
+        }
+    }
+    for (name, why) in LEFT {
+        let file = inn.setting(name)?;
+        if file.is_there && !file.lines().is_empty() {
+            report.add(file.at(0), Fate::Dropped, why);
+        }
+    }
+    expiry(inn, report, &mut to.files)?;
+    let mut settings = Settings::default();
+    inn_conf(inn, &mut settings, report);
+    let mut tables = String::new();
+    feeds::translate(inn, &active, &mut to.files, &mut tables, report)?;
+    peers::translate(inn, &mut tables, report)?;
+    readers::translate(inn, &mut settings, &mut tables, report)?;
+    to.settings_text =
+        settings::template(&settings) + "\n# What follows comes from the files of INN.\n" + &tables;
+    Ok(to)
+}
+
+fn active(
+    inn: &Installation,
+    report: &mut Report,
+    files: &mut Vec<MovedFile>,
+) -> io::Result<Active> {
+    let file = inn.data("active")?;
+    if !file.is_there {
+        return Err(io::Error::other(format!(
+            "{} does not exist",
+            file.path.display()
+        )));
+    }
+    let mut text = Vec::new();
+    let mut groups = 0usize;
+    for (number, line) in (1..).zip(file.text.split(|&b| b == b'\n')) {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        match Active::parse([line, b"\n"].concat()) {
+            Ok(one) if one.bad_line_count() == 0 => {
+                groups += 1;
+                // The low marks are raised after the import to what is there.
+                for id in one.ids() {
+                    text.extend_from_slice(one.name(id));
+                    text.extend_from_slice(format!(" {:010} 00001 ", one.high(id)).as_bytes());
+                    one.flag(id).push(&mut text);
+                    text.push(b'\n');
+                }
+            }
+            _ => report.add(
+                file.at(number),
+                Fate::Dropped,
+                format!("not a group: `{}'", String::from_utf8_lossy(line)),
+            ),
+        }
+    }
+    report.add(
+        file.at(0),
+        Fate::Kept,
+        format!("{groups} groups, with their high marks and flags"),
+    );
+    let table = Active::parse(text.clone());
+    let table =
+        table.map_err(|error| io::Error::other(format!("{}: {error}", file.path.display())))?;
+    files.push(("active".to_owned(), text, false));
+    Ok(table)
+}
+
+fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -> io::Result<()> {
+    let file = inn.setting("expire.ctl")?;
+    if file.lines().is_empty() {
+        let why = "there are no rules: explist keeps 14 days, as `broadsheet init' writes it";
+        report.add(file.at(0), Fate::Changed, why);
+        return Ok(());
+    }
+    match expire::expire_ctl::convert(&file.text) {
+        Ok(explist) => {
+            report.add(
+                file.at(0),
+                Fate::Kept,
+                "converted to explist; `/remember/' counts from arrival here",
+            );
+            files.push(("explist".to_owned(), explist, false));
+        }
+        Err(part) => {
+            for fault in &part.faults {
+                report.add(file.at(fault.line), Fate::Dropped, fault.why.clone());
+            }
+            report.add(
+                file.at(0),
+                Fate::Changed,
+                "converted in part to explist.inn, which is not in force: explist keeps everything until you have \
+                 edited it",
+            );
+            files.push(("explist.inn".to_owned(), part.explist, false));
+            files.push((
+                "explist".to_owned(),
+                b"/expired/ x 30 -\nall x never -\n".to_vec(),
+                false,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Keys of inn.conf with a setting of the same meaning.
+const SAME: [(&str, &str); 9] = [
+    ("pathhost", "name"),
+    ("organization", "organization"),
+    ("complaints", "post.complaints"),
+    ("domain", "post.mailname"),
+    ("artcutoff", "limits.article_age_days_max"),
+    ("maxartsize", "limits.article_bytes_max"),
+    ("clienttimeout", "nntp.idle_seconds"),
+    ("tlscertfile", "nntp.certificate"),
+    ("tlskeyfile", "nntp.key"),
+];
+
+fn inn_conf(inn: &Installation, settings: &mut Settings, report: &mut Report) {
+    let value = |key: &str| inn.keys.value(key).filter(|value| !value.is_empty());
+    for pair in &inn.keys.pairs {
+        let (fate, told) = key(pair, settings);
+        if !told.is_empty() {
+            report.add(
+                inn.conf.at(pair.line),
+                fate,
+                format!("{}: {told}", pair.key),
+            );
+        }
+    }
+    if settings.name.is_empty()
+        && let Ok(text) = std::fs::read_to_string("/proc/sys/kernel/hostname")
+    {
+        settings.name = text.trim().to_owned();
+        report.add(
+            inn.conf.at(0),
+            Fate::Changed,
+            format!(
+                "no pathhost: the name is that of this machine, {}",
+                settings.name
+            ),
+        );
+    }
+    let port = value("port").unwrap_or("119");
+    let addresses: Vec<String> = [value("bindaddress"), value("bindaddress6")]
+        .into_iter()
+        .flatten()
+        .filter(|address| *address != "none")
+        .map(|address| match address {
+            "all" | "any" | "::" | "0.0.0.0" => format!("*:{port}"),
+            address if address.contains(':') => format!("[{address}]:{port}"),
+            address => format!("{address}:{port}"),
+        })
+        .collect();
+    settings.nntp.listen = match addresses.as_slice() {
+        [] => format!("*:{port}"),
+        some if some.iter().any(|address| address.starts_with('*')) => format!("*:{port}"),
+        some => some.join(", "),
+    };
+    let told = format!("nntp.listen = \"{}\"", settings.nntp.listen);
+    report.add(inn.conf.at(0), Fate::Kept, told);
+    let bytes = settings.limits.article_bytes_max;
+    settings.store.segment_bytes = settings.store.segment_bytes.max(bytes.saturating_mul(2));
+}
+
+/// Translates one key. Nothing is told of those that say how INN itself works.
+fn key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
+    let text = pair.value.as_str();
+    let Some((_, path)) = SAME.iter().find(|(key, _)| *key == pair.key) else {
+        return other_key(pair);
+    };
+    let Some(setting) = TABLE.iter().find(|setting| setting.path() == *path) else {
+        return (Fate::Dropped, format!("there is no setting {path}"));
+    };
+    if text.is_empty() {
+        return (Fate::Kept, String::new());
+    }
+    let mut fate = Fate::Kept;
+    match (setting.slot)(settings) {
+        settings::Slot::Text(slot) => *slot = text.to_owned(),
+        settings::Slot::Number(slot) => {
+            let Ok(number) = text.parse::<u64>() else {
+                return (Fate::Dropped, format!("`{text}' is not a number"));
+            };
+            let (least, most) = setting.range;
+            // 0 means no limit in INN.
+            let wanted = match (pair.key.as_str(), number) {
+                ("maxartsize", 0) => 1 << 30,
+                _ => number,
+            };
+            *slot = wanted.clamp(least, most);
+            if *slot != number {
+                fate = Fate::Changed;
+            }
+        }
+        _ => return (Fate::Dropped, format!("{path} has another form")),
+    }
+    (fate, format!("{path} = {}", setting.written(settings)))
+}
+
+fn other_key(pair: &Pair) -> (Fate, String) {
+    let is_on = is_true(&pair.value);
+    let why = match pair.key.as_str() {
+        // How INN itself works, and where its files are.
+        key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
+        "mailcmd"
+        | "mta"
+        | "runasuser"
+        | "runasgroup"
+        | "bindaddress"
+        | "bindaddress6"
+        | "port"
+        | "hismethod"
+        | "storageapi"
+        | "enableoverview"
+        | "articlemmap"
+        | "tradindexedmmap"
+        | "wireformat"
+        | "innflags"
+        | "server"
+        | "fromhost"
+        | "doinnwatch"
+        | "overcachesize"
+        | "cnfscheckfudgesize"
+        | "groupbaseexpiry"
+        | "storeonxref"
+        | "nfsreader"
+        | "nfswriter"
+        | "icdsynccount"
+        | "rlimitnofile"
+        | "maxforks"
+        | "datamovethreshold"
+        | "keepmmappedthreshold" => "",
+        "nnrpdflags" if pair.value.is_empty() => "",
+        "wanttrash" if is_on => "articles in unknown groups go to junk, as sys and active say",
+        "verifycancels" => "cancels need a Cancel-Key (control.cancel)",
+        "docancels" => {
+            "control.cancel = \"locked\": cancels with a Cancel-Key count, whatever this says"
+        }
+        "moderatormailer" if !pair.value.is_empty() => {
+            "write it to the file moderators as `*:ADDRESS'"
+        }
+        key if key.starts_with("backoff") => "use posts_per_minute_max of [[access]]",
+        _ if pair.value.is_empty() => "",
+        _ => "there is no such setting",
+    };
+    (Fate::Dropped, why.to_owned())
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A TOML list of strings.
+fn list(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// A name as a site or an entry may have it.
+fn plain_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let name: String = name
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .collect();
+    match name.trim_matches('-') {
+        "" => "unnamed".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// A wildmat list as patterns of C News, and in how many groups of active they differ, with the first of them.
+fn classic(list: &str, active: &Active) -> (String, usize, String) {
+    let patterns: Vec<String> = list
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(|item| {
+            let (sign, item) = match item.strip_prefix(['!', '@']) {
+                Some(item) => ("!", item),
+                None => ("", item),
+            };
+            let words = item.strip_suffix(".*").unwrap_or(item);
+            let words: Vec<&str> = words
+                .split('.')
+                .map(|word| if word == "*" { "all" } else { word })
+                .collect();
+            format!("{sign}{}", words.join("."))
+        })
+        .collect();
+    let patterns = patterns.join(",");
+    let (inn, here) = (
+        Wildmat::parse_poison(list.as_bytes()),
+        Pattern::parse(patterns.as_bytes()),
+    );
+    let names = active.ids().map(|id| active.name(id));
+    let other: Vec<&[u8]> = names
+        .filter(|name| inn.matches(name) != here.matches(name))
+        .collect();
+    let first = other.first().map_or(String::new(), |name| {
+        String::from_utf8_lossy(name).into_owned()
+    });
+    (patterns, other.len(), first)
+}
+
+/// What to tell of converted patterns.
+fn pattern_fate(
+    (patterns, differing, first): &(String, usize, String),
+    has_poison: bool,
+) -> (Fate, String) {
+    match (*differing, has_poison) {
+        (0, false) => (Fate::Kept, format!("groups `{patterns}'")),
+        (0, true) => (
+            Fate::Changed,
+            format!(
+                "groups `{patterns}': `@' becomes `!', so a crosspost to another group is sent"
+            ),
+        ),
+        (count, _) => (
+            Fate::Changed,
+            format!(
+                "groups `{patterns}': patterns of C News differ in {count} of the groups in active, such as {first}"
+            ),
+        ),
+    }
+}
+
+/// Reads addresses and networks; returns what is none of them, too.
+fn networks(hosts: &str) -> (Vec<String>, Vec<String>) {
+    let (mut found, mut names) = (Vec::new(), Vec::new());
+    for host in hosts
+        .split(',')
+        .map(str::trim)
+        .filter(|host| !host.is_empty())
+    {
+        let host = match host {
+            "localhost" | "127.0.0.1" | "::1" | "stdin" => "local",
+            host => host,
+        };
+        match access::Network::parse(host) {
+            Ok(_) if found.iter().any(|known| known == host) => {}
+            Ok(_) => found.push(host.to_owned()),
+            Err(_) => names.push(host.to_owned()),
+        }
+    }
+    (found, names)
+}
+
+/// A file of settings that may be missing, and the first line that says something.
+fn read(inn: &Installation, name: &str) -> io::Result<ConfFile> {
+    inn.setting(name)
+}
+
+/// The place of a pair.
+fn place<'a>(file: &'a ConfFile, pair: &Pair) -> (&'a Path, usize) {
+    file.at(pair.line)
+}

@@ -1,0 +1,74 @@
+//! What comes over, what does not, and why: a line for each line of the other system's files that says something.
+
+use std::path::{Path, PathBuf};
+
+/// Entries of one report; further ones are only counted.
+pub const ENTRIES_MAX: usize = 100_000;
+
+/// What becomes of one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It comes over with the same meaning.
+    Kept,
+    /// It comes over with another meaning, which the text tells: look at it.
+    Changed,
+    /// It does not come over.
+    Dropped,
+}
+
+impl Fate {
+    /// The word in the report.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::Kept => "kept",
+            Fate::Changed => "CHANGED",
+            Fate::Dropped => "NOT KEPT",
+        }
+    }
+}
+
+/// One line of the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The file of the other system.
+    pub path: PathBuf,
+    /// The line, from 1; 0: the whole file.
+    pub line: usize,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// What it said, and what becomes of it, in words.
+    pub text: String,
+}
+
+/// The report.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The entries, in the order in which the files were read.
+    pub entries: Vec<Entry>,
+    /// Entries beyond [`ENTRIES_MAX`].
+    pub more: usize,
+}
+
+impl Report {
+    /// Adds an entry.
+    pub fn add(&mut self, (path, line): (&Path, usize), fate: Fate, text: impl Into<String>) {
+        if self.entries.len() >= ENTRIES_MAX {
+            self.more += 1;
+            return;
+        }
+        self.entries.push(Entry {
+            path: path.to_owned(),
+            line,
+            fate,
+            text: text.into(),
+        });
+    }
+
+    /// The number of entries with a fate.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.entries
+            .iter()
+            .filter(|entry| entry.fate == fate)
+            .count()
+    }
+}

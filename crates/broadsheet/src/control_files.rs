@@ -305,10 +305,14 @@ fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<St
 }
 
 fn policy(list: Explist, active: &Active) -> Result<String, String> {
+    let file = list.file.clone();
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
     let mut told = counted(policy.rules().len(), "rule");
     for warning in warnings.iter().take(FAULTS_TOLD_MAX) {
         told.push_str(&format!("\n    note: {warning}"));
+    }
+    for warning in policy.returns(&file).iter().take(FAULTS_TOLD_MAX) {
+        told.push_str(&format!("\n    warning: {warning}"));
     }
     Ok(told)
 }

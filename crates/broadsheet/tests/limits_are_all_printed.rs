@@ -264,6 +264,10 @@ const ALSO: &[(&str, &str)] = &[
         "server::DAMAGE_REMEMBERED_MAX",
     ),
     (
+        "store::expiry::state::EXPIRES_REMEMBERED_SECONDS_MAX",
+        "store::EXPIRES_REMEMBERED_SECONDS_MAX",
+    ),
+    (
         "store::io::salvage::PASSED_BYTES_MAX",
         "store::PASSED_BYTES_MAX",
     ),

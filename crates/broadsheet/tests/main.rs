@@ -47,6 +47,7 @@ mod completions_work_in_their_shells;
 mod compression_begins_behind_a_full_socket;
 mod crates_depend_one_way;
 mod damage_is_named_and_repaired;
+mod defaults_are_safe;
 mod dependencies_are_explained;
 mod disk_use_really_falls;
 mod empty_articles_take_up_room;

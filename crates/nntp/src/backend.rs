@@ -225,6 +225,11 @@ pub trait Backend {
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
+    /// Whether lists show a group to the client: it may read the group, or as a peer send articles of it.
+    fn may_list(&mut self, group: &[u8]) -> bool {
+        self.may_read(group)
+    }
+
     /// The content of a file that LIST shows; `None` if it does not exist.
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError>;
 

@@ -123,6 +123,7 @@ impl Session {
             reads,
             posts,
             sends,
+            could_post,
             ..
         } = self.permissions;
         if !(reads || posts || sends || self.could_log_in()) {
@@ -131,9 +132,11 @@ impl Session {
         }
         let host = &self.capabilities.host;
         let software = &self.capabilities.software;
-        let (code, what) = match posts {
-            true => (200, "posting allowed"),
-            false => (201, "no posting"),
+        // 200 also where posting needs a login first: some newsreaders never offer to post after 201.
+        let (code, what) = match (posts, could_post && self.could_log_in()) {
+            (true, _) => (200, "posting allowed"),
+            (false, true) => (200, "posting allowed after a login"),
+            (false, false) => (201, "no posting"),
         };
         out.push(format!("{code} {host} {software} ready, {what}\r\n").as_bytes());
     }
@@ -484,6 +487,9 @@ impl Session {
         }
         if permissions.posts || could && permissions.reads {
             offer("POST");
+        }
+        if permissions.sends && !(permissions.reads || could && capabilities.has("READER")) {
+            offer(&self.lists(backend));
         }
         if permissions.sends {
             offer("IHAVE");

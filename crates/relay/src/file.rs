@@ -16,6 +16,7 @@ use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
+use crate::incoming::spool::free_bytes;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
 use crate::reason::{Reason, RefusalKind};
@@ -69,6 +70,8 @@ pub struct FilerOptions {
     pub cancel: CancelPolicy,
     /// Options for control messages that create and remove groups.
     pub processor: ControlOptions,
+    /// Free space of the disk below which nothing is filed, bytes; 0 for no limit.
+    pub keep_free: u64,
 }
 
 impl Default for FilerOptions {
@@ -79,6 +82,7 @@ impl Default for FilerOptions {
             log_zone: None,
             cancel: CancelPolicy::default(),
             processor: ControlOptions::default(),
+            keep_free: 0,
         }
     }
 }
@@ -121,6 +125,8 @@ pub struct Filer {
     processor: ControlProcessor,
     effects: Vec<apply_control::Line>,
     cancels_itself: bool,
+    /// The second in which the free space was last found sufficient.
+    space_checked: i64,
 }
 
 impl Filer {
@@ -148,6 +154,7 @@ impl Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
             effects: Vec::new(),
             cancels_itself: false,
+            space_checked: i64::MIN,
             spool,
             selector,
             rules,
@@ -290,6 +297,7 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
+        self.check_space(now)?;
         let form = article.form();
         let is_complete = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -306,6 +314,25 @@ impl Filer {
         };
         self.converted = converted;
         verdict
+    }
+
+    /// Refuses to file while too little of the disk is free: looks with the first article of each commit, and at most once a second.
+    fn check_space(&mut self, now: Now) -> Result<(), Error> {
+        let keep_free = self.options.keep_free;
+        if keep_free == 0 || self.spool.pending_bytes() > 0 || self.space_checked == now.seconds {
+            return Ok(());
+        }
+        let dir = self.spool.dir();
+        let free = free_bytes(dir)?;
+        if free < keep_free {
+            return Err(Error::NoRoom {
+                path: dir.to_owned(),
+                free,
+                keep_free,
+            });
+        }
+        self.space_checked = now.seconds;
+        Ok(())
     }
 
     /// Logs an article that is cut off by the end of its batch. It is not filed: C News filed the incomplete article, and then refused

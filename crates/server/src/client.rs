@@ -212,6 +212,7 @@ impl Client {
             posts: !rights.posts_none(),
             sends: rights.is_peer(),
             could_log_in: rights.can_log_in() && self.user.is_none(),
+            could_post: rights.could_post() && self.user.is_none(),
             is_logged_in: self.user.is_some(),
         }
     }

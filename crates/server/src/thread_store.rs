@@ -406,6 +406,11 @@ impl Backend for SessionContext<'_> {
         self.client.rights.may_read(group)
     }
 
+    fn may_list(&mut self, group: &[u8]) -> bool {
+        let rights = &self.client.rights;
+        rights.may_read(group) || rights.may_send(group)
+    }
+
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.store.file(file).map_err(trouble(self.shared))
     }

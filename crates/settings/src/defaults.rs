@@ -12,6 +12,7 @@ impl Default for Settings {
             organization: String::new(),
             log_format: "text".to_owned(),
             sandbox: true,
+            junk: false,
             limits: Limits {
                 article_bytes_max: rules::ARTICLE_BYTES_MAX as u64,
                 save_too_large: false,

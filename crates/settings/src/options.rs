@@ -17,6 +17,7 @@ impl Settings {
             groups_max: count(self.limits.groups_per_article_max),
             message_id_bytes_max: count(self.limits.message_id_bytes_max),
             future_seconds_max: seconds(self.limits.clock_skew_seconds),
+            junk: self.junk,
             age_seconds_max: (age > 0).then(|| seconds(age.saturating_mul(86_400))),
             ..relay::Rules::new(self.name.as_bytes())
         }
@@ -28,6 +29,7 @@ impl Settings {
             cancel: self.control.cancel,
             processor: self.control_options(),
             zone: &SystemZone,
+            keep_free: self.incoming.keep_free,
             ..relay::FilerOptions::default()
         }
     }

@@ -42,6 +42,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Truth(&mut s.sandbox),
     },
     Setting {
+        section: "",
+        key: "junk",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Articles from other sites whose groups are all missing in active: true files them in the group `junk', if sys \
+               subscribes to them, as C News did; false refuses them.",
+        slot: |s| Slot::Truth(&mut s.junk),
+    },
+    Setting {
         section: "limits",
         key: "article_bytes_max",
         unit: Unit::Bytes,
@@ -186,8 +195,8 @@ pub static TABLE: &[Setting] = &[
         key: "keep_free",
         unit: Unit::Bytes,
         range: (0, 1 << 60),
-        help: "Free disk space that must remain when a batch is written to in.coming/. Otherwise the batch is \
-               rejected.",
+        help: "Free disk space that must remain when a batch is filed, or written to in.coming/. Otherwise filing stops \
+               with an error, and the sender keeps the batch.",
         slot: |s| Slot::Number(&mut s.incoming.keep_free),
     },
     Setting {

@@ -34,7 +34,7 @@ pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
 pub use error::Error;
 pub use expiry::decision::ExpiryDecision;
-pub use expiry::state::ExpiryState;
+pub use expiry::state::{EXPIRES_REMEMBERED_SECONDS_MAX, ExpiryState};
 pub use expiry::survey::{Boundary, Survey};
 pub use history::HistoryLine;
 pub use history::cancels::Cancels;

@@ -440,6 +440,7 @@ pub const ALL: Permissions = Permissions {
     posts: true,
     sends: true,
     could_log_in: false,
+    could_post: false,
     is_logged_in: false,
 };
 

@@ -322,3 +322,70 @@ fn a_peer_may_list_the_groups_that_it_may_send() {
     assert!(client.line().starts_with("239 "));
     assert!(client.ask("ARTICLE <1@example.com>").starts_with("502 "));
 }
+
+#[test]
+fn a_quiet_check_prints_only_what_is_wrong() {
+    let program = Program::with_news("comp.test 0 1 y\ncomp.mod 0 1 m\n");
+    let quiet = || program.run(&["check", "--dir", "news", "--quiet"]);
+    let told = quiet();
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .lines()
+            .all(|line| line.starts_with("mailpaths: warning: 1 moderated group without")),
+        "{told:?}"
+    );
+    program.write("news/mailpaths", b"all moderator@example.com\n");
+    assert_eq!(quiet().out, "");
+    let sites = "\n[[site]]\nname = \"p\"\ngroups = \"comp\"\nvia = { program = \"no-such-program-here\", gives = \"id\" }\n\
+                 \n[[site]]\nname = \"b\"\ngroups = \"comp\"\nvia = { batch = \"cat\", size = \"100 kB\" }\n\
+                 \n[[site]]\nname = \"n\"\ngroups = \"comp\"\nvia = { news = \"../nowhere\" }\n";
+    let settings = program.read("news/broadsheet.toml") + sites;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let told = quiet();
+    for part in [
+        "sys: warning: p: the program no-such-program-here does not exist",
+        "sys: warning: b: nothing sends its batches by itself",
+        "sys: warning: n: ",
+    ] {
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    }
+    assert_eq!(told.out.lines().count(), 3, "{told:?}");
+}
+
+#[test]
+fn messages_say_what_is_wrong() {
+    let program = Program::with_news(ACTIVE);
+    program.rnews(&batch(&[one("1")]));
+    assert_eq!(
+        program
+            .run(&["article", "--dir", "news", "1@example.com"])
+            .status,
+        0
+    );
+    let told = program.run(&["article", "--dir", "news", "comp.tset/1"]);
+    assert!(
+        told.err.contains("the group `comp.tset' is not in active"),
+        "{told:?}"
+    );
+    program.write(
+        "descriptions",
+        b"comp.test\tTests.\ncomp.misc\tOther things.\n",
+    );
+    let told = program.run(&[
+        "init",
+        "--dir",
+        "other",
+        "--name",
+        "x.example",
+        "--active",
+        "descriptions",
+    ]);
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(
+        told.err
+            .contains("give a list of descriptions with --newsgroups"),
+        "{told:?}"
+    );
+    assert!(!program.path("other").exists());
+}

@@ -12,6 +12,7 @@ const COULD: Permissions = Permissions {
     posts: false,
     sends: false,
     could_log_in: true,
+    could_post: false,
     is_logged_in: false,
 };
 

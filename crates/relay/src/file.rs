@@ -70,6 +70,8 @@ pub struct FilerOptions {
     pub cancel: CancelPolicy,
     /// Options for control messages that create and remove groups.
     pub processor: ControlOptions,
+    /// Time for which a cancelled article can be restored, seconds; its space stays as long.
+    pub restorable_seconds: i64,
     /// Free space of the disk below which nothing is filed, bytes; 0 for no limit.
     pub keep_free: u64,
 }
@@ -82,6 +84,7 @@ impl Default for FilerOptions {
             log_zone: None,
             cancel: CancelPolicy::default(),
             processor: ControlOptions::default(),
+            restorable_seconds: 0,
             keep_free: 0,
         }
     }

@@ -326,6 +326,7 @@ impl Backend for SessionContext<'_> {
             Box::new(Poster {
                 user: self.client.user.clone().unwrap_or_default(),
                 host: self.client.host(),
+                is_secure: self.client.is_secure,
             })
         });
         self.client.in_flight.0 += 1;

@@ -29,9 +29,16 @@ impl Settings {
             cancel: self.control.cancel,
             processor: self.control_options(),
             zone: &SystemZone,
+            restorable_seconds: self.restorable_seconds(),
             keep_free: self.incoming.keep_free,
             ..relay::FilerOptions::default()
         }
+    }
+
+    /// Time for which a removed article can be restored, seconds.
+    pub fn restorable_seconds(&self) -> i64 {
+        let seconds = self.store.restorable_days.saturating_mul(86_400);
+        i64::try_from(seconds).unwrap_or(i64::MAX)
     }
 
     /// The options for control messages that make and remove groups.

@@ -359,7 +359,7 @@ pub fn history_line(data: &[u8]) {
         line.id,
         (arrival, line.expires),
         size,
-        Position(position.0),
+        (Position(position.0), line.is_late),
         &links,
     );
     let again = HistoryLine::parse(&text).expect("our own line");

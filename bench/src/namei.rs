@@ -12,6 +12,8 @@ mod tables;
 mod through_mount;
 #[cfg(feature = "namei")]
 mod through_tree;
+#[cfg(feature = "namei")]
+mod way;
 
 use anyhow::Result;
 

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use bench::generate::Kind;
@@ -13,9 +12,10 @@ use crate::measure::Input;
 use crate::report::median;
 use crate::site::{Batch, Expected, Site, System};
 
-use super::day::{Day, VISITS, VISITS_PER_BATCH, Visit};
+use super::day::{Day, VISITS, VISITS_PER_BATCH};
 use super::through_mount::ThroughMount;
 use super::through_tree::ThroughTree;
+use super::way::Way;
 
 /// Files of the directory that is listed.
 const FILES: u64 = 600;
@@ -27,18 +27,6 @@ const ARTICLES: u64 = 60;
 const FILED: u64 = 100;
 /// Names in the name cache: what 4.3BSD had on a large machine.
 const NAMES: usize = 1_000;
-
-/// One way to look names up.
-pub trait Way {
-    /// `ls -l`: of one group in its directory, of several by their paths.
-    fn list(&mut self, groups: &[String]) -> Result<()>;
-    /// The look-ups of a visit to the group with this path.
-    fn visit(&mut self, visit: &Visit, group: &str) -> Result<()>;
-    /// The CPU time of the file system so far.
-    fn cpu(&self) -> Result<Duration>;
-    /// The counts so far.
-    fn counters(&mut self) -> Result<Counters>;
-}
 
 /// Opens a news system in one way and mode.
 type Open<'a> = dyn Fn(&Site, &System) -> Result<Box<dyn Way>> + 'a;

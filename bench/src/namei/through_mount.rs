@@ -16,7 +16,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use crate::nntp::process;
 
 use super::day::{READERS, Visit};
-use super::tables::Way;
+use super::way::Way;
 
 /// The counts are written within a second.
 const COUNTED: Duration = Duration::from_millis(1_500);

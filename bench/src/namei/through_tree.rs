@@ -8,7 +8,7 @@ use mount::{Caches, Counters, Tree};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::day::Visit;
-use super::tables::Way;
+use super::way::Way;
 
 /// The root directory.
 const ROOT: u64 = 1;

@@ -33,7 +33,7 @@ pub struct SinkOptions {
     pub wants: bool,
 }
 
-/// What has come since XRESET, over all ports.
+/// The counts since XRESET, over all ports.
 struct Counts {
     begin: Instant,
     /// Articles of each port.

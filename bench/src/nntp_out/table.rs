@@ -59,13 +59,13 @@ impl Sender {
     }
 }
 
-/// What a row should reach.
+/// The figure that a row should reach.
 #[derive(Clone, Copy)]
 enum Goal {
     None,
     /// A number.
     Is(f64),
-    /// So many times the value of a column.
+    /// A multiple of the value of a column.
     Times(f64, Sender),
     /// The value of a column divided by so much.
     Part(f64, Sender),

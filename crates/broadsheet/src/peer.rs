@@ -1,6 +1,5 @@
 //! Peers: what `peer add` writes, what the administrator of the other site writes, and the test of a connection.
 
-pub mod call;
 pub mod checks;
 pub mod entry;
 pub mod lines;

@@ -519,6 +519,8 @@ fn verdict_of(verdict: relay::Verdict) -> Result<Done, Failed> {
         relay::Verdict::Filed | relay::Verdict::Junked => Ok(Done::Filed),
         relay::Verdict::Duplicate => Err(in_use()),
         relay::Verdict::Refused(why) => failed(Status::NO, "not-accepted", why),
-        relay::Verdict::NeedsAttention(why) => failed(Status::ATTENTION, "not-filed", why),
+        relay::Verdict::NeedsAttention(why) | relay::Verdict::Unfiled(why) => {
+            failed(Status::ATTENTION, "not-filed", why)
+        }
     }
 }

@@ -40,7 +40,7 @@ impl Load {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes; `make soak` runs it"]
 fn for_as_long_as_it_is_told() {
     let seconds = std::env::var("BROADSHEET_SOAK_SECONDS");
     let seconds = seconds.map_or(600, |text| text.parse().unwrap());

@@ -31,7 +31,7 @@ fn batch() -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement of docs/performance.md; `cargo test -p broadsheet --test all attacks_are_measured -- --ignored --nocapture` runs it"]
 fn greetings_beside_heavy_patterns() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     assert_eq!(program.rnews(&batch()).status, 0);
@@ -71,7 +71,7 @@ fn greetings_beside_heavy_patterns() {
 }
 
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement of docs/performance.md; `cargo test -p broadsheet --test all attacks_are_measured -- --ignored --nocapture` runs it"]
 fn half_hellos() {
     const CONNECTIONS: usize = 8_000;
     let program = Program::with_news("comp.test 0000000000 00001 y\n");

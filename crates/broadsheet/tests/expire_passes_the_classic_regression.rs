@@ -101,6 +101,7 @@ fn filed(program: &Program) {
                 id: case.0.as_bytes(),
                 arrival: case.1,
                 expires: case.2.into(),
+                is_late: false,
                 links: &links,
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],

@@ -22,7 +22,7 @@ const ROUNDS: usize = 12;
 const ARTICLES: usize = 150;
 /// Most articles that a kill costs, as `broadsheet limits' says.
 const IN_FLIGHT_MAX: usize = 4_000;
-/// What reads the log, moves the cursor, or talks to the peer.
+/// The system calls that read the log, move the cursor, or talk to the peer.
 const CALLS: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat,?mkdir,socket,connect,sendto,sendmsg,writev,read,recvfrom,close";
 
 fn rounds() -> usize {

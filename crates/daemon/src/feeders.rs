@@ -136,7 +136,7 @@ struct Feeder {
     _alive: Sender<()>,
 }
 
-/// What a feed keeps between two passes.
+/// Resources that a feed keeps between two passes.
 enum Kept {
     Nothing,
     /// A program that keeps running.

@@ -252,8 +252,8 @@ fn outcome(verdict: Verdict) -> (TransferOutcome, RefusalKind) {
     match verdict {
         Verdict::Filed | Verdict::Junked => (TransferOutcome::Accepted, RefusalKind::Other),
         Verdict::Duplicate => (TransferOutcome::Duplicate, RefusalKind::Other),
-        Verdict::Refused(refusal) | Verdict::NeedsAttention(refusal) => {
-            (TransferOutcome::Refused(refusal.text), refusal.kind)
-        }
+        Verdict::Refused(refusal)
+        | Verdict::NeedsAttention(refusal)
+        | Verdict::Unfiled(refusal) => (TransferOutcome::Refused(refusal.text), refusal.kind),
     }
 }

@@ -5,7 +5,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
-use store::{Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Snapshot, Survey};
+use store::{
+    Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Position, Snapshot, Survey,
+};
 
 use crate::count::{Hierarchies, RemovalCount, count};
 use crate::policy::{Cutoffs, Policy};
@@ -109,6 +111,7 @@ struct Decider<'r> {
     /// Segments with removals.
     touched: BTreeSet<u64>,
     in_future: u64,
+    known_end: Position,
 }
 
 impl<'r> Decider<'r> {
@@ -133,6 +136,7 @@ impl<'r> Decider<'r> {
             gone: HashSet::new(),
             touched: BTreeSet::new(),
             in_future: 0,
+            known_end: snapshot.end(),
         };
         for id in active.ids().filter(|id| !held(*id)) {
             let cutoffs = policy.cutoffs(id, now);
@@ -234,20 +238,24 @@ impl<'r> Decider<'r> {
             let Some(Some(record)) = stay.get(class).copied() else {
                 continue;
             };
-            self.cut_rows(base, &rows, record);
+            self.cut_rows(survey, &rows, record);
         }
     }
 
-    fn cut_rows(&mut self, base: u64, rows: &GroupRows<'_>, record: u64) {
-        let dead = rows.place_of_record(record);
-        let Some(last) = dead.checked_sub(1).map(|last| rows.number_at(last)) else {
+    /// Cuts a group behind the last row before a record. Late articles are decided individually.
+    fn cut_rows(&mut self, survey: &Survey, rows: &GroupRows<'_>, record: u64) {
+        let base = survey.base();
+        let is_late = |record| survey.is_late(record);
+        let dead = rows.place_of_record(record, is_late);
+        let Some(last) = rows.last_ordered(dead, is_late) else {
             return;
         };
+        let last = rows.number_at(last);
         if last >= self.cut(rows.name) {
             self.cuts.insert(rows.name.to_vec(), last + 1);
             self.touched.insert(base);
         }
-        let first = rows.number_at(0);
+        let first = rows.number_at(rows.first_ordered(is_late));
         for number in self.expired.survivors_in(rows.name, (first, last)) {
             // Kept because its arrival was in the future, which has come. Exceptions are decided after this.
             self.gone.insert((rows.name.to_vec(), number));
@@ -279,8 +287,8 @@ impl<'r> Decider<'r> {
                 if self.rule_of(rows.name).is_none_or(|(own, _)| own != class) {
                     continue;
                 }
-                for row in (rows.place_of_record(record)..rows.len()).filter_map(|at| rows.row(at))
-                {
+                let first = rows.place_of_record(record, |record| survey.is_late(record));
+                for row in (first..rows.len()).filter_map(|at| rows.row(at)) {
                     if exceptions.contains(&u64::from(row.record))
                         || !self.expired.keeps(rows.name, row.number)
                     {
@@ -295,7 +303,7 @@ impl<'r> Decider<'r> {
         }
     }
 
-    /// Decides a single article with an explicit Expires.
+    /// Decides a single exception: an article with an explicit Expires, out of the order of arrival, or late.
     fn decide_exception(&mut self, base: u64, line: &HistoryLine<'_>) {
         let arrival = line.arrival.unwrap_or(crate::policy::ARRIVAL_UNREADABLE);
         for (group, number) in line.links() {
@@ -364,6 +372,7 @@ impl<'r> Decider<'r> {
             gone,
             forget_before: None,
             settled,
+            known_end: Some(self.known_end),
             touched: self.touched.into_iter().collect(),
         };
         plan

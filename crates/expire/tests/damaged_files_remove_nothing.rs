@@ -48,6 +48,7 @@ impl News {
                     id: id.as_bytes(),
                     arrival,
                     expires,
+                    is_late: false,
                     links: &[(group.as_bytes(), number)],
                     sites: b"",
                     header: &[Piece::Native(header.as_bytes())],

@@ -1,4 +1,4 @@
-//! Removals against a slow model: random articles, cross-posts, Expires (some of them invalid), clocks and policies; runs of expire between
+//! Removals against a slow model: random articles, cross-posts, late numbers, Expires (some of them invalid), clocks and policies; runs of expire between
 //! batches of filing; after each run the test looks up every article in every group. After the clock was set back, an article may
 //! be kept longer by the same time, and is never removed early.
 
@@ -23,6 +23,10 @@ struct Arriving {
     expires: Option<i64>,
     /// Without that: its Expires is invalid.
     unreadable: bool,
+    /// Numbers that it leaves free before its own.
+    skips: u64,
+    /// It takes numbers that were left free, if there are any.
+    is_late: bool,
     filler: usize,
 }
 
@@ -74,16 +78,22 @@ fn arriving() -> impl Strategy<Value = Arriving> {
     let groups = prop::collection::btree_set(0..4usize, 1..4);
     let after = prop_oneof![20 => 0..40_000i64, 1 => -200_000..0i64];
     let expires = prop_oneof![4 => Just(None), 1 => (-50_000..2_000_000i64).prop_map(Some)];
-    let rest = (prop::bool::weighted(0.1), 0..40_000usize);
-    (groups, after, expires, rest).prop_map(|(groups, after, expires, (unreadable, filler))| {
-        Arriving {
+    let numbers = (
+        prop_oneof![8 => Just(0), 1 => 1..4u64],
+        prop::bool::weighted(0.1),
+    );
+    let rest = (prop::bool::weighted(0.1), 0..40_000usize, numbers);
+    (groups, after, expires, rest).prop_map(
+        |(groups, after, expires, (unreadable, filler, (skips, is_late)))| Arriving {
             groups,
             after,
             expires,
             unreadable: unreadable && expires.is_none(),
+            skips,
+            is_late,
             filler,
-        }
-    })
+        },
+    )
 }
 
 fn round() -> impl Strategy<Value = Round> {
@@ -105,9 +115,28 @@ fn round() -> impl Strategy<Value = Round> {
 fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i64) {
     let id = format!("<{}@x>", filed.len());
     let mut links = Vec::new();
+    let mut is_late = false;
     for &group in &wanted.groups {
-        let found = spool.active().find(GROUPS[group].as_bytes()).unwrap();
-        links.push((group, spool.active_mut().take_number(found).unwrap()));
+        let name = GROUPS[group].as_bytes();
+        let found = spool.active().find(name).unwrap();
+        let high = spool.active().high(found);
+        let used = |number: u64| {
+            let mut links = filed.iter().flat_map(|article: &Filed| &article.links);
+            links.any(|(its, used, _)| (*its, *used) == (group, number))
+        };
+        let mut free = None;
+        for number in 1..=high {
+            let is_free = spool.is_free(name, number).unwrap();
+            assert!(!is_free || !used(number), "{} {number}", GROUPS[group]);
+            free = free.or(is_free.then_some(number));
+        }
+        if let Some(number) = free.filter(|_| wanted.is_late) {
+            is_late = true;
+            links.push((group, number));
+        } else {
+            assert!(spool.active_mut().set_high(found, high + wanted.skips));
+            links.push((group, spool.active_mut().take_number(found).unwrap()));
+        }
     }
     let named: Vec<(&[u8], u64)> = links
         .iter()
@@ -128,6 +157,7 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
                 true => Expires::Unreadable(b"some day"),
                 false => expires.into(),
             },
+            is_late,
             links: &named,
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],

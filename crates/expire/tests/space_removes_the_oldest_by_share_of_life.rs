@@ -114,6 +114,7 @@ fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
                 id: id.as_bytes(),
                 arrival: NOW - article.age,
                 expires: article.expires.map(|after| NOW + after).into(),
+                is_late: false,
                 links: &named,
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],

@@ -10,7 +10,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::{Article, Form, decimal};
 use relay::control::ihave::{Envelope, IDS_MAX, ids_of};
@@ -53,10 +52,7 @@ impl IdMessages<'_> {
     /// Builds a batch with as many messages as necessary.
     fn write(&mut self) -> &[u8] {
         self.bytes.clear();
-        let seconds = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
-        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let seconds = relay::Now::read().seconds;
         let mut date = Vec::new();
         article::date::write_utc(&mut date, seconds);
         let date = String::from_utf8_lossy(&date);

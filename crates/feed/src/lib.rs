@@ -26,6 +26,7 @@
 //! | [`tree`] | sites with a directory tree that has a file for each article |
 //! | [`nntp`](mod@nntp) | peers that get articles by NNTP |
 //! | [`remote`] | trust, password and layers of a connection to another server |
+//! | `blocking` | a blocking connection to another server |
 //! | [`back_off`] | the interval before another attempt |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
@@ -35,6 +36,7 @@ pub mod back_off;
 pub mod batch;
 pub mod batch_log;
 pub mod batchparms;
+mod blocking;
 mod builder;
 pub mod cursor;
 pub mod deferred;
@@ -62,6 +64,7 @@ pub mod waiting;
 
 pub use batch::{Batch, push_article};
 pub use batchparms::{BatchParms, Batchparms, CLASS, Rule};
+pub use blocking::{BlockingConnection, ConnectionError};
 pub use builder::Builder;
 pub use cursor::Cursor;
 pub use each_article::EachArticle;

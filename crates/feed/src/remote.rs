@@ -1,11 +1,15 @@
-//! What a connection to another NNTP server needs besides its address: trust, password, TLS.
+//! Trust, password and layers of the connections to another NNTP server.
 
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use groups::nntp_server::{NntpServer, Tls};
 use layers::files::{self, FileError, Kind};
 use layers::{ClientLayers, ClientTrust, Fingerprint, LayersError, Trust, TrustError};
 use nntp::client::{Login, Opening};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use thiserror::Error;
 
 /// Largest file of a password, bytes.
@@ -76,6 +80,34 @@ impl Remote {
     /// The server.
     pub fn server(&self) -> &NntpServer {
         &self.server
+    }
+
+    /// A socket to connect to an address of the server, bound to the address of `bind`.
+    ///
+    /// # Errors
+    /// No descriptor is left; this machine does not have the address of `bind`.
+    pub(crate) fn socket(&self, address: SocketAddr, flags: SocketFlags) -> io::Result<OwnedFd> {
+        let family = match address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let socket = socket_with(
+            family,
+            SocketType::STREAM,
+            flags | SocketFlags::CLOEXEC,
+            None,
+        )?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        if let Some(from) = self.server.bind {
+            bind(&socket, &SocketAddr::new(from, 0)).map_err(|errno| {
+                let error = io::Error::from(errno);
+                io::Error::new(
+                    error.kind(),
+                    format!("the address of `bind', {from}: {error}"),
+                )
+            })?;
+        }
+        Ok(socket)
     }
 
     /// The layers of a new connection, before its first byte.

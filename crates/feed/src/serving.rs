@@ -76,6 +76,15 @@ pub enum Served {
     Paused(String),
 }
 
+/// The name of a feed, and the result of serving it.
+pub type ServedFeed<'n> = (&'n [u8], Result<Served, Error>);
+
+/// The result for a feed that has nothing to serve.
+const NOTHING: Served = Served::Delivered {
+    articles: 0,
+    waits: None,
+};
+
 /// Returns whether a feed gets its articles as soon as they are filed, and not when batches are made.
 pub fn is_immediate(via: &Via) -> bool {
     !matches!(via, Via::Batch(_))
@@ -169,6 +178,10 @@ impl<'a> Serving<'a> {
         site: &Site,
         snapshot: &mut Snapshot,
     ) -> Result<Served, Error> {
+        if matches!(site.via, Via::Nntp(_)) {
+            let served = self.serve_peers(&[(name, site)])?.into_iter().next();
+            return served.map_or(Ok(NOTHING), |(_, served)| served);
+        }
         if let Some(why) = site_state::paused(self.root, name)? {
             return Ok(Served::Paused(why));
         }
@@ -177,16 +190,6 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
-        if let Some(peer) = PeerPlan::of(name, site, self.zone) {
-            let sent = nntp::deliver(self.root, (&self.sites, vec![peer]), &self.limit)?;
-            return match sent.into_iter().next() {
-                Some(sent) if sent.is_busy => Err(Error::Busy(site_state::shown(name))),
-                sent => Ok(Served::Delivered {
-                    articles: sent.as_ref().map_or(0, |sent| sent.articles),
-                    waits: sent.and_then(|sent| sent.waits),
-                }),
-            };
-        }
         let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
         let taken = SiteState::take(self.root, name, snapshot)?;
@@ -260,6 +263,34 @@ impl<'a> Serving<'a> {
             articles,
             waits: waits.or_else(|| pause(root, name)),
         })
+    }
+
+    /// Serves feeds by NNTP, all at the same time, since a peer may be slow. Returns a result for each feed.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or no descriptor is left.
+    pub fn serve_peers<'n>(
+        &self,
+        feeds: &[(&'n [u8], &Site)],
+    ) -> Result<Vec<ServedFeed<'n>>, Error> {
+        let plans = feeds.iter();
+        let plans = plans.filter_map(|(name, site)| PeerPlan::of(name, site, self.zone));
+        let delivered = nntp::deliver(self.root, (&self.sites, plans.collect()), &self.limit)?;
+        let result = |name: &[u8]| match delivered.iter().find(|delivered| delivered.name == name) {
+            Some(delivered) if delivered.is_busy => Err(Error::Busy(site_state::shown(name))),
+            Some(delivered) => Ok(match site_state::paused(self.root, name)? {
+                Some(why) => Served::Paused(why),
+                None => Served::Delivered {
+                    articles: delivered.articles,
+                    waits: delivered.waits.clone(),
+                },
+            }),
+            None => Ok(NOTHING),
+        };
+        Ok(feeds
+            .iter()
+            .map(|(name, _)| (*name, result(name)))
+            .collect())
     }
 
     /// Writes what waits for a site into its tree; returns the number of articles.
@@ -400,48 +431,39 @@ pub fn serve_immediate(
 ) -> Result<(), Error> {
     let mut snapshot = Snapshot::open(root)?;
     let mut serving = Serving::new(root, sites, program);
-    let mut turns: Vec<_> = sites
+    serving.zone = zone;
+    let (mut peers, mut others): (Vec<_>, Vec<_>) = sites
         .feeds()
         .filter(|(_, site)| is_immediate(&site.via))
-        .collect();
+        .partition(|(_, site)| matches!(site.via, Via::Nntp(_)));
+    // A feed whose articles wait is served again when the next article is filed.
+    let goes_on = |name: &[u8], served| {
+        let why = match served {
+            Err(Error::Busy(_)) => return true,
+            Err(error) => Some(error.to_string()),
+            Ok(Served::Paused(_)) => return false,
+            Ok(served) => why_it_waits(&served),
+        };
+        if let Some(why) = &why {
+            tell(&format!("{}: {why}", site_state::shown(name)));
+        }
+        why.is_none()
+    };
     loop {
-        let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&[u8]> = others.iter().map(|(name, _)| *name).collect();
         serving.plan(&names, &snapshot)?;
         let seen = snapshot.end();
-        // All peers at the same time: some may be slow.
-        let peers = turns.iter();
-        let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
-        let peers: Vec<_> = peers.collect();
+        others.retain(|(name, site)| goes_on(name, serving.serve(name, site, &mut snapshot)));
+        // Last, since a slow peer takes long.
         if !peers.is_empty() {
-            let sent = nntp::deliver(root, (sites, peers), &serving.limit)?;
-            turns.retain(|(name, _)| {
-                let mut sent = sent.iter().filter(|sent| !sent.is_busy);
-                let sent = sent.find(|sent| sent.name == *name);
-                let Some(why) = sent.and_then(|sent| sent.waits.as_ref()) else {
-                    return true;
-                };
-                tell(&format!("{}: {why}", site_state::shown(name)));
-                false
-            });
+            let served = serving.serve_peers(&peers)?;
+            let mut served = served
+                .into_iter()
+                .map(|(name, served)| goes_on(name, served));
+            peers.retain(|_| served.next().unwrap_or(false));
         }
-        // Feeds that wait are served again when the next article is filed.
-        turns.retain(|(name, site)| {
-            if matches!(site.via, Via::Nntp(_)) {
-                return true;
-            }
-            let why = match serving.serve(name, site, &mut snapshot) {
-                Err(Error::Busy(_)) => return true,
-                Err(error) => Some(error.to_string()),
-                Ok(Served::Paused(_)) => return false,
-                Ok(served) => why_it_waits(&served),
-            };
-            if let Some(why) = &why {
-                tell(&format!("{}: {why}", site_state::shown(name)));
-            }
-            why.is_none()
-        });
         snapshot.catch_up()?;
-        if turns.is_empty() || snapshot.end() == seen {
+        if (peers.is_empty() && others.is_empty()) || snapshot.end() == seen {
             return Ok(());
         }
     }

@@ -1,7 +1,6 @@
 //! The articles that wait for a site, from its cursor on.
 
 use std::collections::VecDeque;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use store::{Position, Record, Snapshot};
 
@@ -183,10 +182,7 @@ impl ArticleSource for FromCursor<'_> {
 
     fn delivered(&mut self) -> Result<(), Error> {
         let mut progress = std::mem::take(&mut self.progress);
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        progress.now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        progress.now = relay::Now::read().seconds;
         // A cursor that passed only articles for other sites may be reset.
         self.state.pass(self.next, progress, progress.sent > 0)
     }

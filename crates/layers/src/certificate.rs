@@ -18,7 +18,7 @@ const IP_ADDRESS: u8 = 0x87;
 /// subjectAltName, 2.5.29.17 (RFC 5280, 4.2.1.6).
 const ALTERNATIVE_NAMES: [u8; 3] = [0x55, 0x1d, 0x11];
 
-/// What a certificate says of itself. A field that cannot be read is missing.
+/// Facts that a certificate states. A field that cannot be read is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// DNS names and addresses that it is for.

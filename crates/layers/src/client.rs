@@ -155,7 +155,7 @@ impl ClientLayers {
         tls.map(|tls| tls.description()).unwrap_or_default()
     }
 
-    /// What the server's certificate says of itself; `None` without TLS.
+    /// Facts of the server's certificate; `None` without TLS.
     #[must_use]
     pub fn certificate(&self) -> Option<Facts> {
         self.tls.as_ref()?.certificate_facts()

@@ -11,11 +11,11 @@ use thiserror::Error;
 /// A kind of files.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// What such a file is.
+    /// The name of such a file in messages.
     pub noun: &'static str,
     /// Largest file, bytes.
     pub bytes_max: u64,
-    /// What other users may not read, if it is a secret.
+    /// The name of the secret, which other users may not read, if it is one.
     pub secret: Option<&'static str>,
 }
 
@@ -35,7 +35,7 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The expected kind of file.
         kind: Kind,
     },
     /// A directory, a pipe or the like.

@@ -68,7 +68,7 @@ pub struct Fed {
 
 /// A connection of rustls: the server's side or the client's. The two have the same methods, but no trait.
 pub trait Side: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
-    /// What rustls keeps for this side.
+    /// The state that rustls keeps for this side.
     type Data;
 
     /// Processes records until there is something to do.
@@ -262,7 +262,7 @@ impl<S: Side> Tls<S> {
         Some(Sha256::digest(own).into())
     }
 
-    /// What the other side's certificate says of itself, under the same conditions.
+    /// Facts of the other side's certificate, under the same conditions.
     #[must_use]
     pub fn certificate_facts(&self) -> Option<Facts> {
         if self.is_handshaking() {

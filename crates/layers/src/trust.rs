@@ -270,7 +270,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// What is wrong with a certificate, as the rest of a sentence that begins with `the certificate of HOST`.
+/// The fault of a certificate, as the rest of a sentence that begins with `the certificate of HOST`.
 fn explained(error: &CertificateError, certificate: &[u8], wanted: &ServerName<'_>) -> String {
     let date = |time: &UnixTime| day(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
     match error {

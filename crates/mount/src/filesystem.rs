@@ -15,8 +15,9 @@ use fuser::{
 use hashbrown::HashMap;
 use rustix::process::{getgid, getuid};
 
+use crate::attributes::{Attributes, Kind};
 use crate::counters::Counters;
-use crate::tree::{Attributes, Entry, Fault, Kind, Opened, Tree};
+use crate::tree::{Entry, Fault, Opened, Tree};
 
 /// Overview files and files of the news directory that are open at once; articles are not counted.
 pub const HANDLES_MAX: usize = 1024;

@@ -5,6 +5,7 @@
 //! | `mounted` | mounting, unmounting, removing a mount whose process was killed |
 //! | `filesystem` | the requests of the kernel |
 //! | `tree` | what is in the file system, without FUSE: names, attributes, contents |
+//! | `attributes` | attributes of files and directories |
 //! | `search` | name translation: the name cache, the offset cache, the directories |
 //! | `listings` | the articles of the directories that were searched last |
 //! | `hierarchy` | the names of groups as a tree |
@@ -17,6 +18,7 @@
 //! *Architecture invariant:* an inode number tells what it is of. The number of an article is its position in the log, so all its names have the
 //! same one, and nothing needs to be kept for the kernel between two requests: every table here is a cache with a maximum.
 
+mod attributes;
 mod contents;
 pub mod counters;
 mod filesystem;
@@ -29,6 +31,7 @@ mod overview_file;
 mod search;
 mod tree;
 
+pub use attributes::{Attributes, Kind};
 pub use contents::CONTENTS_BYTES_MAX;
 pub use counters::Counters;
 pub use filesystem::HANDLES_MAX;
@@ -38,4 +41,4 @@ pub use listings::{ENTRIES_MAX, LISTED_MAX};
 pub use mounted::{END_SECONDS_MAX, Error, Mount};
 pub use overview_file::SIZES_MAX;
 pub use search::Caches;
-pub use tree::{Attributes, Entry, Fault, Kind, Opened, Tree};
+pub use tree::{Entry, Fault, Opened, Tree};

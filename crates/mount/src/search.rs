@@ -4,10 +4,10 @@ use hashbrown::HashMap;
 use namei::{NameCache, Node, Offsets};
 use store::Error;
 
+use crate::attributes::Attributes;
 use crate::hierarchy::Hierarchy;
 use crate::listings::Listings;
 use crate::live::Live;
-use crate::tree::Attributes;
 
 /// The sizes of the caches, and how directories are searched.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ impl Default for Caches {
     }
 }
 
-/// What the name cache has of an inode.
+/// An inode in the name cache.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     /// Its attributes ...

@@ -7,6 +7,7 @@ use std::path::Path;
 use article::decimal;
 use store::{Error, Position};
 
+use crate::attributes::{Attributes, Kind};
 use crate::contents::Contents;
 use crate::counters::Counters;
 use crate::inode::{self, FILES, Inode};
@@ -30,30 +31,6 @@ const IDS_COOKIE: u64 = FILE_COOKIE + FILES.len() as u64;
 const OVERVIEW_COOKIE: u64 = IDS_COOKIE + 1;
 /// Articles that are listed at once.
 const LISTED_AT_ONCE: usize = 512;
-
-/// A directory or a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A directory.
-    Directory,
-    /// A file.
-    File,
-}
-
-/// What stat(2) tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attributes {
-    /// The inode number.
-    pub number: u64,
-    /// The kind.
-    pub kind: Kind,
-    /// Bytes.
-    pub size: u64,
-    /// The arrival of an article, epoch seconds; of a directory that of its newest article, or the time of the table of groups.
-    pub mtime: i64,
-    /// The number of names; 1 for directories, as where it does not tell how many directories there are in it.
-    pub links: u32,
-}
 
 /// An entry of a directory.
 #[derive(Debug, Clone, Copy)]

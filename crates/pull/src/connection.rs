@@ -1,16 +1,13 @@
 //! A blocking connection to a server: the socket, its layers, and a rate.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::io::{self, ErrorKind};
+use std::net::ToSocketAddrs;
 use std::time::{Duration, Instant};
 
 use article::article_end::{ArticleEnd, Ending};
-use feed::Remote;
-use layers::ClientLayers;
+use feed::{BlockingConnection, ConnectionError, Remote};
 use nntp::client::{PeerError, REPLY_BYTES_MAX, Ready, Reply, Step};
 use nntp::{Line, first_line};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 use crate::error::Error;
 use crate::source::Source;
@@ -24,16 +21,8 @@ const READ_BYTES: usize = 64 << 10;
 
 /// A connection on which the server waits for commands.
 pub struct Connection {
-    socket: TcpStream,
-    layers: ClientLayers,
-    /// Received; the first `used` bytes are processed.
-    input: Vec<u8>,
-    used: usize,
-    has_more: bool,
-    raw: Vec<u8>,
+    inner: BlockingConnection,
     rate: Rate,
-    /// How long the server may send and take nothing, seconds.
-    timeout_seconds: u64,
     /// Received from the socket, bytes.
     pub received_bytes: u64,
 }
@@ -51,34 +40,33 @@ impl Connection {
     pub fn open(remote: &Remote, source: &Source) -> Result<(Connection, Ready), Error> {
         let server = remote.server();
         let addresses = (server.host.as_str(), server.port).to_socket_addrs();
-        let addresses = addresses.map_err(|error| Error::Io("find the address", error))?;
+        let addresses =
+            addresses.map_err(|error| ConnectionError::Io("find the address", error))?;
         let mut failed = io::Error::from(ErrorKind::AddrNotAvailable);
         for address in addresses {
-            match dial(address, server.bind, source.timeout_seconds) {
-                Ok(socket) => {
+            let times = (
+                Duration::from_secs(CONNECT_SECONDS_MAX),
+                source.timeout_seconds,
+            );
+            match BlockingConnection::open(remote, address, times) {
+                Ok(inner) => {
                     let mut connection = Connection {
-                        socket,
-                        layers: remote.layers()?,
-                        input: Vec::new(),
-                        used: 0,
-                        has_more: false,
-                        raw: Vec::new(),
+                        inner,
                         rate: Rate::new(source.rate),
-                        timeout_seconds: source.timeout_seconds,
                         received_bytes: 0,
                     };
                     let ready = connection.begin(remote)?;
                     return Ok((connection, ready));
                 }
-                Err(error) => failed = error,
+                Err(ConnectionError::Connect(error)) => failed = error,
+                Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::Io("connect", failed))
+        Err(ConnectionError::Connect(failed).into())
     }
 
     fn begin(&mut self, remote: &Remote) -> Result<Ready, Error> {
         let mut opening = remote.opening().for_reading();
-        self.shake()?;
         loop {
             let line = self.line(REPLY_BYTES_MAX)?.to_vec();
             let mut out = Vec::new();
@@ -86,15 +74,11 @@ impl Connection {
                 Step::GoOn => {}
                 Step::Ready(ready) => return Ok(ready),
                 Step::BeginTls => {
-                    let unread = self.input.get(self.used..).unwrap_or_default();
-                    remote.begin_tls(&mut self.layers, unread)?;
-                    self.shake()?;
+                    self.inner.begin_tls(remote)?;
                     opening.tls_began(&mut out);
                 }
                 Step::BeginDeflate => {
-                    let mut unread = self.input.split_off(self.used);
-                    self.layers.begin_deflate(&mut unread);
-                    self.has_more = true;
+                    self.inner.begin_deflate();
                     if let Step::Ready(ready) = opening.deflate_began(&mut out)? {
                         return Ok(ready);
                     }
@@ -104,38 +88,9 @@ impl Connection {
         }
     }
 
-    /// Completes the handshake of TLS, if there is one.
-    fn shake(&mut self) -> Result<(), Error> {
-        self.send_pending()?;
-        while self.layers.is_handshaking() {
-            self.fill()?;
-        }
-        Ok(())
-    }
-
     /// Sends commands.
     pub fn send(&mut self, commands: &[u8]) -> Result<(), Error> {
-        if commands.is_empty() {
-            return Ok(());
-        }
-        let mut raw = Vec::new();
-        self.layers.send(commands, &mut raw, true)?;
-        self.write(&raw)
-    }
-
-    fn send_pending(&mut self) -> Result<(), Error> {
-        let mut raw = Vec::new();
-        self.layers.pending(&mut raw);
-        self.write(&raw)
-    }
-
-    fn write(&mut self, raw: &[u8]) -> Result<(), Error> {
-        self.socket
-            .write_all(raw)
-            .map_err(|error| match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Silent(self.timeout_seconds),
-                _ => Error::Io("send to the server", error),
-            })
+        Ok(self.inner.send(commands)?)
     }
 
     /// The next reply. `line` holds it.
@@ -147,18 +102,17 @@ impl Connection {
 
     /// The next line, without its CRLF.
     pub fn line(&mut self, bytes_max: usize) -> Result<&[u8], Error> {
-        let (bytes, whole) = loop {
-            let rest = self.input.get(self.used..).unwrap_or_default();
-            match first_line(rest, bytes_max) {
-                Line::Whole(line, whole) => break (line.len(), whole),
+        loop {
+            match first_line(self.inner.unread(), bytes_max) {
+                Line::Whole(line, whole) => {
+                    let bytes = line.len();
+                    return Ok(self.inner.take(whole).get(..bytes).unwrap_or_default());
+                }
                 Line::Partial => {}
                 Line::TooLong(_) | Line::TooLongSoFar => return Err(PeerError::TooLong.into()),
             }
             self.fill()?;
-        };
-        let start = self.used;
-        self.used += whole;
-        Ok(self.input.get(start..start + bytes).unwrap_or_default())
+        }
     }
 
     /// The text of an article behind its reply. A text of more than `bytes_max` is read to its end and not kept.
@@ -166,21 +120,19 @@ impl Connection {
         let mut end = ArticleEnd::default();
         let mut is_too_large = false;
         let bytes = loop {
-            let rest = self.input.get(self.used..).unwrap_or_default();
+            let rest = self.inner.unread();
             let passed = match end.search(rest) {
                 Ending::At(bytes) => break bytes,
                 Ending::NotYet(passed) => passed,
             };
             is_too_large |= rest.len() as u64 > bytes_max;
             if is_too_large {
-                self.used += passed;
+                self.inner.take(passed);
                 end.discard_front(passed);
             }
             self.fill()?;
         };
-        let start = self.used;
-        self.used += bytes;
-        let text = self.input.get(start..start + bytes).unwrap_or_default();
+        let text = self.inner.take(bytes);
         Ok(match is_too_large || text.len() as u64 > bytes_max {
             true => Text::TooLarge,
             false => Text::Whole(text),
@@ -206,48 +158,19 @@ impl Connection {
         }
     }
 
-    /// Receives some more.
+    /// Receives some more, at the rate.
     fn fill(&mut self) -> Result<(), Error> {
-        self.input.drain(..self.used);
-        self.used = 0;
-        if self.has_more {
-            let received = self.layers.receive(&mut [], &mut self.input)?;
-            self.has_more = received.is_more;
-            return Ok(());
-        }
-        self.raw.resize(self.rate.read_bytes(), 0);
-        let count = loop {
-            match self.socket.read(&mut self.raw) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
-                {
-                    return Err(Error::Silent(self.timeout_seconds));
-                }
-                read => break read.map_err(|error| Error::Io("receive from the server", error))?,
-            }
-        };
-        if count == 0 {
-            return Err(Error::Closed);
-        }
+        let count = self.inner.fill(self.rate.read_bytes())?;
         self.received_bytes += count as u64;
         self.rate.spend(count);
-        let raw = self.raw.get_mut(..count).unwrap_or_default();
-        let received = self.layers.receive(raw, &mut self.input);
-        // An alert goes out before the end.
-        let sent = self.send_pending();
-        let received = received?;
-        self.has_more = received.is_more;
-        sent
+        Ok(())
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         let _ = self.send(b"QUIT\r\n");
-        let mut raw = Vec::new();
-        self.layers.close(&mut raw);
-        let _ = self.write(&raw);
+        self.inner.close();
     }
 }
 
@@ -258,30 +181,6 @@ fn is_duplicate(text: &[u8]) -> bool {
             .to_ascii_lowercase()
             .windows(9)
             .any(|part| part == b"duplicate")
-}
-
-fn dial(address: SocketAddr, local: Option<IpAddr>, timeout_seconds: u64) -> io::Result<TcpStream> {
-    let family = match address {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    if let Some(local) = local {
-        bind(&socket, &SocketAddr::new(local, 0))?;
-    }
-    // It bounds connect, too.
-    let within = Duration::from_secs(CONNECT_SECONDS_MAX);
-    set_socket_timeout(&socket, Timeout::Send, Some(within))?;
-    connect(&socket, &address).map_err(|errno| match errno {
-        rustix::io::Errno::INPROGRESS => io::Error::from(ErrorKind::TimedOut),
-        errno => errno.into(),
-    })?;
-    let socket = TcpStream::from(socket);
-    let patience = Some(Duration::from_secs(timeout_seconds));
-    socket.set_write_timeout(patience)?;
-    socket.set_read_timeout(patience)?;
-    socket.set_nodelay(true)?;
-    Ok(socket)
 }
 
 /// Spreads the bytes over the time.

@@ -3,10 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use feed::RemoteError;
-use layers::LayersError;
+use feed::{ConnectionError, RemoteError};
 use nntp::client::PeerError;
 use thiserror::Error;
+
+impl From<PeerError> for Error {
+    fn from(error: PeerError) -> Error {
+        Error::Connection(error.into())
+    }
+}
 
 /// Why pulling from a server stopped. What was filed before stays, and the next run goes on there.
 #[derive(Debug, Error)]
@@ -15,21 +20,9 @@ pub enum Error {
     /// The settings of the server cannot be used.
     #[error("{0}")]
     Remote(#[from] RemoteError),
-    /// The network.
-    #[error("cannot {0}: {1}")]
-    Io(&'static str, io::Error),
-    /// TLS or compression.
+    /// The connection.
     #[error("{0}")]
-    Layers(#[from] LayersError),
-    /// The server.
-    #[error("{0}")]
-    Peer(#[from] PeerError),
-    /// The server closed the connection.
-    #[error("the server closed the connection")]
-    Closed,
-    /// The server sent nothing for so many seconds.
-    #[error("the server sent nothing for {0} seconds")]
-    Silent(u64),
+    Connection(#[from] ConnectionError),
     /// The articles cannot be filed.
     #[error("{0}")]
     Filing(String),

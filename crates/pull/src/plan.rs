@@ -7,7 +7,7 @@ use crate::marks::Mark;
 /// Most articles of a group that are looked through after the server has numbered it anew.
 pub const OVERLAP_ARTICLES_MAX: u64 = 20_000;
 
-/// What to read of a group.
+/// The articles of a group to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
     /// Nothing is new.
@@ -33,7 +33,7 @@ pub enum Plan {
     },
 }
 
-/// What to read of a group with these numbers; `first`: how many articles of a group without a mark.
+/// Plans which articles of a group with these numbers to read; `first`: number of articles of a group without a mark.
 pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
     let GroupMarks { low, high, .. } = marks;
     let Some(mark) = mark else {
@@ -71,7 +71,7 @@ pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
     }
 }
 
-/// What to read of a group whose numbers mean something else than before.
+/// Plans which articles of a renumbered group to read.
 pub fn renumbered(marks: GroupMarks, first: u64) -> Plan {
     let GroupMarks { low, high, .. } = marks;
     match high < low || high == 0 {

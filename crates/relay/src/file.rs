@@ -39,6 +39,8 @@ pub enum Verdict {
     Refused(Refusal),
     /// Not filed for a reason that needs the administrator; the log has it.
     NeedsAttention(Refusal),
+    /// As [`Verdict::NeedsAttention`], and the article must be kept: nothing is wrong with it.
+    Unfiled(Refusal),
 }
 
 /// Why an article was not filed.
@@ -99,6 +101,8 @@ struct Accepted<'a> {
     site: &'a [u8],
     id: &'a [u8],
     hash: IdHash,
+    /// One of its numbers is not above the high mark.
+    is_late: bool,
     /// It is filed in `junk`.
     junk: bool,
 }
@@ -420,9 +424,10 @@ impl Filer {
                 if let Some(refusal) = self.refused_by_pending_cancel(article, site, id, now)? {
                     return Ok(Verdict::Refused(refusal));
                 }
-                if let Err(refusal) = self.take_numbers(article, site, id, now) {
-                    return Ok(Verdict::Refused(refusal));
-                }
+                let is_late = match self.take_numbers(article, site, id, now)? {
+                    Ok(is_late) => is_late,
+                    Err(verdict) => return Ok(verdict),
+                };
                 let hash = match hashed.get() {
                     Some(hash) => hash,
                     None => self.spool.hash(id)?,
@@ -433,6 +438,7 @@ impl Filer {
                     site,
                     id,
                     hash,
+                    is_late,
                     junk,
                 };
                 self.append(&accepted, sender, now)
@@ -440,14 +446,15 @@ impl Filer {
         }
     }
 
-    /// Assigns a number in each group, or copies those of a mirrored site, and builds the Xref line.
+    /// Assigns a number in each group, or copies those of a mirrored site, and builds the Xref line. Returns whether a number is late; the
+    /// inner error is the verdict of an article without numbers.
     fn take_numbers(
         &mut self,
         article: &Article<'_>,
         site: &[u8],
         id: &[u8],
         now: Now,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Result<bool, Verdict>, Error> {
         self.lines.begin_xref(&self.rules.host);
         let taken = match &self.options.mirror {
             None => {
@@ -458,21 +465,27 @@ impl Filer {
                     }
                 }
                 // No number is left only after 2^63 articles in one group.
-                Ok(())
+                Ok(false)
             }
             Some(mirrored) => {
-                mirror::take_numbers(article, mirrored, self.spool.active_mut(), &mut self.lines)
+                mirror::take_numbers(article, mirrored, &mut self.spool, &mut self.lines)?
             }
         };
         self.lines.end_xref(article.form());
-        let error = match taken {
-            Err(error) => error.to_string(),
-            Ok(()) if self.lines.link_count() == 0 => "no number left in any group".to_owned(),
-            Ok(()) => return Ok(()),
+        let (error, is_kept) = match taken {
+            Err(error) => (error.to_string(), error.is_kept()),
+            Ok(_) if self.lines.link_count() == 0 => {
+                ("no number left in any group".to_owned(), false)
+            }
+            Ok(is_late) => return Ok(Ok(is_late)),
         };
         self.log
             .line(now, site, Code::BadInput, id, error.as_bytes());
-        Err(Refusal::new(RefusalKind::Other, error))
+        let refusal = Refusal::new(RefusalKind::Other, error);
+        Ok(Err(match is_kept {
+            true => Verdict::Unfiled(refusal),
+            false => Verdict::Refused(refusal),
+        }))
     }
 
     /// Appends the article to the store, logs it, and applies its control message.
@@ -488,6 +501,7 @@ impl Filer {
             site,
             id,
             hash,
+            is_late,
             junk,
         } = *accepted;
         self.apply_control(article, sender, id, now)?;
@@ -525,6 +539,7 @@ impl Filer {
             id,
             arrival: now.seconds,
             expires,
+            is_late,
             links: links.items(),
             sites: &self.sites,
             header: pieces.items(),

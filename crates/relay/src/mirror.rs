@@ -1,11 +1,12 @@
 //! A mirror: takes groups and numbers from the Xref of the mirrored site (`-b SITE` of relaynews).
 //!
-//! C News left `active` unchanged, since it was copied from the other site. Here the high marks follow the incoming numbers. A number at
-//! or below the high mark counts as assigned: the mirrored site files in order, and its articles arrive in that order.
+//! C News left `active` unchanged, since it was copied from the other site. Here the high marks follow the incoming numbers. Articles may
+//! come in any order: a number below the high mark is taken if it is free ([`Spool::is_free`]).
 
 use article::xref::Xref;
 use article::{Article, Header};
-use groups::active::{Active, Flag};
+use groups::active::Flag;
+use store::Spool;
 
 use crate::compose::NewLines;
 
@@ -18,7 +19,7 @@ pub enum MirrorError {
     /// The Xref was written by another site.
     #[error("article received from wrong site `{0}' in believe-Xref mode")]
     WrongSite(String),
-    /// The number is already assigned.
+    /// The number is not free.
     #[error("article #{number} in group `{group}' supplied but occupied!")]
     Occupied {
         /// The group.
@@ -31,47 +32,63 @@ pub enum MirrorError {
     NoGroups,
 }
 
-/// Copies the groups and numbers of the incoming Xref to `lines` and raises the high marks. Unknown and x'ed groups are skipped. After an
-/// error no high mark has changed.
+impl MirrorError {
+    /// Whether the article must be kept for the administrator. One in unknown groups only is refused: a mirror may have fewer groups.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self, MirrorError::NoGroups)
+    }
+}
+
+/// Copies the groups and numbers of the incoming Xref to `lines` and raises the high marks. Unknown and x'ed groups are skipped. Returns
+/// whether a number was not above the high mark. After an error no high mark has changed.
 ///
 /// # Errors
-/// See [`MirrorError`].
+/// The store cannot tell whether a number is free; the inner one, see [`MirrorError`].
 pub fn take_numbers(
     article: &Article<'_>,
     site: &[u8],
-    active: &mut Active,
+    spool: &mut Spool,
     lines: &mut NewLines,
-) -> Result<(), MirrorError> {
-    let value = article.value(Header::Xref).ok_or(MirrorError::NoXref)?;
+) -> Result<Result<bool, MirrorError>, store::Error> {
+    let Some(value) = article.value(Header::Xref) else {
+        return Ok(Err(MirrorError::NoXref));
+    };
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let xref = Xref::parse(value);
     if xref.host() != site {
-        return Err(MirrorError::WrongSite(shown(xref.host())));
+        return Ok(Err(MirrorError::WrongSite(shown(xref.host()))));
     }
     let mut links = Vec::new();
     for (group, number) in xref.links() {
+        let active = spool.active();
         let Some(id) = active.find(group).and_then(|id| active.resolve(id)) else {
             continue;
         };
         if active.flag(id) == Flag::Excluded {
             continue;
         }
-        if number <= active.high(id) {
-            return Err(MirrorError::Occupied {
+        let name = active.name(id).to_vec();
+        if !spool.is_free(&name, number)? {
+            return Ok(Err(MirrorError::Occupied {
                 group: shown(group),
                 number,
-            });
+            }));
         }
         links.push((id, number));
     }
+    let active = spool.active_mut();
     links.sort_unstable_by(|(a, _), (b, _)| active.name(*a).cmp(active.name(*b)));
     links.dedup_by_key(|(id, _)| *id);
     if links.is_empty() {
-        return Err(MirrorError::NoGroups);
+        return Ok(Err(MirrorError::NoGroups));
     }
+    let mut is_late = false;
     for (id, number) in links {
-        active.set_high(id, number);
+        match number > active.high(id) {
+            true => drop(active.set_high(id, number)),
+            false => is_late = true,
+        }
         lines.push_link(active.name(id), number);
     }
-    Ok(())
+    Ok(Ok(is_late))
 }

@@ -3,18 +3,18 @@
 //! *Invariant:* when a run ends with status 0, every accepted article is durable. Whatever the status, no batch is lost: articles
 //! that could not be filed are still in the input file, or in `bad/`.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use article::Form;
 use article::batch::{Batch, BatchLimits, Item};
 use article::wrap::{self, WrapError, WrapLimits};
+use article::{Article, Form, Header};
 
 use store::MapRef;
 
 use crate::bad_batches;
 use crate::error::Error;
-use crate::file::{Filer, Verdict};
+use crate::file::{Filer, Refusal, Verdict};
 pub use crate::handed::Opened;
 use crate::handed::cannot_open;
 pub use crate::input::{Handed, Input};
@@ -32,6 +32,8 @@ pub const LOG_BYTES: usize = 1 << 20;
 const FORGET_BYTES: usize = 1 << 20;
 /// Approximate maximum of a pipe's bytes in memory; more cause a commit, or are copied to a file.
 pub const HELD_BYTES_MAX: usize = 32 << 20;
+/// Number of articles of one input, not filed and kept in `bad/`, that are reported one by one; the log has all.
+pub const UNFILED_NAMED_MAX: u64 = 20;
 /// Number of articles between two calls of [`Watch::progress`].
 pub const PROGRESS_ARTICLES: u64 = 512;
 
@@ -241,6 +243,9 @@ struct InputState {
     saved: Option<(PathBuf, u64)>,
     /// The file to which a pipe is copied during the read, and the offset of its first byte in the input.
     copy: Option<(PathBuf, u64)>,
+    /// The batch in `bad/` of articles that could not be filed, and their number. `None` with articles: it cannot be written.
+    unfiled: Option<(std::fs::File, PathBuf)>,
+    unfiled_articles: u64,
     /// It was reported that the batch is out of step.
     is_out_of_step: bool,
 }
@@ -282,6 +287,8 @@ impl Run<'_> {
             status: Status::Fine,
             saved: None,
             copy: None,
+            unfiled: None,
+            unfiled_articles: 0,
             is_out_of_step: false,
         };
         let tee = match source.reread {
@@ -298,6 +305,7 @@ impl Run<'_> {
         if let Err(error) = synced {
             self.report_loss(&source, &error);
         }
+        self.close_unfiled(&source, &mut state);
         if let Some((copy, _)) = &state.copy {
             // A saved batch was moved out of in.coming; the articles of a remaining copy are filed.
             let _ = std::fs::remove_file(copy);
@@ -429,7 +437,7 @@ impl Run<'_> {
                     entry = start;
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
-                    if let Some(why) = self.article(bytes, now)?
+                    if let Some(why) = self.article(bytes, now, (source, state))?
                         && is_bare
                     {
                         let why = String::from_utf8_lossy(&why).escape_debug().to_string();
@@ -536,7 +544,12 @@ impl Run<'_> {
     }
 
     /// Files an article. Returns the reason if it is refused because its header is not that of an article.
-    fn article(&mut self, bytes: &[u8], now: Now) -> Result<Option<Vec<u8>>, Error> {
+    fn article(
+        &mut self,
+        bytes: &[u8],
+        now: Now,
+        (source, state): (&Source, &mut InputState),
+    ) -> Result<Option<Vec<u8>>, Error> {
         let mut malformed = None;
         self.summary.articles += 1;
         self.summary.bytes += bytes.len() as u64;
@@ -555,12 +568,82 @@ impl Run<'_> {
                 self.summary.refused += 1;
                 self.raise_status(Status::Attention);
             }
+            Verdict::Unfiled(refusal) => {
+                self.summary.refused += 1;
+                self.raise_status(Status::Attention);
+                self.keep_unfiled(bytes, &refusal, (source, state));
+            }
         }
         if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
             self.watch
                 .progress(self.summary.bytes, self.summary.articles);
         }
         Ok(malformed)
+    }
+
+    /// Keeps an article that could not be filed in a batch of its own in `bad/`, and reports it.
+    fn keep_unfiled(
+        &mut self,
+        bytes: &[u8],
+        refusal: &Refusal,
+        (source, state): (&Source, &mut InputState),
+    ) {
+        state.unfiled_articles += 1;
+        if state.unfiled_articles <= UNFILED_NAMED_MAX {
+            let id = Article::parse(bytes, Form::Native).value(Header::MessageId);
+            let id = String::from_utf8_lossy(id.unwrap_or(b"without a Message-ID")).into_owned();
+            let text = String::from_utf8_lossy(&refusal.text);
+            self.watch
+                .message(&format!("{}: {}: {text}", source.name, id.escape_debug()));
+        }
+        let is_first = state.unfiled_articles == 1;
+        let mut kept = match state.unfiled.take() {
+            None if is_first => {
+                let bad = self.filer.dir().join(bad_batches::BAD);
+                bad_batches::create(&bad, &format!("{}.unfiled", source.stem))
+            }
+            Some(kept) => Ok(kept),
+            // It failed before, which was reported.
+            None => return,
+        };
+        if let Ok((file, _)) = &mut kept {
+            let line = format!("#! rnews {}\n", bytes.len());
+            let written = file
+                .write_all(line.as_bytes())
+                .and_then(|()| file.write_all(bytes));
+            if let Err(error) = written {
+                kept = Err(error);
+            }
+        }
+        match kept {
+            Ok(kept) => state.unfiled = Some(kept),
+            Err(error) => self.lose_unfiled(source, state, &error),
+        }
+    }
+
+    /// Syncs the batch of articles that could not be filed, and reports where it is.
+    fn close_unfiled(&mut self, source: &Source, state: &mut InputState) {
+        let Some((file, path)) = state.unfiled.take() else {
+            return;
+        };
+        let synced = file
+            .sync_all()
+            .and_then(|()| bad_batches::sync_parent(&path));
+        match synced {
+            Ok(()) => self.watch.message(&format!(
+                "{}: {} articles could not be filed; they are kept in {}",
+                source.name,
+                state.unfiled_articles,
+                path.display()
+            )),
+            Err(error) => self.lose_unfiled(source, state, &error),
+        }
+    }
+
+    fn lose_unfiled(&mut self, source: &Source, state: &mut InputState, error: &io::Error) {
+        // The input must stay.
+        state.status = Status::Attention;
+        self.report_loss(source, error);
     }
 
     fn count_refused(&mut self, bytes: usize) {

@@ -40,8 +40,15 @@ fn numbers_are_taken_over_and_path_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_mirrored_is_refused() {
+fn what_cannot_be_mirrored_is_not_filed() {
     let newsdir = Newsdir::new();
+    // The high mark alone uses no number.
+    let first = article(
+        "<0@a>",
+        "comp.lang.c",
+        &["Xref: near.example comp.lang.c:41"],
+    );
+    assert_eq!(file(&newsdir, &[&first]), [Verdict::Filed]);
     let verdicts = file(
         &newsdir,
         &[
@@ -56,10 +63,15 @@ fn what_cannot_be_mirrored_is_refused() {
         ],
     );
     assert_eq!(verdicts.len(), 4);
-    let is_refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
-    assert!(verdicts.iter().all(is_refused), "{verdicts:?}");
+    let is_kept = verdicts.iter().map(|verdict| match verdict {
+        Verdict::Unfiled(_) => true,
+        Verdict::Refused(_) => false,
+        _ => panic!("{verdicts:?}"),
+    });
+    // A mirror may have fewer groups.
+    assert_eq!(is_kept.collect::<Vec<_>>(), [true, true, true, false]);
     assert_eq!(
-        newsdir.log(),
+        newsdir.log()[1..],
         [
             "near.example b <1@a> no Xref: in believe-Xref mode",
             "near.example b <2@a> article received from wrong site `far.example' in believe-Xref mode",
@@ -67,4 +79,59 @@ fn what_cannot_be_mirrored_is_refused() {
             "near.example b <4@a> no known groups in Xref: in believe-Xref mode",
         ]
     );
+}
+
+#[test]
+fn articles_come_in_any_order_and_none_is_lost() {
+    let newsdir = Newsdir::new();
+    let one = |number: u64| {
+        let xref = format!("Xref: near.example comp.std:{number}");
+        article(&format!("<{number}@a>"), "comp.std", &[&xref])
+    };
+    let again = article("<again@a>", "comp.std", &["Xref: near.example comp.std:30"]);
+    let texts = [one(30), one(10), again.clone(), one(20), one(31)];
+    let batch = newsdir.path().join("batch");
+    let text: Vec<String> = texts
+        .iter()
+        .map(|text| format!("#! rnews {}\n{text}", text.len()))
+        .collect();
+    std::fs::write(&batch, text.concat()).unwrap();
+    let options = FilerOptions {
+        mirror: Some(b"near.example".to_vec()),
+        ..FilerOptions::default()
+    };
+    let mut filer = newsdir.filer_with(Rules::new(newsdir::HOST.as_bytes()), options);
+    let inputs = [relay::rnews::Input::File(batch.clone())];
+    let unlinking = relay::rnews::Options {
+        unlink: true,
+        ..relay::rnews::Options::default()
+    };
+    let mut watch = newsdir::Told::default();
+    let outcome = relay::rnews::run(&inputs, &mut filer, &unlinking, &mut watch);
+    drop(filer);
+    assert_eq!(outcome.status, relay::rnews::Status::Attention);
+    assert_eq!((outcome.summary.accepted, outcome.summary.refused), (4, 1));
+    for number in [30, 10, 20, 31] {
+        let links = newsdir.links(&format!("<{number}@a>")).unwrap();
+        assert_eq!(links, format!("comp.std/{number}"));
+    }
+    // The article whose number was taken is kept in a batch of its own.
+    assert!(!batch.exists());
+    let [name] = newsdir.bad().try_into().unwrap();
+    assert!(name.ends_with(".unfiled"), "{name}");
+    let kept = newsdir.path().join("bad").join(name);
+    let expected = format!("#! rnews {}\n{again}", again.len());
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), expected);
+    let told = watch.0.join("\n");
+    assert!(
+        told.contains("<again@a>: article #30 in group `comp.std' supplied but occupied!"),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("kept in {}", kept.display())),
+        "{told}"
+    );
+    newsdir.file(&[&article("<next@a>", "comp.std", &[])]);
+    assert_eq!(newsdir.links("<next@a>").unwrap(), "comp.std/32");
+    assert!(store::fsck(newsdir.path(), false).unwrap().is_clean());
 }

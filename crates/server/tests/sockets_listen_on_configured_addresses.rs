@@ -184,7 +184,7 @@ fn sockets_of_systemd_are_taken() {
 }
 
 #[test]
-#[ignore = "started by the test above"]
+#[ignore = "the test above runs it in a process with an inherited socket"]
 fn started_by_systemd() {
     let found = inherited().unwrap();
     assert_eq!(found.len(), 1);

@@ -1,6 +1,6 @@
 //! The history line: C News's format with one more subfield, the position.
 //!
-//! `<id> TAB arrival~expires~size~position TAB group/number group/number`
+//! `<id> TAB arrival~expires~size~position TAB group/number group/number`, with `~late` after the position of a late article
 //!
 //! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::history::expires_header`].
 //! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
@@ -20,6 +20,9 @@ use crate::{Expires, Position};
 /// The longest history line read, bytes: an id, four numbers, and every group of a wide cross-post.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
+/// The fifth subfield of a late article.
+const LATE: &[u8] = b"late";
+
 /// One parsed history line, borrowing from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLine<'a> {
@@ -35,6 +38,8 @@ pub struct HistoryLine<'a> {
     pub size: Option<u64>,
     /// Where the article is in the log.
     pub position: Option<Position>,
+    /// In one of its groups the number was not above the high mark when it was filed: expire decides it individually.
+    pub is_late: bool,
     /// `group/number group/number`; empty when nothing was filed.
     pub links: &'a [u8],
 }
@@ -58,6 +63,7 @@ impl<'a> HistoryLine<'a> {
             expires: parts.next().map_or(Expires::Absent, Expires::of_subfield),
             size: parts.next().and_then(decimal::parse),
             position: parts.next().and_then(decimal::parse).map(Position),
+            is_late: parts.next() == Some(LATE),
             links,
         })
     }
@@ -91,7 +97,7 @@ pub fn push_filed(
     id: &[u8],
     dates: (i64, Expires<'_>),
     size: u64,
-    position: Position,
+    (position, is_late): (Position, bool),
     links: &[(&[u8], u64)],
 ) {
     push_start(out, id, dates);
@@ -99,6 +105,10 @@ pub fn push_filed(
     decimal::push(out, size);
     out.push(b'~');
     decimal::push(out, position.0);
+    if is_late {
+        out.push(b'~');
+        out.extend_from_slice(LATE);
+    }
     let mut separator = b'\t';
     for (group, number) in links {
         out.push(separator);
@@ -158,7 +168,7 @@ mod tests {
             b"<1@a>",
             (100, Expires::At(200)),
             3000,
-            Position(64),
+            (Position(64), false),
             &[(b"a.b", 7), (b"c/d", 8)],
         );
         assert_eq!(out, b"<1@a>\t100~200~3000~64\ta.b/7 c/d/8\n");
@@ -190,11 +200,12 @@ mod tests {
             b"<1@a>",
             (5, expires),
             9,
-            Position(64),
+            (Position(64), true),
             &[(b"a", 1)],
         );
-        assert_eq!(out, b"<1@a>\t5~when it rains~9~64\ta/1\n");
+        assert_eq!(out, b"<1@a>\t5~when it rains~9~64~late\ta/1\n");
         let line = HistoryLine::parse(&out).unwrap();
+        assert!(line.is_late);
         assert_eq!(line.expires, Expires::Unreadable(b"when it rains"));
         assert_eq!((line.size, line.position), (Some(9), Some(Position(64))));
     }

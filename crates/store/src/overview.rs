@@ -228,19 +228,39 @@ impl<'a> GroupRows<'a> {
         self.number(place)
     }
 
-    /// The index of the first row whose record starts at or after `record`: numbers and records increase together.
-    pub fn place_of_record(&self, record: u64) -> usize {
+    /// The index of the first row whose record starts at or after `record`, of the rows that are not late: their numbers and records
+    /// increase together.
+    pub fn place_of_record(&self, record: u64, is_late: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
+        let mut found = high;
         while low < high {
             let middle = low + (high - low) / 2;
-            let at = u32_at(self.entries, middle * ENTRY_BYTES + 12).map_or(u64::MAX, u64::from);
-            if at < record {
-                low = middle + 1;
-            } else {
-                high = middle;
+            let ordered = (middle..high).find(|place| !is_late(self.record_or_end(*place)));
+            match ordered {
+                None => high = middle,
+                Some(place) if self.record_or_end(place) < record => low = place + 1,
+                Some(place) => (high, found) = (middle, place),
             }
         }
-        low
+        found
+    }
+
+    /// The index of the first row that is not late; [`GroupRows::len`] if there is none.
+    pub fn first_ordered(&self, is_late: impl Fn(u64) -> bool) -> usize {
+        let mut places = 0..self.len();
+        places
+            .find(|place| !is_late(self.record_or_end(*place)))
+            .unwrap_or(self.len())
+    }
+
+    /// The index of the last row before `place` that is not late.
+    pub fn last_ordered(&self, place: usize, is_late: impl Fn(u64) -> bool) -> Option<usize> {
+        let mut places = (0..place).rev();
+        places.find(|place| !is_late(self.record_or_end(*place)))
+    }
+
+    fn record_or_end(&self, place: usize) -> u64 {
+        self.record_at(place).map_or(u64::MAX, u64::from)
     }
 
     /// The rows with the wanted numbers, in runs of adjacent rows.
@@ -341,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_takes_numbers_late() {
+    fn late_numbers_are_merged_in_order() {
         let mut bytes = block(&[("a", 5, 20), ("a", 9, 24), ("b", 1, 28)]);
         bytes.extend(block(&[("a", 2, 30), ("a", 7, 34), ("b", 2, 38)]));
         let merged = merged(&bytes);

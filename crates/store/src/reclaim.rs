@@ -254,7 +254,8 @@ impl Job<'_> {
             let in_group = expired.in_group(rows.name);
             let (first, last) = (rows.number_at(0), rows.last_number());
             let mut survivors = expired.survivors_in(rows.name, (first, last));
-            let survives = survivors.next().is_some();
+            // Between numbers of late articles there may be those of other segments.
+            let survives = survivors.any(|number| rows.range(number, number).next().is_some());
             survives || rows.range(cut, last).any(|row| in_group.keeps(row.number))
         });
         if kept {

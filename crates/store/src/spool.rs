@@ -8,6 +8,7 @@ pub(crate) mod derived;
 mod edited_active;
 pub(crate) mod erase;
 mod expire;
+mod free_numbers;
 mod group_changes;
 mod ids;
 mod let_go;
@@ -44,6 +45,7 @@ use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
+use crate::spool::free_numbers::UsedByGroup;
 use crate::spool::options::{Durability, Options};
 use crate::state::States;
 use crate::{Error, Expires, Position};
@@ -83,6 +85,8 @@ pub struct Spool {
     is_poisoned: bool,
     notices: Vec<String>,
     taken_up: u64,
+    /// The used numbers of all groups; collected for the first late article.
+    used: Option<UsedByGroup>,
     lock: Lock,
     publisher: Option<Publisher>,
     /// When a commit last compared the segment with its size. `None`: the first commit does.
@@ -308,7 +312,7 @@ impl Spool {
         let line = self.art.pending.piece(laid.line_start, laid.line_length);
         let address = self.art.header.base + self.derived.next_line();
         self.derived
-            .push_filed(line, filing.arrival, filing.expires);
+            .push_filed(line, filing.arrival, (filing.expires, filing.is_late));
         self.derived
             .rows
             .add(offset, filing.links.iter().copied(), |out| {
@@ -316,6 +320,9 @@ impl Spool {
             });
         if let Some(publisher) = &mut self.publisher {
             publisher.note(&self.active.table, filing.links.iter().copied());
+        }
+        if let Some(used) = &mut self.used {
+            used.note(filing.links.iter().copied());
         }
         self.remember_address(hash, address)?;
         if self.options.durability == Durability::Each {

@@ -475,7 +475,7 @@ fn check(sound: &Sound, disk: &Arc<dyn Disk>, dir: &Path, hit: &HashSet<Position
         assert!(number > given, "{what}: {group}/{number} again");
         let id = format!("<new.{group}@example.org>");
         let links = [(group.to_owned(), number)];
-        story::append(&mut spool, &id, &news::article(&id), &links).unwrap();
+        story::append(&mut spool, &id, &news::article(&id), (&links, false)).unwrap();
     }
     spool.commit().unwrap();
     drop(spool);

@@ -50,10 +50,10 @@ fn child_files() {
         // Filed before the last kill, but not reported.
         if !spool.has(id(number).as_bytes()).unwrap() {
             let group = *dice.pick(&GROUPS).unwrap();
-            let found = spool.active().find(group.as_bytes()).unwrap();
-            let link = spool.active_mut().take_number(found).unwrap();
+            let (link, is_late) = story::take_number(&mut spool, group).unwrap();
             let links = [(group.to_owned(), link)];
-            story::append(&mut spool, &id(number), &text(number), &links).unwrap();
+            let links = (&links[..], is_late);
+            story::append(&mut spool, &id(number), &text(number), links).unwrap();
         }
         if dice.chance(15) {
             spool.commit().unwrap();

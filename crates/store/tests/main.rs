@@ -32,6 +32,7 @@ mod live_snapshots_agree_with_new_ones;
 mod low_marks_tell_what_is_there;
 mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
+mod numbers_come_in_any_order;
 mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod readers_share_a_snapshot;

@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use expire::{Archiving, Explist, RunOptions, Tables};
 use groups::sites::{Site, Via};
@@ -170,9 +169,7 @@ pub fn carry_out(
                 "--now needs a time in seconds since 1970, not {now}"
             ))
         })?,
-        None => SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |age| age.as_secs() as i64),
+        None => relay::Now::read().seconds,
     };
     let order = RunOptions {
         now,

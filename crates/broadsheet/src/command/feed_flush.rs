@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use feed::site_state;
-use groups::sites::Via;
+use feed::site_state::{self, SiteSummary};
+use groups::sites::{Site, Via};
 use serde_json::{Value, json};
 use settings::SystemZone;
 use store::{Position, Snapshot};
@@ -15,9 +15,10 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::text;
+use daemon::FedPeer;
 use daemon::client;
 use feed::feeds;
-use feed::serving::{Served, Serving, serve_immediate, why_it_waits};
+use feed::serving::{Served, ServedFeed, Serving, serve_immediate, why_it_waits};
 
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
@@ -80,19 +81,20 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
+    let has_daemon = client::status(directory.root()).is_some();
+    let (daemons, ours): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|(_, site)| {
+        has_daemon && matches!(site.via, Via::Program { .. } | Via::Nntp(_))
+    });
+    let (peers, others): (Vec<_>, Vec<_>) = ours
+        .into_iter()
+        .partition(|(_, site)| matches!(site.via, Via::Nntp(_)));
+    let mut call = Call::new(directory.root(), &daemons, snapshot.end())?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.zone = SystemZone::read();
-    let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&[u8]> = others.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;
-    for (name, site) in chosen {
-        let shown = site_state::shown(name);
-        let is_kept = matches!(site.via, Via::Program { .. } | Via::Nntp(_));
-        let is_the_daemons = is_kept && client::status(directory.root()).is_some();
-        let served = match is_the_daemons {
-            true => by_the_daemon(&directory, name, snapshot.end()),
-            false => serving.serve(name, site, &mut snapshot),
-        };
+    let mut report = |name: &[u8], served: Result<Served, feed::Error>| {
         let (articles, why) = match served {
             Ok(served) => (articles(&served), why_it_waits(&served)),
             Err(error) => (0, Some(error.to_string())),
@@ -100,12 +102,27 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if why.is_some() {
             status = Status::NO;
         }
-        let flushed = Flushed {
-            site: shown,
-            articles,
-            why,
-        };
-        given.print(&flushed, out)?;
+        let site = site_state::shown(name);
+        given.print(
+            &Flushed {
+                site,
+                articles,
+                why,
+            },
+            out,
+        )
+    };
+    for (name, site) in others {
+        report(name, serving.serve(name, site, &mut snapshot))?;
+    }
+    // These take long where a peer is slow.
+    if !peers.is_empty() {
+        for (name, served) in serving.serve_peers(&peers)? {
+            report(name, served)?;
+        }
+    }
+    while let Some((name, served)) = call.next() {
+        report(name, served)?;
     }
     Ok(status)
 }
@@ -133,48 +150,96 @@ impl Answer for Flushed {
     }
 }
 
-/// The daemon runs the program, or has the connections to the peer, and nobody else may beside it: it is called, and we wait until the
-/// cursor is where the log ended.
-fn by_the_daemon(
-    directory: &NewsDirectory,
-    name: &[u8],
+/// A call to the daemon to serve its feeds now. Only the daemon runs their programs and has the connections to their peers, so the
+/// command waits until their cursors are where the log ended.
+struct Call<'a> {
+    root: &'a Path,
     end: Position,
-) -> Result<Served, feed::Error> {
-    let root = directory.root();
-    let look = || {
-        site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)))
-    };
-    let before = look()?.cursor.sent;
-    client::look_at_feeds(root);
-    let began = Instant::now();
-    loop {
-        let now = look()?;
-        if let Some(why) = now.paused {
-            return Ok(Served::Paused(why));
+    began: Instant,
+    /// The feeds that it still serves, with the number of articles that they had got before.
+    feeds: Vec<(&'a [u8], u64)>,
+}
+
+impl<'a> Call<'a> {
+    /// Calls the daemon, if it has any feeds. `end`: the end of the log.
+    fn new(
+        root: &'a Path,
+        feeds: &[(&'a [u8], &Site)],
+        end: Position,
+    ) -> Result<Call<'a>, feed::Error> {
+        let before = |name| Ok((name, look(root, name)?.cursor.sent));
+        let feeds: Vec<_> = feeds
+            .iter()
+            .map(|(name, _)| before(*name))
+            .collect::<Result<_, feed::Error>>()?;
+        if !feeds.is_empty() {
+            client::look_at_feeds(root);
         }
-        let has_all = now.cursor.position >= end;
-        let looks = client::status(root).map_or(Vec::new(), |daemon| daemon.status.peers);
-        let shown = site_state::shown(name);
-        let peer = looks.into_iter().find(|peer| peer.site == shown);
-        if !has_all
-            && began.elapsed() > FAILING_AFTER
-            && let Some(peer) =
-                peer.filter(|peer| matches!(peer.state.as_str(), "failing" | "paused"))
-        {
-            return Ok(Served::Delivered {
-                articles: now.cursor.sent.saturating_sub(before),
-                waits: Some(peer.why),
+        Ok(Call {
+            root,
+            end,
+            began: Instant::now(),
+            feeds,
+        })
+    }
+
+    /// Waits until a feed has all articles, or they will wait; returns its result. `None`: no feed is left.
+    fn next(&mut self) -> Option<ServedFeed<'a>> {
+        loop {
+            if self.feeds.is_empty() {
+                return None;
+            }
+            let daemon = client::status(self.root);
+            let peers = daemon.map_or(Vec::new(), |daemon| daemon.status.peers);
+            let mut results = self.feeds.iter().enumerate();
+            let done = results.find_map(|(at, (name, before))| {
+                let served = self.result(name, *before, &peers).transpose()?;
+                Some((at, served))
             });
+            if let Some((at, served)) = done {
+                let (name, _) = self.feeds.remove(at);
+                return Some((name, served));
+            }
+            std::thread::sleep(LOOK_EVERY);
         }
-        if has_all || began.elapsed() > DAEMON_PATIENCE {
-            let waits = (!has_all).then(|| "the daemon has not sent all articles yet".to_owned());
-            return Ok(Served::Delivered {
+    }
+
+    /// The result of a feed. `None`: the daemon still serves it.
+    fn result(
+        &self,
+        name: &[u8],
+        before: u64,
+        peers: &[FedPeer],
+    ) -> Result<Option<Served>, feed::Error> {
+        let now = look(self.root, name)?;
+        if let Some(why) = now.paused {
+            return Ok(Some(Served::Paused(why)));
+        }
+        let delivered = |waits| {
+            Ok(Some(Served::Delivered {
                 articles: now.cursor.sent.saturating_sub(before),
                 waits,
-            });
+            }))
+        };
+        if now.cursor.position >= self.end {
+            return delivered(None);
         }
-        std::thread::sleep(LOOK_EVERY);
+        let shown = site_state::shown(name);
+        let mut stopped = peers
+            .iter()
+            .filter(|peer| matches!(peer.state.as_str(), "failing" | "paused"));
+        match stopped.find(|peer| peer.site == shown) {
+            Some(peer) if self.began.elapsed() > FAILING_AFTER => delivered(Some(peer.why.clone())),
+            _ if self.began.elapsed() > DAEMON_PATIENCE => {
+                delivered(Some("the daemon has not sent all articles yet".to_owned()))
+            }
+            _ => Ok(None),
+        }
     }
+}
+
+fn look(root: &Path, name: &[u8]) -> Result<SiteSummary, feed::Error> {
+    site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)))
 }
 
 fn articles(served: &Served) -> u64 {

@@ -78,7 +78,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 pub struct ListedFeed<'a> {
     feed: &'a FeedStatus<'a>,
     is_busy: bool,
-    /// What the daemon knows of a peer by NNTP.
+    /// State and counts of a peer by NNTP, from the daemon.
     peer: Option<&'a FedPeer>,
 }
 

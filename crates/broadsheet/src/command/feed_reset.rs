@@ -105,7 +105,7 @@ fn take(root: &Path, name: &[u8]) -> Result<SiteState, feed::Error> {
     }
 }
 
-/// What a word stands for. `None`: nothing.
+/// The position that a word stands for. `None`: it is no such word.
 fn position(snapshot: &Snapshot, word: &[u8]) -> Option<Result<Position, feed::Error>> {
     if let Some(number) = article::decimal::parse(word) {
         let within = snapshot.oldest().0..=snapshot.end().0;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use article::date::{self, Utc};
@@ -56,9 +55,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut spool = Spool::open(directory.root(), settings.store_options())?;
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |age| age.as_secs() as i64);
+    let now = relay::Now::read().seconds;
     let id_bytes_max = usize::try_from(settings.limits.message_id_bytes_max).unwrap_or(usize::MAX);
     let mut counts = Counts::default();
     let mut line = Vec::new();

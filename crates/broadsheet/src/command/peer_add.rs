@@ -179,7 +179,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(Status::OK)
 }
 
-/// What is there already under this name.
+/// The entries that the settings already have under this name.
 fn already(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -228,7 +228,7 @@ fn addresses(server: &NntpServer) -> String {
     found.join(",")
 }
 
-/// What was written, and what the other site needs.
+/// The entries that were written, and the lines for the other site.
 struct Added<'a> {
     name: &'a str,
     checks: Checks,

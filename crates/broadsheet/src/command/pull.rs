@@ -143,7 +143,7 @@ fn bar() -> Option<ProgressBar> {
     })
 }
 
-/// What the threads of all servers share.
+/// State that the threads of all servers share.
 struct Shared<'a> {
     directory: &'a settings::NewsDirectory,
     settings: &'a Settings,
@@ -204,7 +204,7 @@ struct Filing<'a> {
     shared: &'a Shared<'a>,
     name: &'a str,
     summary: Summary,
-    /// What the bar shows.
+    /// The figures of the progress bar.
     shown: Pulled,
 }
 

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use feed::batch_log::{BatchLog, Line, State};
 use feed::{Sent, site_state};
 use groups::sites::Via;
+use relay::Now;
 use serde_json::{Value, json};
 use store::Snapshot;
 
@@ -97,7 +98,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if let Some(place) = given.value("uucp-spool") {
         serving.uucp_spool = place.into();
     }
-    let began = now();
+    let began = Now::read().seconds;
     serving.batchparms()?;
     let (mut status, mut lines) = (Status::OK, Vec::new());
     let mut turns = Vec::new();
@@ -152,7 +153,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     if !lines.is_empty() {
-        BatchLog::append(&directory.file(BATCHLOG), began, &lines, now())?;
+        BatchLog::append(
+            &directory.file(BATCHLOG),
+            began,
+            &lines,
+            Now::read().seconds,
+        )?;
     }
     Ok(status)
 }
@@ -207,11 +213,4 @@ impl Answer for Batched {
             "why": self.why,
         })
     }
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

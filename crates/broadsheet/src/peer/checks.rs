@@ -1,6 +1,6 @@
-//! The steps of a test, and what became of each.
+//! The steps of a test, each with its result.
 
-/// What became of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Ok,
@@ -21,12 +21,12 @@ impl Verdict {
 /// One line of the test.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What was tested.
+    /// Name of the step.
     pub what: &'static str,
     pub verdict: Verdict,
-    /// What was found.
+    /// The finding, for people.
     pub found: String,
-    /// What to do, if it failed.
+    /// Advice, if it failed; otherwise empty.
     pub advice: String,
 }
 

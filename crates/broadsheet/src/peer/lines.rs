@@ -7,7 +7,7 @@ use settings::Settings;
 
 use super::entry::{Direction, access, host_port, quoted, wildmat};
 
-/// What the other site has to know of us.
+/// The facts about us that the other site needs.
 pub struct Ours {
     /// Our name in Path.
     pub name: String,

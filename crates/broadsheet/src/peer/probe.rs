@@ -2,18 +2,20 @@
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use article::date::{Utc, parse_nntp};
-use feed::Remote;
+use feed::{BlockingConnection, ConnectionError, Remote};
 use groups::nntp_server::{NntpServer, Tls};
 use nntp::client::{PeerError, Sends, Step};
+use relay::Now;
 
 use crate::text;
 
-use super::call::{ANSWER_SECONDS_MAX, Call, connected};
 use super::checks::{Checks, Over};
 
+/// Most seconds for a connection, and for each answer.
+pub const ANSWER_SECONDS_MAX: u64 = 30;
 /// Difference of the clocks above which the test fails, seconds: sites refuse articles of the future.
 const CLOCK_SECONDS: i64 = 300;
 /// Time to the end of a certificate below which the test fails, seconds.
@@ -49,11 +51,15 @@ fn all(
     if let Some(group) = group {
         article(checks, &mut call, sends, (own, group))?;
     }
-    let _ = call.ask("QUIT");
+    let _ = ask(&mut call, "QUIT");
     Ok(())
 }
 
-fn connect(checks: &mut Checks, server: &NntpServer, remote: &Remote) -> Result<Call, Over> {
+fn connect(
+    checks: &mut Checks,
+    server: &NntpServer,
+    remote: &Remote,
+) -> Result<BlockingConnection, Over> {
     let host = (server.host.as_str(), server.port);
     let addresses: Vec<_> = match host.to_socket_addrs() {
         Ok(addresses) => addresses.collect(),
@@ -68,16 +74,23 @@ fn connect(checks: &mut Checks, server: &NntpServer, remote: &Remote) -> Result<
     let mut faults = Vec::new();
     for to in addresses {
         let began = Instant::now();
-        match connected(to, server.bind) {
-            Ok(socket) => {
-                let ms = began.elapsed().as_millis();
-                checks.ok("port", format!("{to} accepted the connection in {ms} ms"));
-                return Call::begin(socket, remote).map_err(|error| {
+        let times = (Duration::from_secs(ANSWER_SECONDS_MAX), ANSWER_SECONDS_MAX);
+        match BlockingConnection::open(remote, to, times) {
+            Err(ConnectionError::Connect(error)) => faults.push(format!("{to}: {error}")),
+            opened => {
+                let found = match server.tls {
+                    Tls::Implicit => format!("{to} accepted the connection"),
+                    _ => {
+                        let ms = began.elapsed().as_millis();
+                        format!("{to} accepted the connection in {ms} ms")
+                    }
+                };
+                checks.ok("port", found);
+                return opened.map_err(|error| {
                     let advice = "see the keys tls, tls_ca, tls_name and tls_fingerprint of via";
-                    checks.failed("tls", format!("{error:#}"), advice)
+                    checks.failed("tls", error.to_string(), advice)
                 });
             }
-            Err(error) => faults.push(format!("{to}: {error}")),
         }
     }
     let advice = "check the port, whether the peer's server runs, and the firewalls of both sites";
@@ -89,7 +102,7 @@ fn open(
     checks: &mut Checks,
     server: &NntpServer,
     remote: &Remote,
-    call: &mut Call,
+    call: &mut BlockingConnection,
 ) -> Result<Sends, Over> {
     if server.tls == Tls::None {
         checks.skipped(
@@ -104,8 +117,9 @@ fn open(
     let mut capabilities = Vec::new();
     loop {
         let line = call
-            .line()
-            .map_err(|error| checks.failed(what, format!("{error:#}"), advice(what, None)))?;
+            .reply_line()
+            .map_err(|error| checks.failed(what, error.to_string(), advice(what, None)))?
+            .to_vec();
         let shown = String::from_utf8_lossy(&line).into_owned();
         let mut out = Vec::new();
         let step = opening
@@ -124,14 +138,13 @@ fn open(
             Step::BeginTls => {
                 call.begin_tls(remote).map_err(|error| {
                     let advice = "see the keys tls_ca, tls_name and tls_fingerprint of via";
-                    checks.failed("tls", format!("{error:#}"), advice)
+                    checks.failed("tls", error.to_string(), advice)
                 })?;
                 tls(checks, server, call);
                 opening.tls_began(&mut out);
             }
             Step::BeginDeflate => {
-                let begun = call.begin_deflate();
-                begun.map_err(|error| checks.failed(what, format!("{error:#}"), ""))?;
+                call.begin_deflate();
                 let next = opening.deflate_began(&mut out);
                 next.map_err(|error| checks.failed(what, error.to_string(), ""))?;
             }
@@ -157,13 +170,13 @@ fn open(
             Some(b"COMPRESS") => "compression",
             _ => "streaming",
         };
-        call.say(&out)
-            .map_err(|error| checks.failed(what, format!("{error:#}"), ""))?;
+        call.send(&out)
+            .map_err(|error| checks.failed(what, error.to_string(), ""))?;
     }
 }
 
 /// TLS is complete, so the certificate is right; looks when it ends.
-fn tls(checks: &mut Checks, server: &NntpServer, call: &Call) {
+fn tls(checks: &mut Checks, server: &NntpServer, call: &BlockingConnection) {
     checks.ok("tls", call.layers().description());
     let Some(facts) = call.layers().certificate() else {
         return;
@@ -175,7 +188,7 @@ fn tls(checks: &mut Checks, server: &NntpServer, call: &Call) {
         return;
     };
     let found = format!("{facts}; it ends on {}", text::utc(end));
-    if end - now() < CERTIFICATE_SECONDS {
+    if end - Now::read().seconds < CERTIFICATE_SECONDS {
         let advice = "the peer needs a new certificate soon: then TLS fails";
         checks.failed("certificate", found, advice);
     } else {
@@ -199,16 +212,16 @@ fn advice(what: &str, error: Option<&PeerError>) -> &'static str {
     }
 }
 
-fn clock(checks: &mut Checks, call: &mut Call) -> Result<(), Over> {
+fn clock(checks: &mut Checks, call: &mut BlockingConnection) -> Result<(), Over> {
     let line = asked(checks, call, "clock", "DATE")?;
     let Some(there) = line.strip_prefix("111 ").and_then(|text| {
         let (date, time) = text.trim().split_at_checked(8)?;
-        parse_nntp(date.as_bytes(), time.as_bytes(), &Utc, now())
+        parse_nntp(date.as_bytes(), time.as_bytes(), &Utc, Now::read().seconds)
     }) else {
         checks.skipped("clock", format!("the peer does not tell it ({line})"));
         return Ok(());
     };
-    let difference = there - now();
+    let difference = there - Now::read().seconds;
     let found = match difference {
         -1..=1 => "the same as ours".to_owned(),
         2.. => format!("{difference} seconds ahead of ours"),
@@ -223,7 +236,11 @@ fn clock(checks: &mut Checks, call: &mut Call) -> Result<(), Over> {
 }
 
 /// Offers an article that nobody has, and does not send it.
-fn offer(checks: &mut Checks, call: &mut Call, (own, sends): (&str, Sends)) -> Result<(), Over> {
+fn offer(
+    checks: &mut Checks,
+    call: &mut BlockingConnection,
+    (own, sends): (&str, Sends),
+) -> Result<(), Over> {
     if sends == Sends::Ihave {
         checks.skipped(
             "offer",
@@ -255,7 +272,7 @@ fn offer(checks: &mut Checks, call: &mut Call, (own, sends): (&str, Sends)) -> R
 /// Sends an article, and looks whether it is there.
 fn article(
     checks: &mut Checks,
-    call: &mut Call,
+    call: &mut BlockingConnection,
     sends: Sends,
     (own, group): (&str, &str),
 ) -> Result<(), Over> {
@@ -296,35 +313,37 @@ fn article(
 
 fn asked(
     checks: &mut Checks,
-    call: &mut Call,
+    call: &mut BlockingConnection,
     what: &'static str,
     command: &str,
 ) -> Result<String, Over> {
-    let answer = call.ask(command);
+    let answer = ask(call, command);
     answer.map_err(|error| {
         let advice = format!("it answers within {ANSWER_SECONDS_MAX} seconds where all is well");
-        checks.failed(what, format!("{error:#}"), &advice)
+        checks.failed(what, error.to_string(), &advice)
     })
 }
 
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    })
+/// Sends a command, and reads the line that answers.
+fn ask(call: &mut BlockingConnection, command: &str) -> Result<String, ConnectionError> {
+    call.send(format!("{command}\r\n").as_bytes())?;
+    let line = call.reply_line()?;
+    Ok(String::from_utf8_lossy(line).into_owned())
 }
 
 /// A message-id that nobody has.
 fn id(own: &str, what: &str) -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanos = since.map_or(0, |since| since.as_nanos());
-    format!("<peer-test-{what}.{nanos}.{}@{own}>", std::process::id())
+    let Now { seconds, millis } = Now::read();
+    format!(
+        "<peer-test-{what}.{seconds}.{millis}.{}@{own}>",
+        std::process::id()
+    )
 }
 
 /// In wire form, with its end.
 fn test_article(own: &str, group: &str, id: &str) -> String {
     let mut date = Vec::new();
-    article::date::write_utc(&mut date, now());
+    article::date::write_utc(&mut date, Now::read().seconds);
     let date = String::from_utf8_lossy(&date);
     format!(
         "Path: {own}!not-for-mail\r\nFrom: The news administrator <news@{own}>\r\nNewsgroups: {group}\r\n\

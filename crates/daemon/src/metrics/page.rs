@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use feed::{feeds, site_state};
 use mount::counters::{self, Mounted};
@@ -87,7 +87,7 @@ impl Page {
             text.of_shelf(shelf);
         }
         text.of_mounts(&counters::read(self.directory.root()));
-        text.of_fed_peers(&watched.peers, since_1970());
+        text.of_fed_peers(&watched.peers, relay::Now::read().seconds);
         if let Some(nntp) = &watched.nntp {
             text.of_server(nntp);
             text.of_entries(&nntp.entries);
@@ -378,14 +378,6 @@ impl Text {
             self.histogram(name, &[("entry", &entry.name)], &entry.latency);
         }
     }
-}
-
-/// Seconds since 1970.
-fn since_1970() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    })
 }
 
 fn seconds(micros: u64) -> String {

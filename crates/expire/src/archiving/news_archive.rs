@@ -60,10 +60,11 @@ impl<'a> NewsArchive<'a> {
             };
         }
         let links: Vec<(&[u8], u64)> = line.links().collect();
+        let mut is_late = false;
         for (group, number) in &links {
-            ensure_group(spool, group, *number)?;
+            is_late |= ensure_group(spool, group, *number)?;
         }
-        file(spool, record, &line, &links)?;
+        file(spool, record, (&line, is_late), &links)?;
         Ok(())
     }
 
@@ -115,8 +116,9 @@ impl<'a> NewsArchive<'a> {
     }
 }
 
-/// Ensures that the group exists and that its high mark is at least this number. The flag is `n`: nobody posts to an archive.
-fn ensure_group(spool: &mut Spool, group: &[u8], number: u64) -> Result<(), CopyError> {
+/// Ensures that the group exists and that its high mark is at least this number; returns whether it was before. The flag is `n`: nobody
+/// posts to an archive.
+fn ensure_group(spool: &mut Spool, group: &[u8], number: u64) -> Result<bool, CopyError> {
     if spool.active().find(group).is_none() {
         spool.set_group(group, Flag::NoPosting)?;
     }
@@ -124,16 +126,17 @@ fn ensure_group(spool: &mut Spool, group: &[u8], number: u64) -> Result<(), Copy
     let Some(id) = table.find(group) else {
         return Err(CopyError::Name);
     };
-    if table.high(id) < number && !table.set_high(id, number) {
-        return Err(CopyError::Number);
+    let is_late = number <= table.high(id);
+    match is_late || table.set_high(id, number) {
+        true => Ok(is_late),
+        false => Err(CopyError::Number),
     }
-    Ok(())
 }
 
 fn file(
     spool: &mut Spool,
     record: &Record<'_>,
-    line: &HistoryLine<'_>,
+    (line, is_late): (&HistoryLine<'_>, bool),
     links: &[(&[u8], u64)],
 ) -> Result<(), CopyError> {
     let wire = record.wire_article();
@@ -149,6 +152,7 @@ fn file(
         // An unreadable arrival counts as 1970, as in C News.
         arrival: line.arrival.unwrap_or(0),
         expires: line.expires,
+        is_late,
         links,
         sites: b"",
         header: &[Piece::wire(header)],

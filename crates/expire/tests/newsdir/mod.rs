@@ -169,6 +169,7 @@ pub fn file(
             id: id.as_bytes(),
             arrival,
             expires: expires.into(),
+            is_late: false,
             links: &links,
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],

@@ -12,10 +12,7 @@ use ::nntp::{Line, first_line};
 use layers::{ClientLayers, LayersError};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
-    sockopt,
-};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, connect, recv, send, sockopt};
 use store::Position;
 
 use super::headfeed;
@@ -92,7 +89,7 @@ enum Stage {
     Leaving,
 }
 
-/// What ended a connection.
+/// The reason why a connection ended.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The network.
@@ -147,18 +144,9 @@ impl Connection {
         (remote, is_headfeed): (&Arc<Remote>, bool),
         now: Instant,
     ) -> Result<Connection, Failure> {
-        let family = match address {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(family, SocketType::STREAM, flags, None)
-            .map_err(io_failure("make a socket"))?;
-        sockopt::set_tcp_nodelay(&socket, true).map_err(io_failure("use the socket"))?;
-        if let Some(from) = remote.server().bind {
-            rustix::net::bind(&socket, &SocketAddr::from((from, 0)))
-                .map_err(io_failure("use the address of `bind'"))?;
-        }
+        let socket = remote
+            .socket(address, SocketFlags::NONBLOCK)
+            .map_err(|error| Failure::Io("make a socket", error))?;
         match connect(&socket, &address) {
             Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
             Err(errno) => return Err(io_failure("connect")(errno)),
@@ -494,7 +482,7 @@ impl Connection {
         }
     }
 
-    /// What is in flight, oldest first.
+    /// Articles in flight, oldest first.
     pub fn into_in_flight(self) -> impl Iterator<Item = Flying> {
         self.offers.into_in_flight().chain(self.wanted)
     }

@@ -1,4 +1,4 @@
-//! What other threads may know of a peer: its state in words, and its counts.
+//! The state of a peer in words, and its counts, for other threads.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub struct FeedCounts {
 /// The state of a peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeerState {
-    /// What it does.
+    /// Its state.
     pub does: PeerDoes,
     /// The reason why articles wait; empty if nothing is wrong.
     pub why: String,
@@ -42,7 +42,7 @@ pub struct PeerState {
     pub next: Option<i64>,
 }
 
-/// What a peer does.
+/// The state of a peer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PeerDoes {
     /// Nothing waits for it.

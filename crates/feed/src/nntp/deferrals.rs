@@ -14,7 +14,7 @@ const QUEUE_MAX: usize = 1_000;
 const DELAY_FIRST: i64 = 15;
 const DELAY_LAST: i64 = 3600;
 
-/// What happens to the list of deferred articles.
+/// A change of the list of deferred articles.
 #[derive(Debug, Default)]
 pub(super) struct Deferrals {
     /// Due, and not offered yet.

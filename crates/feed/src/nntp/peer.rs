@@ -109,13 +109,13 @@ pub(super) struct Peer {
 pub(super) struct Lanes {
     /// Up to the end of the log.
     pub new: Lane,
-    /// What is so old that new articles do not wait for it.
+    /// The old articles, for which new ones do not wait.
     pub backlog: Option<Lane>,
     /// The position from which records name the site.
     selected_from: Position,
 }
 
-/// What a peer uses in its turn.
+/// Resources of the loop that a peer uses in its turn.
 pub(super) struct Context<'a> {
     pub snapshot: &'a mut Snapshot,
     pub epoll: &'a OwnedFd,

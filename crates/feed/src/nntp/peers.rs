@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use groups::Sites;
+use relay::Now;
 use relay::sites::Selector;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -169,7 +170,7 @@ pub fn deliver(
     let end = peers.snapshot.end();
     let until = Instant::now() + limit.most();
     loop {
-        let time = seconds();
+        let time = Now::read().seconds;
         let mut open = peers.peers.iter().flatten();
         if open.all(|peer| peer.is_at_rest(end, time)) || limit.is_over() || Instant::now() >= until
         {
@@ -183,7 +184,7 @@ pub fn deliver(
         articles: peer.counts().answered(),
         is_busy: peer.is_busy(),
         waits: peer.why().or_else(|| {
-            let is_over = !peer.is_at_rest(end, seconds());
+            let is_over = !peer.is_at_rest(end, Now::read().seconds);
             is_over.then(|| "the time is over".to_owned())
         }),
     });
@@ -504,21 +505,13 @@ impl Peers {
             resolver: &self.resolver,
             tell: &*self.tell,
             now: Instant::now(),
-            time: seconds(),
+            time: Now::read().seconds,
             place,
             look_ups: &mut self.look_ups,
             record: &mut self.record,
         };
         Some(act(peer, &mut context))
     }
-}
-
-/// Seconds since 1970.
-fn seconds() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    })
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ impl News {
                 id: id.as_bytes(),
                 arrival: 1000 + self.filed as i64,
                 expires: None.into(),
+                is_late: false,
                 links: &[(b"a", number)],
                 sites: sites.as_bytes(),
                 header: &[Piece::Native(header.as_bytes())],

@@ -135,6 +135,7 @@ impl Planted {
                 id: id.as_bytes(),
                 arrival: 1000 + number as i64,
                 expires: None.into(),
+                is_late: false,
                 links: &filing,
                 sites: b"one",
                 header: &[Piece::Native(header.as_bytes())],

@@ -149,6 +149,7 @@ fn file(spool: &mut Spool, number: usize, text: &str) -> Position {
             id: id.as_bytes(),
             arrival: 1000,
             expires: None.into(),
+            is_late: false,
             links: &[(b"test.a".as_slice(), taken)],
             sites: b"north",
             header: &[Piece::Native(header.as_bytes())],

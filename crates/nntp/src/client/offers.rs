@@ -23,7 +23,7 @@ pub enum Sends {
     Ihave,
 }
 
-/// What the peer did with an article.
+/// The result of offering an article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// 235, 239: the peer has it now.
@@ -36,7 +36,7 @@ pub enum Outcome {
     Deferred,
 }
 
-/// What follows from a reply.
+/// The consequence of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<T> {
     /// The peer wants the article: [`Offers::send`] it.
@@ -209,7 +209,7 @@ impl<T> Offers<T> {
         };
     }
 
-    /// What is still in flight, oldest first: to be offered again on another connection.
+    /// Articles in flight, oldest first, to be offered again on another connection.
     pub fn into_in_flight(self) -> impl Iterator<Item = T> {
         self.in_flight.into_iter().map(|article| article.article)
     }

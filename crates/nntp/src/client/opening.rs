@@ -60,7 +60,7 @@ struct Offered {
     over: bool,
 }
 
-/// What was sent last.
+/// The command that was sent last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Greeting,
@@ -77,7 +77,7 @@ enum State {
     ModeHeadfeed(Sends),
 }
 
-/// What follows from a line.
+/// The consequence of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Send what was appended to `out`, and read the next line.

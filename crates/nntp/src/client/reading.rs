@@ -1,4 +1,4 @@
-//! What a reader learns about a group (RFC 3977, 6.1.1 and 8.3).
+//! The numbers of a group, and overview rows, as a reader gets them (RFC 3977, 6.1.1 and 8.3).
 
 use super::reply::{PeerError, Reply};
 

@@ -220,6 +220,6 @@ pub fn look_at(exceptions: &mut Exceptions, line: &[u8]) {
     if let Some(told) = HistoryLine::parse(line)
         && let (Some(arrival), Some(_)) = (told.arrival, told.position)
     {
-        exceptions.look_at(line, arrival, told.expires);
+        exceptions.look_at(line, arrival, (told.expires, told.is_late));
     }
 }

@@ -1,5 +1,6 @@
 //! The decision of one run of expire.
 
+use crate::Position;
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
 
 /// The decision of one run of expire. Numbers are those of existing articles.
@@ -15,6 +16,8 @@ pub struct ExpiryDecision {
     pub forget_before: Option<i64>,
     /// Below this position no article of a group is left to decide by its default.
     pub settled: Vec<(Vec<u8>, u64)>,
+    /// The end of the log that the decision knows: late articles behind it are kept although a cut is above them. `None`: there are none.
+    pub known_end: Option<Position>,
     /// The bases of the segments with removed articles, whose space can be reclaimed.
     pub touched: Vec<u64>,
 }

@@ -25,6 +25,8 @@ pub struct Survey {
     pub(crate) exp: MapRef,
     /// Positions of lines that break the order of arrival.
     pub(crate) unordered: HashSet<u64>,
+    /// Offsets of the records of late articles, which break the order of numbers.
+    late: HashSet<u64>,
 }
 
 /// The place of a cut-off in a segment.
@@ -58,7 +60,13 @@ impl Survey {
         last.map_or(0, |position| position.0.saturating_sub(self.base) + 1)
     }
 
-    /// Checks that each visible article with an Expires is among the exceptions.
+    /// Whether the record at an offset is of a late article: its numbers are not in the order of the log.
+    pub fn is_late(&self, record: u64) -> bool {
+        // Usually there is none.
+        !self.late.is_empty() && self.late.contains(&record)
+    }
+
+    /// Checks that each visible article with an Expires, and each late one, is among the exceptions.
     ///
     /// # Errors
     /// One is missing: `.exp` is damaged, and the article would expire by the default of its group.
@@ -68,7 +76,7 @@ impl Survey {
             false => Err(Error::Damaged {
                 path: self.segments.path(self.base, SegmentFile::Exp),
                 offset: 0,
-                what: "it does not list all articles with an Expires",
+                what: "it does not list all articles with an Expires, and all late ones",
             }),
         }
     }
@@ -79,9 +87,9 @@ impl Survey {
             .filter_map(|line| Some(line.position?.0))
             .collect();
         self.history_lines()
-            .filter(|(_, text)| may_have_expires(text))
+            .filter(|(_, text)| may_be_exception(text))
             .filter_map(|(_, text)| HistoryLine::parse(text))
-            .filter(|line| !line.expires.is_absent())
+            .filter(|line| line.is_late || !line.expires.is_absent())
             .all(|line| {
                 let position = line.position.map_or(0, |position| position.0);
                 known.contains(&position) || line.position.is_none() || !expired.keeps_any(&line)
@@ -262,21 +270,32 @@ impl Survey {
             ovr,
             exp,
             unordered: HashSet::new(),
+            late: HashSet::new(),
         };
         survey.unordered = survey
             .exceptions()
             .filter(|line| line.expires.is_absent())
             .filter_map(|line| Some(line.position?.0))
             .collect();
+        survey.late = survey
+            .exceptions()
+            .filter(|line| line.is_late)
+            .filter_map(|line| line.position?.0.checked_sub(base))
+            .collect();
         survey
     }
 }
 
-/// False for most lines without an Expires, without parsing them: a `-` stands behind the arrival.
-fn may_have_expires(line: &[u8]) -> bool {
+/// False for most lines that are neither late nor have an Expires, without parsing them: a `-` stands behind the arrival, and a digit
+/// before the links.
+fn may_be_exception(line: &[u8]) -> bool {
     let tab = memchr::memchr(b'\t', line).unwrap_or(line.len());
     let field = line.get(tab..).unwrap_or_default();
     let tilde = memchr::memchr(b'~', field).unwrap_or(field.len());
     let expires = field.get(tilde..).unwrap_or_default();
+    let end = memchr::memchr(b'\t', expires).unwrap_or(expires.len());
     !expires.starts_with(b"~-~")
+        || expires
+            .get(..end)
+            .is_some_and(|dates| dates.ends_with(b"e"))
 }

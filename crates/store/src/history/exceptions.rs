@@ -1,8 +1,8 @@
 //! `.exp`: the history lines that expire decides one by one, found without looking at all the others.
 //!
-//! These are articles with an Expires, be it one that can be read or not, and articles that seem to have arrived before one filed earlier
-//! (the clock was set back). For all others of a segment, position and arrival grow together, so that one binary search
-//! finds where a policy's cut-off lies.
+//! These are articles with an Expires, be it one that can be read or not, articles that seem to have arrived before one filed earlier
+//! (the clock was set back), and late articles (with a number not above the high mark). For all others, position, arrival and number grow
+//! together, so that one binary search finds where a policy's cut-off lies.
 
 use crate::Expires;
 
@@ -22,11 +22,11 @@ impl Exceptions {
         }
     }
 
-    /// Looks at the next line (newline included), of an article with this arrival and Expires.
+    /// Looks at the next line (newline included), of an article with this arrival and Expires, late or not.
     #[inline]
-    pub fn look_at(&mut self, line: &[u8], arrival: i64, expires: Expires<'_>) {
+    pub fn look_at(&mut self, line: &[u8], arrival: i64, (expires, is_late): (Expires<'_>, bool)) {
         let told = within(arrival);
-        if !expires.is_absent() || told < self.newest || told != arrival.unsigned_abs() {
+        if is_late || !expires.is_absent() || told < self.newest || told != arrival.unsigned_abs() {
             self.lines.extend_from_slice(line);
         } else {
             self.newest = told;
@@ -63,6 +63,7 @@ mod tests {
         let mut told = Exceptions::default();
         for (line, arrival, expires) in [
             ("a", 100, Expires::Absent),
+            ("l", 105, Expires::Absent),
             ("b", 100, Expires::Absent),
             ("c", 90, Expires::Absent),
             ("d", 500, Expires::At(7)),
@@ -71,9 +72,9 @@ mod tests {
             ("f", -3, Expires::Absent),
             ("g", 1 << 40, Expires::Absent),
         ] {
-            told.look_at(line.as_bytes(), arrival, expires);
+            told.look_at(line.as_bytes(), arrival, (expires, line == "l"));
         }
-        assert_eq!(told.lines(), b"cdufg");
+        assert_eq!(told.lines(), b"lcdufg");
         assert_eq!(told.newest(), 101);
     }
 }

@@ -77,6 +77,8 @@ pub struct Filing<'a> {
     pub arrival: i64,
     /// What its Expires says.
     pub expires: Expires<'a>,
+    /// One of the numbers is not above the group's high mark before this article.
+    pub is_late: bool,
     /// The groups it is filed in and its numbers there.
     pub links: &'a [(&'a [u8], u64)],
     /// The sites that get it, a blank between them.
@@ -133,7 +135,7 @@ impl Filing<'_> {
             self.id,
             (self.arrival, self.expires),
             size as u64,
-            position,
+            (position, self.is_late),
             self.links,
         );
         let line_length = out.len() - line_start;

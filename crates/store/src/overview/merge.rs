@@ -84,8 +84,7 @@ pub fn merge_rows<E>(
 /// Rows of a group, with the base of their segment if it matters.
 pub type Placed<'a> = (u64, GroupRows<'a>);
 
-/// Whether the numbers of a group's blocks increase from block to block. They may not in an archive: an article that
-/// was kept longer is archived later.
+/// Whether the numbers of a group's blocks increase from block to block. Those of late articles do not.
 fn ascend(same: &[Placed<'_>]) -> bool {
     same.windows(2)
         .all(|two| matches!(two, [(_, a), (_, b)] if a.last_number() < b.number_at(0)))

@@ -77,6 +77,12 @@ impl Rows {
         fresh
     }
 
+    /// The group and number of each row.
+    pub fn links(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let entries = self.entries.iter();
+        entries.map(|entry| (self.name(entry.group), entry.number))
+    }
+
     /// Whether no row was added.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -155,7 +161,7 @@ impl Rows {
     }
 }
 
-/// Sorts rows by group and number, in one pass: the numbers of a group come in ascending order, but for those of a mirrored site. Also
+/// Sorts rows by group and number, in one pass: the numbers of a group come in ascending order, except those of late articles. Also
 /// returns where each group ends.
 fn by_group(entries: &[Entry], groups: usize) -> (Vec<Entry>, Vec<u32>) {
     let mut ends = vec![0u32; groups];

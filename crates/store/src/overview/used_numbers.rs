@@ -1,9 +1,9 @@
-//! The used numbers of a group, with which fsck finds a number that was assigned twice.
+//! The used numbers of a group: fsck finds a number that was assigned twice, and the writer finds free ones below the high mark.
 
 use std::collections::BTreeMap;
 
-/// The numbers found in one group. They usually increase, so only the gaps are stored: an archive may get an article
-/// later, with a number that was skipped.
+/// The numbers found in one group. They usually increase, so only the gaps are stored: a late article
+/// has a number that was skipped.
 #[derive(Debug, Default)]
 pub struct UsedNumbers {
     high: u64,
@@ -15,6 +15,12 @@ impl UsedNumbers {
     /// The greatest number found.
     pub fn high(&self) -> u64 {
         self.high
+    }
+
+    /// Whether a number was added.
+    pub fn has(&self, number: u64) -> bool {
+        let gap = self.gaps.range(..=number).next_back();
+        number <= self.high && number > 0 && gap.is_none_or(|(_, last)| *last < number)
     }
 
     /// Adds a number; returns false if it was added before.
@@ -53,6 +59,7 @@ mod tests {
             let mut given = UsedNumbers::default();
             let mut model = std::collections::HashSet::new();
             for number in numbers {
+                prop_assert_eq!(given.has(number), model.contains(&number));
                 prop_assert_eq!(given.take(number), model.insert(number));
                 prop_assert_eq!(Some(&given.high()), model.iter().max());
             }

@@ -56,7 +56,7 @@ struct Extent {
     rows: u32,
     first: u64,
     last: u64,
-    /// The greatest number in this extent and those before it. (Only in an archive they do not ascend.)
+    /// The greatest number in this extent and those before it. (Those of late articles do not ascend.)
     reach: u64,
     /// The rows from the first place to the second were found sound.
     sound: Cell<(u32, u32)>,

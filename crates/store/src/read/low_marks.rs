@@ -42,16 +42,15 @@ impl Snapshot {
                     None => found.entry(rows.name.to_vec()).or_default(),
                 };
                 numbers.high = numbers.high.max(rows.last_number());
-                if numbers.lowest.is_none() {
-                    // Numbers grow from segment to segment, so the first found is the lowest.
-                    let is_there = |number, record: u32| {
-                        let position = Position(base.saturating_add(u64::from(record)));
-                        self.is_alive_in(rows.name, number, position)
-                    };
-                    let mut living = rows.range(0, u64::MAX);
-                    let first = living.find(|row| is_there(row.number, row.record));
-                    numbers.lowest = first.map(|row| row.number);
-                }
+                // Usually numbers grow from segment to segment, and the first found is the lowest; not those of late articles.
+                let below = numbers.lowest.map_or(u64::MAX, |lowest| lowest - 1);
+                let is_there = |number, record: u32| {
+                    let position = Position(base.saturating_add(u64::from(record)));
+                    self.is_alive_in(rows.name, number, position)
+                };
+                let mut living = rows.range(1, below);
+                let first = living.find(|row| is_there(row.number, row.record));
+                numbers.lowest = first.map(|row| row.number).or(numbers.lowest);
             }
             if let Some(offset) = map.unreadable_from() {
                 let path = self.log.segments.path(base, SegmentFile::Ovr);

@@ -107,9 +107,11 @@ pub fn dead_part(survey: &Survey, snapshot: &Snapshot) -> f64 {
     let of_group = |rows: GroupRows<'_>| {
         let (first, last) = (rows.number_at(0), rows.last_number());
         let cut = rows.place_of(alive.expired.cut(rows.name));
+        let is_here = |number: &u64| rows.range(*number, *number).next().is_some();
         let survivors = alive.expired.survivors_in(rows.name, (first, last));
+        let survivors = survivors.filter(is_here);
         let early = alive.expired.early(rows.name);
-        let early = early.filter(|number| (first..=last).contains(number));
+        let early = early.filter(|number| (first..=last).contains(number) && is_here(number));
         cut.saturating_sub(survivors.count()) + early.count()
     };
     let expired: usize = survey.groups().map(of_group).sum();
@@ -272,13 +274,13 @@ fn compact_history(
     })
 }
 
-/// Rewrites `.exp` without expired articles, except those that break the order of arrival: a search must skip them.
+/// Rewrites `.exp` without expired articles, except those that break the order of arrival or of numbers: a search must skip them.
 fn drop_exceptions(segments: &Segments, survey: &Survey, snapshot: &Snapshot) -> Result<(), Error> {
     let expired = snapshot.expired();
     let mut kept = Vec::new();
     let mut dropped = false;
     for (text, line) in survey.exception_lines() {
-        if !line.expires.is_absent() && !expired.keeps_any(&line) {
+        if !line.expires.is_absent() && !line.is_late && !expired.keeps_any(&line) {
             dropped = true;
         } else {
             kept.extend_from_slice(text);

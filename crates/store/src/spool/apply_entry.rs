@@ -76,6 +76,7 @@ impl Spool {
             id: line.id,
             arrival: line.arrival.unwrap_or(0),
             expires: line.expires,
+            is_late: line.is_late,
             links: &links,
             sites: entry.sites(),
             header: &[Piece::wire(header)],

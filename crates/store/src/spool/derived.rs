@@ -106,10 +106,15 @@ impl Derived {
         self.his_pending.extend_from_slice(line);
     }
 
-    /// Adds the history line of an article (newline included) that arrived then, with that Expires.
-    pub fn push_filed(&mut self, line: &[u8], arrival: i64, expires: Expires<'_>) {
+    /// Adds the history line of an article (newline included) that arrived then, with that Expires, late or not.
+    pub fn push_filed(
+        &mut self,
+        line: &[u8],
+        arrival: i64,
+        (expires, is_late): (Expires<'_>, bool),
+    ) {
         self.push_line(line);
-        self.exceptions.look_at(line, arrival, expires);
+        self.exceptions.look_at(line, arrival, (expires, is_late));
     }
 
     /// The latest arrival among the articles without Expires, as the mark keeps it.

@@ -1,11 +1,14 @@
 //! The writer takes over what expire decided, in milliseconds.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::Error;
 use crate::expiry::decision::ExpiryDecision;
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
+use crate::history::HistoryLine;
 use crate::log::record::Kind;
+use crate::log::segments::SegmentFile;
 use crate::reclaim::unreclaimed;
 use crate::spool::active_from_log::apply_low_marks;
 use crate::spool::{Committed, Spool};
@@ -35,7 +38,9 @@ impl Spool {
         // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
         // before the cut that would take it.
         let mut text = Vec::new();
-        for (group, number) in &expiry.survivors {
+        let late = self.late_since(expiry)?;
+        let survivors = expiry.survivors.iter().chain(&late);
+        for (group, number) in survivors {
             push_link(&mut text, b'+', group, *number);
             self.log_when_long(&mut text)?;
         }
@@ -75,6 +80,39 @@ impl Spool {
             self.expired.flush()?;
         }
         self.commit()
+    }
+
+    /// The links of late articles that the decision does not know, where a cut would remove them.
+    fn late_since(&mut self, expiry: &ExpiryDecision) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+        let mut late = Vec::new();
+        let Some(known_end) = expiry.known_end.filter(|_| !expiry.cuts.is_empty()) else {
+            return Ok(late);
+        };
+        self.commit()?;
+        let cuts: HashMap<&[u8], u64> = expiry
+            .cuts
+            .iter()
+            .map(|(group, cut)| (group.as_slice(), *cut))
+            .collect();
+        let bases = self.segments.bases()?;
+        let first = bases.partition_point(|base| *base <= known_end.0);
+        for &base in bases.get(first.saturating_sub(1)..).unwrap_or_default() {
+            let exceptions = self.segments.map_derived(base, SegmentFile::Exp)?;
+            let lines = crate::history::lines(exceptions.bytes());
+            for line in lines.filter_map(|(_, line)| HistoryLine::parse(line)) {
+                if line.is_late && line.position.is_some_and(|position| position >= known_end) {
+                    let links = line.links().filter(|(group, number)| {
+                        cuts.get(group).is_some_and(|cut| number < cut)
+                            && self
+                                .expired
+                                .state()
+                                .is_ok_and(|state| state.keeps(group, *number))
+                    });
+                    late.extend(links.map(|(group, number)| (group.to_vec(), number)));
+                }
+            }
+        }
+        Ok(late)
     }
 
     /// No cut may lie above the next number: articles to come would be gone before they came.

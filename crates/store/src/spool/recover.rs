@@ -99,6 +99,7 @@ pub fn open(
         is_poisoned: false,
         notices,
         taken_up: 0,
+        used: None,
         lock,
         publisher: None,
         size_checked: None,

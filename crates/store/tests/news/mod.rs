@@ -75,6 +75,7 @@ impl News {
             id: id.as_bytes(),
             arrival,
             expires: None.into(),
+            is_late: false,
             links: &links,
             sites: b"one two",
             header: &[Piece::Native(header.as_bytes())],

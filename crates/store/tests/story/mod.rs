@@ -120,14 +120,15 @@ impl Story {
             .collect();
         let more = dice.below(bytes + 1) as usize;
         text.extend(some.chars().cycle().take(more));
-        let mut links: Vec<(String, u64)> = Vec::new();
+        let (mut links, mut is_late) = (Vec::<(String, u64)>::new(), false);
         for _ in 0..=dice.below(3) {
             let name = *dice.pick(&[&GROUPS[..], &GUESTS[..]].concat()).unwrap();
-            let Some(group) = spool.active().find(name.as_bytes()) else {
+            if spool.active().find(name.as_bytes()).is_none() {
                 continue;
-            };
+            }
             if links.iter().all(|(known, _)| known != name) {
-                let number = spool.active_mut().take_number(group).unwrap();
+                let (number, late) = take_number(spool, name)?;
+                is_late |= late;
                 links.push((name.to_owned(), number));
             }
         }
@@ -136,7 +137,7 @@ impl Story {
             let number = spool.active_mut().take_number(group).unwrap();
             links.push(("junk".to_owned(), number));
         }
-        let position = append(spool, &id, &text, &links)?;
+        let position = append(spool, &id, &text, (&links, is_late))?;
         self.deeds.push(Deed::Article(Filed {
             id,
             text,
@@ -430,11 +431,27 @@ pub fn native(stored: &store::Record<'_>) -> String {
     String::from_utf8(native).unwrap()
 }
 
+/// Takes a number in a group: usually the next one, now and then a later one, or one that was left free. Also returns whether it is late.
+pub fn take_number(spool: &mut Spool, name: &str) -> Result<(u64, bool), store::Error> {
+    let group = spool.active().find(name.as_bytes()).unwrap();
+    let high = spool.active().high(group);
+    let mut dice = Dice::new(high + name.len() as u64);
+    if dice.chance(10) {
+        assert!(spool.active_mut().set_high(group, high + dice.below(5)));
+    } else if dice.chance(20) {
+        let number = high.saturating_sub(dice.below(20));
+        if spool.is_free(name.as_bytes(), number)? {
+            return Ok((number, number <= high));
+        }
+    }
+    Ok((spool.active_mut().take_number(group).unwrap(), false))
+}
+
 pub fn append(
     spool: &mut Spool,
     id: &str,
     text: &str,
-    links: &[(String, u64)],
+    (links, is_late): (&[(String, u64)], bool),
 ) -> Result<Position, store::Error> {
     let links: Vec<(&[u8], u64)> = links
         .iter()
@@ -450,6 +467,7 @@ pub fn append(
             true => Expires::Unreadable(b"when\tit~rains"),
             false => Expires::Absent,
         },
+        is_late,
         links: &links,
         sites: b"one two",
         header: &[

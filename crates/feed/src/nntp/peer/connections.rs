@@ -409,7 +409,7 @@ impl Peer {
     }
 }
 
-/// What the answers of a connection change.
+/// The state that the answers of a connection change.
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
     deferrals: &'a mut super::Deferrals,

@@ -1,4 +1,4 @@
-//! What a peer gives back when nothing waits for it, and when it wants its next turn.
+//! Releases the files of a peer for which nothing waits, and computes the time of its next turn.
 
 use std::time::{Duration, Instant};
 

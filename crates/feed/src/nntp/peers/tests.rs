@@ -152,7 +152,7 @@ fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> 
     }
 }
 
-/// What never ends until the test does.
+/// A loop that ends with the test.
 fn for_ever() -> bool {
     std::thread::sleep(Duration::from_secs(3600));
     true

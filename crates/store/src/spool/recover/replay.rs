@@ -215,7 +215,7 @@ impl Spool {
             match line.arrival {
                 Some(arrival) if record.head.kind == Kind::Article => {
                     self.derived
-                        .push_filed(record.line(), arrival, line.expires);
+                        .push_filed(record.line(), arrival, (line.expires, line.is_late));
                 }
                 _ => self.derived.push_line(record.line()),
             }

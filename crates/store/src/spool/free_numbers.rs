@@ -1,0 +1,67 @@
+//! Free numbers: an article from a mirrored site or another news system brings its numbers along, in any order.
+
+use hashbrown::HashMap;
+
+use crate::Error;
+use crate::overview::used_numbers::UsedNumbers;
+use crate::spool::Spool;
+
+/// The numbers that overview rows use in each group.
+#[derive(Debug, Default)]
+pub struct UsedByGroup(HashMap<Vec<u8>, UsedNumbers>);
+
+impl UsedByGroup {
+    /// Notes the links of one article.
+    pub fn note<'a>(&mut self, links: impl Iterator<Item = (&'a [u8], u64)>) {
+        for (group, number) in links {
+            self.0.entry_ref(group).or_default().take(number);
+        }
+    }
+
+    fn has(&self, group: &[u8], number: u64) -> bool {
+        self.0.get(group).is_some_and(|used| used.has(number))
+    }
+}
+
+impl Spool {
+    /// Whether an article can be filed with a number in a group: no article has it or had it. Below the low mark the answer is no,
+    /// because clients may forget everything there (RFC 3977, 6.1.1.2); so it is for numbers from which expire has removed articles.
+    ///
+    /// A number above the high mark costs nothing. The first one below it reads the rows of all segments once; 60 bytes for each
+    /// group and each gap in its numbers stay in memory.
+    ///
+    /// # Errors
+    /// The overview of a segment cannot be read.
+    pub fn is_free(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
+        let Some(id) = self.active.table.find(group) else {
+            return Ok(false);
+        };
+        if number > self.active.table.high(id) {
+            return Ok(true);
+        }
+        let expired = self.expired.state()?;
+        let low = self.active.table.low(id).max(expired.cut(group)).max(1);
+        if number < low || !expired.keeps(group, number) {
+            return Ok(false);
+        }
+        if self.used.is_none() {
+            self.used = Some(self.used_by_group()?);
+        }
+        Ok(self
+            .used
+            .as_ref()
+            .is_some_and(|used| !used.has(group, number)))
+    }
+
+    fn used_by_group(&self) -> Result<UsedByGroup, Error> {
+        let mut used = UsedByGroup::default();
+        self.each_block(|block| {
+            for rows in block.groups() {
+                let numbers = (0..rows.len()).map(|place| (rows.name, rows.number_at(place)));
+                used.note(numbers);
+            }
+        })?;
+        used.note(self.derived.rows.links());
+        Ok(used)
+    }
+}

@@ -392,6 +392,9 @@ impl Spool {
 
     /// Logs and applies a line of `cancels`.
     pub(crate) fn log_cancel(&mut self, line: &CancelLine<'_>) -> Result<(), Error> {
+        if !self.derived.cancelled.is_changed_by(line) {
+            return Ok(());
+        }
         let mut text = Vec::with_capacity(line.id.len() + 64);
         line.push(&mut text);
         self.make_room(text.len() as u64 + 256)?;

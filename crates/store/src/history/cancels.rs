@@ -195,6 +195,15 @@ impl Cancels {
         }
     }
 
+    /// Whether a line would change anything.
+    pub fn is_changed_by(&self, line: &CancelLine<'_>) -> bool {
+        let known = self.positions.get(&line.position.0).copied();
+        match line.is_restored {
+            true => known.is_some(),
+            false => known != Some(line.until()),
+        }
+    }
+
     /// The time until which the article at a position can be restored, if it was removed.
     pub fn until(&self, position: Position) -> Option<i64> {
         self.positions.get(&position.0).copied()

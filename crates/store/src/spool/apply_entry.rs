@@ -96,11 +96,7 @@ impl Spool {
             return Ok(());
         };
         let here = CancelLine { position, ..line };
-        let mut after = self.cancelled().clone();
-        match after.apply(&here) {
-            true => self.log_cancel(&here),
-            false => Ok(()),
-        }
+        self.log_cancel(&here)
     }
 
     fn apply_active(&mut self, text: &[u8]) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo release install test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo release static deb image install test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -12,7 +12,7 @@ DEMO_PORT ?= 11119
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl xfsprogs btrfs-progs fuse3 rsync
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl xfsprogs btrfs-progs fuse3 rsync lintian
 
 # Other news systems that tests meet, and newsreaders. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
@@ -23,7 +23,10 @@ help:
 	@cat <<'TEXT'
 	make demo    build, make a news directory, file a batch, look at it
 	make test    every check and test
-	make install the optimised program, into $(PREFIX)/bin (PREFIX=/usr/local)
+	make install the optimised program, manual pages and completions, into $(PREFIX) (PREFIX=/usr/local)
+	make static  the optimised program alone, linked statically: $(TARGET)/broadsheet
+	make deb     Debian packages, in $(TARGET)/deb
+	make image   a container image, by podman or buildah
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
 	make fuzz    fuzz each target for an hour of CPU time (FUZZ_SECONDS=3600, FUZZ_TARGETS=all)
@@ -109,10 +112,32 @@ release:
 	env "$$flags=-C target-feature=+crt-static -C relocation-model=static" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
 	@cp --remove-destination "$(TARGET)/$(HOST)/release/broadsheet" "$(TARGET)/broadsheet"
 
+static: release
+
+# The packages broadsheet and broadsheet-classic, in $(TARGET)/deb. They need nothing beside dpkg-deb.
+deb: release
+	@packaging/deb/build "$(TARGET)/broadsheet" "$(TARGET)/deb"
+
+# An image with the program alone, by podman or buildah: packaging/Containerfile.
+image: release
+	@for tool in podman buildah; do
+	  if command -v "$$tool" > /dev/null; then
+	    exec "$$tool" build -t broadsheet -f packaging/Containerfile "$(TARGET)"
+	  fi
+	done
+	echo "Install podman or buildah first."
+	exit 1
+
 # By sudo it does not build: root may have no Rust, and its files would be in the way of later builds.
 install: $(if $(SUDO_USER),,release)
 	@test -x "$(TARGET)/broadsheet" || { echo "Run make release first, without sudo."; exit 1; }
 	@install -D -m 755 "$(TARGET)/broadsheet" "$(DESTDIR)$(PREFIX)/bin/broadsheet"
+	share="$(DESTDIR)$(PREFIX)/share"
+	mkdir -p "$$share/man/man8" "$$share"/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	"$(TARGET)/broadsheet" man --out "$$share/man/man8" > /dev/null
+	"$(TARGET)/broadsheet" completion bash > "$$share/bash-completion/completions/broadsheet"
+	"$(TARGET)/broadsheet" completion zsh > "$$share/zsh/site-functions/_broadsheet"
+	"$(TARGET)/broadsheet" completion fish > "$$share/fish/vendor_completions.d/broadsheet.fish"
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"

@@ -15,6 +15,7 @@ mod nntp;
 mod nntp_out;
 mod paper;
 mod plan;
+mod pull;
 mod report;
 mod run;
 mod selection;
@@ -65,6 +66,9 @@ bench nntp-out [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--d
                [--no-peer] [--keep]
     feeding peers by NNTP, beside innxmit and innfeed where INN is installed. ROW: one, innd,
     durable, many, quiet, far or dead.
+bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
+    fetching all articles of a server: broadsheet pull, slrnpull and suck, near and with a
+    round trip of 50 ms.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
@@ -114,6 +118,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
         Some(Value(word)) if word == "nntp-out" => feed_peers(arguments),
+        Some(Value(word)) if word == "pull" => fetch(arguments),
         Some(Value(word)) if word == "sink" => sink(arguments),
         Some(Value(word)) if word == "witness" => {
             feeding::witness(&PathBuf::from(arguments.value()?))
@@ -220,6 +225,12 @@ fn load(mut arguments: lexopt::Parser) -> Result<()> {
 fn feed_peers(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, nntp_out::ROUNDS)?;
     nntp_out::run(&plan)
+}
+
+/// `bench pull`.
+fn fetch(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, pull::ROUNDS)?;
+    pull::run(&plan)
 }
 
 /// `bench sink`.

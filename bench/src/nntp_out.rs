@@ -1,7 +1,7 @@
 //! `bench nntp-out`: feeds peers by NNTP from the running daemon, beside INN's innxmit and innfeed, each into the same receivers.
 
 mod dead;
-mod far;
+pub(crate) mod far;
 mod feeder;
 mod peers;
 mod quiet;

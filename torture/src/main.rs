@@ -5,8 +5,10 @@ mod check;
 mod cuts;
 mod device;
 mod faults;
+mod feeds;
 mod image;
 mod news;
+mod peer;
 mod plan;
 mod recording;
 mod rig;
@@ -22,6 +24,7 @@ use lexopt::prelude::*;
 const USAGE: &str = "Usage: torture all [--fs NAME]... [--seed N] [--points N | --seconds N] [--sync WORD] [--keep DIR]
        torture run --fs NAME [--seed N] [--points N] [--size PERCENT] [--sync WORD] [--keep DIR]
        torture faults --fs NAME [--seed N] [--size PERCENT]
+       torture feeds --fs NAME [--seed N] [--points N]
        torture sectors --fs NAME [--seed N] [--size PERCENT]
        torture replay --fs NAME --seed N --recording FILE --point EVENTS.SEED...
        torture device DIR BYTES SECTOR    (serves the device; started by the others)";
@@ -97,7 +100,7 @@ fn start() -> Result<u64> {
             device::serve(at.as_ref(), bytes(size)?, bytes(sector)?)?;
             Ok(0)
         }
-        "run" | "faults" | "sectors" => {
+        "run" | "faults" | "feeds" | "sectors" => {
             if let Some(reason) = rig::missing(&run.file_system) {
                 println!("skipped: {}: {reason}", run.file_system);
                 return Ok(0);
@@ -105,6 +108,7 @@ fn start() -> Result<u64> {
             match verb.as_str() {
                 "run" => cuts::run(&run),
                 "faults" => faults::run(&run),
+                "feeds" => feeds::run(&run),
                 _ => sectors::run(&run),
             }
         }

@@ -237,6 +237,11 @@ impl Rig {
         (&self.marks).write_all(line).context("cannot mark")
     }
 
+    /// Another handle for lines of the recording. Close it before the rig is dropped.
+    pub fn marks(&self) -> Result<File> {
+        Ok(self.marks.try_clone()?)
+    }
+
     /// Sends a command to the device.
     pub fn send_command(&self, command: &device::Command) -> Result<()> {
         let text = serde_json::to_vec(command)?;

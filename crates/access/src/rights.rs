@@ -90,6 +90,11 @@ impl Rights {
         !matches!(self.rule.send, Groups::None)
     }
 
+    /// Whether the client may send articles without their bodies (MODE HEADFEED).
+    pub fn has_headfeed(&self) -> bool {
+        self.is_peer() && self.rule.entry.headfeed
+    }
+
     /// Whether the client may neither read nor post nor send. If it cannot log in either, it gets 502.
     pub fn is_nothing(&self) -> bool {
         !self.is_reader() && !self.is_peer()

@@ -41,6 +41,8 @@ pub struct Entry {
     pub post: String,
     /// Wildmat, with poison, of the groups whose articles are accepted from the peer; empty for none.
     pub send: String,
+    /// Permits articles without their bodies from the peer (MODE HEADFEED).
+    pub headfeed: bool,
     /// Permits posts with Approved.
     pub approve: bool,
     /// The disabled features.

@@ -196,6 +196,9 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
     let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
         .map_err(|fault| fault.to_string())?
         .with_names(&directory.feed_names());
+    directory
+        .check_headers_only(settings, &sites)
+        .map_err(|fault| fault.to_string())?;
     let taken = match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
             "accepted groups: the line of ME".to_owned()

@@ -1,14 +1,19 @@
-//! The news directory of a command: `--dir`, or the environment.
+//! The news directory of a command: `--dir`, or the environment, or the usual place.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use crate::account::Account;
 use crate::flags::{Given, UsageError};
 
 /// The environment's word for the news directory, when `--dir` is absent.
 pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
+
+/// The news directory without `--dir` and `BROADSHEET_DIR`, if there is one; packages make it.
+pub const DEFAULT: &str = "/var/spool/news";
 
 /// This program, even where its file was replaced by a newer one. It does not answer to that name, so the first argument is its command.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -32,39 +37,67 @@ impl Deref for NewsDirectory {
 }
 
 impl NewsDirectory {
-    /// The directory meant: `--dir`, else `BROADSHEET_DIR`. It need not exist.
+    /// The directory meant: `--dir`, else `BROADSHEET_DIR`; these need not exist. Else [`DEFAULT`], if it is a news directory.
     ///
     /// # Errors
     /// When neither says one; or root asks, and it is another user's: what root writes there its owner could not write again, and
     /// the news system would stand still.
     pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
-        let Some(directory) = NewsDirectory::maybe(given) else {
-            return Err(given.usage(format!(
-                "the news directory is missing: add --dir DIR, or set {ENVIRONMENT}"
-            )));
+        NewsDirectory::maybe(given)
+            .map_or_else(|| Err(missing(given)), |found| found.checked(given))
+    }
+
+    /// As [`NewsDirectory::meant`], for a command that makes the directory: [`DEFAULT`] need only exist.
+    ///
+    /// # Errors
+    /// As [`NewsDirectory::meant`].
+    pub fn to_make(given: &Given) -> Result<NewsDirectory, UsageError> {
+        let default = Path::new(DEFAULT);
+        let default = || {
+            default
+                .is_dir()
+                .then(|| NewsDirectory::at(default.as_os_str(), "default"))
         };
-        let owner = std::fs::metadata(directory.root()).map_or(0, |data| data.uid());
+        let found = NewsDirectory::named(given).or_else(default);
+        found.map_or_else(|| Err(missing(given)), |found| found.checked(given))
+    }
+
+    fn checked(self, given: &Given) -> Result<NewsDirectory, UsageError> {
+        let owner = std::fs::metadata(self.root()).map_or(0, |data| data.uid());
         if owner != 0 && rustix::process::geteuid().is_root() {
             let name = Account::name_of(owner);
             return Err(given.usage(format!(
                 "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...'",
-                directory.root().display()
+                self.root().display()
             )));
         }
-        Ok(directory)
+        Ok(self)
     }
 
     /// Like `meant`, for commands that can do without one.
     pub fn maybe(given: &Given) -> Option<NewsDirectory> {
-        let of = |root: &OsStr, source| NewsDirectory {
-            directory: settings::NewsDirectory::at(root),
-            source,
+        let is_there = || match std::fs::metadata(Path::new(DEFAULT).join(settings::FILE)) {
+            // Then its owner has to be asked.
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+            Ok(_) => true,
         };
+        let default = || is_there().then(|| NewsDirectory::at(OsStr::new(DEFAULT), "default"));
+        NewsDirectory::named(given).or_else(default)
+    }
+
+    fn named(given: &Given) -> Option<NewsDirectory> {
         if let Some(root) = given.value("dir") {
-            return Some(of(root, "--dir"));
+            return Some(NewsDirectory::at(root, "--dir"));
         }
         let root = std::env::var_os(ENVIRONMENT).filter(|root| !root.is_empty())?;
-        Some(of(&root, ENVIRONMENT))
+        Some(NewsDirectory::at(&root, ENVIRONMENT))
+    }
+
+    fn at(root: &OsStr, source: &'static str) -> NewsDirectory {
+        NewsDirectory {
+            directory: settings::NewsDirectory::at(root),
+            source,
+        }
     }
 
     /// The same by its full name, which is valid in any working directory.
@@ -79,4 +112,10 @@ impl NewsDirectory {
     pub fn source(&self) -> &'static str {
         self.source
     }
+}
+
+fn missing(given: &Given) -> UsageError {
+    given.usage(format!(
+        "the news directory is missing: add --dir DIR, or set {ENVIRONMENT}"
+    ))
 }

@@ -39,6 +39,7 @@ fixed! {
     article::parse::HEADER_BYTES_MAX, Unit::Bytes, "header that is parsed", "The rest counts as body; limits.header_bytes_max rejects such an article before.";
     article::parse::BAD_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "The rest of the line is left out of the message.";
     article::batch::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a skipped article in memory", "The id and the site of an article that is too large are read from it; a longer header may hide them.";
+    article::left_out::STATED_BYTES_MAX, Unit::Bytes, "stated size of an article without its body", "An article of a header-only feed whose Bytes states more is rejected.";
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "An article with a longer one cannot be requested over NNTP (RFC 3977, 3.6).";
     relay::verified::VERIFIED_BYTES_MAX, Unit::Bytes, "expanded batch, in memory", "A larger one is expanded into a file without a name in in.coming/ until its checksum is verified.";
     relay::rnews::UNFILED_NAMED_MAX, Unit::Count("articles"), "unfiled articles of a batch that rnews reports", "Further ones are kept in bad/ as well, and named only in `log'.";
@@ -186,7 +187,8 @@ fixed! {
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal says so.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";
-    daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for `mail send'.";
+    daemon::MAILS_MAX, Unit::Count("mails"), "mail programs at a time", "Posts to moderated groups over NNTP; further mail waits in mail.queue/ for the next retry.";
+    daemon::RETRY_SECONDS_MAX, Unit::Count("seconds"), "interval between two attempts to send waiting mail", "The first is a minute; it doubles after each failure.";
     nntp::COMMAND_BYTES_MAX, Unit::Bytes, "NNTP command", "The reply to a longer line is 501 (RFC 3977, 3.1).";
     nntp::SASL_BYTES_MAX, Unit::Bytes, "answer to a SASL challenge", "The reply to a longer line is 501 (RFC 4643, 2.4.2).";
     nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "wrong passwords on a connection", "Then the connection is closed.";

@@ -152,7 +152,7 @@ impl Flag {
 /// `--dir`, for every command that works on a news directory.
 pub const DIR: Flag = Flag::new(
     "dir",
-    "The news directory; default: the environment variable BROADSHEET_DIR.",
+    "The news directory; default: the environment variable BROADSHEET_DIR, else /var/spool/news if that is one.",
 )
 .value("DIR");
 /// `--json`, where a machine may read.

@@ -28,6 +28,7 @@ mod matcher;
 mod new_password;
 mod peer;
 mod posting;
+mod pull_status;
 mod removed;
 mod server_review;
 mod spooling;

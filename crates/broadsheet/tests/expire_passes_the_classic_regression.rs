@@ -106,6 +106,7 @@ fn filed(program: &Program) {
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],
                 body: Piece::Native(body.as_bytes()),
+                left_out: None,
                 overview: OverviewFields::of(&article, case.0.as_bytes()),
             })
             .unwrap();

@@ -159,3 +159,57 @@ fn an_open_directory_is_closed_and_check_says_so() {
     assert_eq!(told.status, 1, "{told:?}");
     assert!(told.out.contains("chmod o-rwx news"), "{told:?}");
 }
+
+#[test]
+fn the_edited_files_may_stand_elsewhere() {
+    let program = Program::new();
+    let init = |etc| program.run(&["init", "--dir", "news", "--name", "a.example", "--etc", etc]);
+    let told = init("etc/news");
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out.contains("etc/news, then run `broadsheet check'"),
+        "{told:?}"
+    );
+    for name in ["broadsheet.toml", "sys", "explist", "mailpaths"] {
+        let link = std::fs::read_link(program.path("news").join(name)).unwrap();
+        assert!(link.is_absolute() && link.ends_with(format!("etc/news/{name}")));
+        let found = std::fs::symlink_metadata(program.path("etc/news").join(name)).unwrap();
+        assert!(found.is_file(), "{name}");
+    }
+    assert_eq!(program.run(&["check", "--dir", "news"]).status, 0);
+    // A command that edits the settings keeps the link.
+    let told = program.run(&[
+        "peer",
+        "add",
+        "peer.example",
+        "--dir",
+        "news",
+        "--host",
+        "127.0.0.1",
+        "--from",
+        "127.0.0.1",
+        "--no-test",
+        "--direction",
+        "both",
+        "--groups",
+        "all",
+    ]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let settings = program.read("etc/news/broadsheet.toml");
+    assert!(settings.contains("peer.example"), "{settings}");
+    let found = std::fs::symlink_metadata(program.path("news/broadsheet.toml")).unwrap();
+    assert!(found.is_symlink());
+    // Nothing is written over.
+    let told = program.run(&[
+        "init",
+        "--dir",
+        "other",
+        "--name",
+        "b.example",
+        "--etc",
+        "etc/news",
+    ]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("is there already"), "{told:?}");
+    assert!(!program.path("other").exists());
+}

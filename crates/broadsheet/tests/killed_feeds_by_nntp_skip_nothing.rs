@@ -11,11 +11,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use program::Program;
-use program::articles::{batch, id, many};
+use program::articles::id;
 use program::daemon::{Daemon, until};
+use program::feeding::{feeding, file};
 use program::taker::Taker;
 
-const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
 /// Kills of the daemon, and system calls before which `feed flush` is killed; BROADSHEET_TEST_ROUNDS tells another number.
 const ROUNDS: usize = 12;
 /// Articles of a round.
@@ -28,21 +28,6 @@ const CALLS: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?re
 fn rounds() -> usize {
     let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
     told.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
-}
-
-fn feeding(address: &str) -> Program {
-    let program = Program::with_news(ACTIVE);
-    let settings = program.read("news/broadsheet.toml")
-        + &format!(
-            "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\" }}\n"
-        );
-    program.write("news/broadsheet.toml", settings.as_bytes());
-    program
-}
-
-fn file(program: &Program, prefix: &str, count: usize) {
-    let told = program.rnews(&batch(&many(prefix, count, "comp.test", 1500)));
-    assert_eq!(told.count("accepted") as usize, count, "{told:?}");
 }
 
 /// Every article came, and no more of them again than were in flight at a kill.
@@ -67,12 +52,12 @@ fn assert_whole(got: &BTreeMap<String, usize>, rounds: usize, kills: usize) {
 #[test]
 fn the_daemon_at_random_moments() {
     let taker = Taker::start();
-    let program = feeding(&taker.address);
+    let program = feeding(&taker.address, "");
     let mut random = 1986_u64;
     let rounds = rounds();
     for round in 0..rounds {
         let mut daemon = Daemon::start(&program);
-        file(&program, &format!("r{round}"), ARTICLES);
+        file(&program, &format!("r{round}"), ARTICLES, 1_500);
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         // A few ms after the commit it is in the middle of its work.
         let moment = Duration::from_micros((random >> 33) % 20_000);
@@ -109,7 +94,7 @@ fn strace(program: &Program, more: &[&str]) -> bool {
 fn file_paused(program: &Program, prefix: &str) {
     let pause = program.run(&["feed", "pause", "peer", "--dir", "news"]);
     assert_eq!(pause.status, 0, "{pause:?}");
-    file(program, prefix, ARTICLES);
+    file(program, prefix, ARTICLES, 1_500);
     let resume = program.run(&["feed", "resume", "peer", "--dir", "news"]);
     assert_eq!(resume.status, 0, "{resume:?}");
 }
@@ -117,7 +102,7 @@ fn file_paused(program: &Program, prefix: &str) {
 #[test]
 fn feed_flush_before_its_calls() {
     let taker = Taker::start();
-    let program = feeding(&taker.address);
+    let program = feeding(&taker.address, "");
     if Command::new("strace").arg("-V").output().is_err() {
         eprintln!("skipped: no strace, so it cannot be killed at a certain call");
         return;

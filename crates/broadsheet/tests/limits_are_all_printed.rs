@@ -138,7 +138,11 @@ const ALSO: &[(&str, &str)] = &[
         "daemon::filing::FEEDS_SECONDS_MAX",
         "daemon::FEEDS_SECONDS_MAX",
     ),
-    ("daemon::posts::MAILS_MAX", "daemon::MAILS_MAX"),
+    ("daemon::mails::MAILS_MAX", "daemon::MAILS_MAX"),
+    (
+        "daemon::mails::RETRY_SECONDS_MAX",
+        "daemon::RETRY_SECONDS_MAX",
+    ),
     (
         "server::shared::IN_FLIGHT_ALL_BYTES_MAX",
         "server::IN_FLIGHT_ALL_BYTES_MAX",

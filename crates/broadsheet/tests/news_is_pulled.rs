@@ -10,7 +10,7 @@ use program::articles::{batch, id, many, with};
 use program::clients::Server;
 use program::daemon::{Daemon, until};
 use program::inn::Inn;
-use program::nntp::{ALL_MAY, Client, Served, listen, wire};
+use program::nntp::{ALL_MAY, Served, listen};
 use program::pulling::{ACTIVE, Fake, filed, has, pull, pulled, pulling, rename};
 
 /// Another Broadsheet with these articles.
@@ -27,19 +27,7 @@ fn from_a_real_nnrpd() {
     let Some(inn) = Inn::start(&["comp.test", "comp.other"]) else {
         return;
     };
-    let readers = "auth all {\n  hosts: \"*\"\n  default: \"<reader>\"\n}\naccess all {\n  users: \"*\"\n  newsgroups: \"*\"\n  access: \"RPA\"\n}\n";
-    std::fs::write(inn.path("etc/readers.conf"), readers).unwrap();
-    let address = format!("127.0.0.1:{}", inn.port);
-    let feed = |articles: &[Vec<u8>]| {
-        let mut client = Client::greeted(&address);
-        for article in articles {
-            let id = program::corpus::id(article);
-            client.say(format!("TAKETHIS {id}\r\n"));
-            client.say(wire(article));
-            let answer = client.line();
-            assert!(answer.starts_with("239"), "{answer}");
-        }
-    };
+    inn.let_readers_in();
     let odd = "<odd@example.com>";
     let mut articles = many("inn", 150, "comp.test", 3000);
     articles.push(with(
@@ -48,8 +36,8 @@ fn from_a_real_nnrpd() {
         "",
         b"text\n#! rnews 7\n\n\xe9\x80\n",
     ));
-    feed(&articles);
-    let leaf = pulling(&address, "post = true\ncompress = true");
+    inn.feed(&articles);
+    let leaf = pulling(&inn.address(), "post = true\ncompress = true");
     let told = pull(&leaf);
     assert_eq!(
         (told.count("fetched"), told.count("accepted")),
@@ -65,7 +53,7 @@ fn from_a_real_nnrpd() {
     assert!(text.ends_with(b"\n\ntext\n#! rnews 7\n\n\xe9\x80\n"));
     assert_eq!(pulled(&leaf), (0, 0));
     // New ones, and a post that goes up.
-    feed(&many("more", 3, "comp.test", 100));
+    inn.feed(&many("more", 3, "comp.test", 100));
     let told = leaf.feed(
         &[
             "inews",

@@ -13,39 +13,18 @@ use std::thread::JoinHandle;
 use program::Program;
 use program::articles::{batch, id, many, with};
 use program::daemon::{Daemon, until};
+use program::feeding::{feeding, file, waiting};
 use program::inn::Inn;
 use program::nntp::{ALL_MAY, Served, listen};
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
-
-/// A news directory with a peer at this address.
-fn feeding(address: &str) -> Program {
-    let program = Program::with_news(ACTIVE);
-    let settings = program.read("news/broadsheet.toml")
-        + &format!(
-            "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\" }}\n"
-        );
-    program.write("news/broadsheet.toml", settings.as_bytes());
-    program
-}
-
-fn file(program: &Program, prefix: &str, count: usize) {
-    let told = program.rnews(&batch(&many(prefix, count, "comp.test", 1000)));
-    assert_eq!(told.count("accepted") as usize, count, "{told:?}");
-}
-
-/// The number of articles that wait.
-fn waiting(program: &Program) -> u64 {
-    let told = program.run(&["feed", "list", "--dir", "news", "--json"]);
-    told.count("articles")
-}
 
 #[test]
 fn a_real_inn() {
     let Some(inn) = Inn::start(&["comp.test"]) else {
         return;
     };
-    let program = feeding(&format!("127.0.0.1:{}", inn.port));
+    let program = feeding(&format!("127.0.0.1:{}", inn.port), "");
     let odd = "<odd@example.com>";
     let mut articles = many("inn", 300, "comp.test", 3000);
     articles.push(with(
@@ -79,13 +58,13 @@ fn another_broadsheet_that_comes_and_goes() {
     let there = Program::with_news(ACTIVE);
     listen(&there, ALL_MAY);
     let served = Served::start(&there);
-    let here = feeding(&served.address);
+    let here = feeding(&served.address, "");
     let daemon = Daemon::start(&here);
-    file(&here, "a", 50);
+    file(&here, "a", 50, 1_000);
     let has = |id: &str| there.run(&["article", "--dir", "news", id]).status == 0;
     until("the first articles are there", || has(&id("a", 50)));
     served.daemon.stop();
-    file(&here, "b", 50);
+    file(&here, "b", 50, 1_000);
     let port = served.address.rsplit_once(':').unwrap().1.to_owned();
     let settings = there.read("news/broadsheet.toml");
     let settings = settings.replace(
@@ -222,10 +201,10 @@ fn misbehaving_peers_miss_nothing() {
         Fault::Backwards,
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let program = feeding(&listener.local_addr().unwrap().to_string());
+        let program = feeding(&listener.local_addr().unwrap().to_string(), "");
         let peer = peer(listener, fault, 120);
         // It is fed at once; what fails then is tried again.
-        file(&program, "a", 120);
+        file(&program, "a", 120, 1_000);
         let mut flushes = 0;
         while waiting(&program) > 0 {
             flushes += 1;
@@ -246,10 +225,10 @@ fn misbehaving_peers_miss_nothing() {
 #[test]
 fn what_a_peer_defers_comes_later() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let program = feeding(&listener.local_addr().unwrap().to_string());
+    let program = feeding(&listener.local_addr().unwrap().to_string(), "");
     let peer = peer(listener, Fault::Defers, 5);
     let daemon = Daemon::start(&program);
-    file(&program, "a", 5);
+    file(&program, "a", 5, 1_000);
     daemon.until_said("the peer wants 5 articles later");
     // They are noted before the cursor passes them.
     assert_eq!(waiting(&program), 0);

@@ -6,132 +6,26 @@
 
 use crate::program;
 
-use std::collections::BTreeMap;
 use std::fs::Permissions;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use program::Program;
-use program::articles::{batch, id, many};
+use program::articles::id;
 use program::clients::set;
 use program::daemon::{Daemon, until};
+use program::feeding::{feeding, file, listed, waiting};
 use program::nntp::{Served, listen};
+use program::taker::Taker;
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
-
-/// A news directory with a peer at this address; `more` stands beside it in `via`.
-fn feeding(address: &str, more: &str) -> Program {
-    let program = Program::with_news(ACTIVE);
-    let site = format!(
-        "\n[[site]]\nname = \"peer\"\ngroups = \"comp\"\nvia = {{ nntp = \"{address}\"{more} }}\n"
-    );
-    let settings = program.read("news/broadsheet.toml") + &site;
-    program.write("news/broadsheet.toml", settings.as_bytes());
-    program
-}
-
-fn file(program: &Program, prefix: &str, count: usize, bytes: usize) {
-    let told = program.rnews(&batch(&many(prefix, count, "comp.test", bytes)));
-    assert_eq!(told.count("accepted") as usize, count, "{told:?}");
-}
-
-fn listed(program: &Program) -> serde_json::Value {
-    program
-        .run(&["feed", "list", "--dir", "news", "--json"])
-        .summary()
-}
-
-fn waiting(program: &Program) -> u64 {
-    listed(program)["articles"].as_u64().unwrap()
-}
-
-/// A peer that wants all and takes its time.
-#[derive(Clone)]
-struct SlowPeer {
-    /// How often each article came.
-    got: Arc<Mutex<BTreeMap<String, u64>>>,
-    /// The pause after each article, µs.
-    pause: Arc<AtomicU64>,
-    address: String,
-    /// Bytes of all articles.
-    bytes: Arc<AtomicU64>,
-}
-
-impl SlowPeer {
-    fn start(pause: u64) -> SlowPeer {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let peer = SlowPeer {
-            got: Arc::default(),
-            pause: Arc::new(AtomicU64::new(pause)),
-            bytes: Arc::default(),
-            address: listener.local_addr().unwrap().to_string(),
-        };
-        let shared = peer.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let peer = shared.clone();
-                std::thread::spawn(move || peer.converse(stream));
-            }
-        });
-        peer
-    }
-
-    fn converse(&self, stream: TcpStream) -> Option<()> {
-        let mut out = stream.try_clone().unwrap();
-        let mut input = BufReader::new(stream);
-        let mut say = |text: String| out.write_all(format!("{text}\r\n").as_bytes()).ok();
-        say("200 ready".into())?;
-        loop {
-            let mut line = String::new();
-            if input.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            let (command, id) = line
-                .trim_end()
-                .split_once(' ')
-                .unwrap_or((line.trim_end(), ""));
-            match command {
-                "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.".into())?,
-                "MODE" if id == "HEADFEED" => say("250 headers only".into())?,
-                "MODE" => say("203 go on".into())?,
-                "CHECK" if self.got.lock().unwrap().contains_key(id) => say(format!("438 {id}"))?,
-                "CHECK" => say(format!("238 {id}"))?,
-                "TAKETHIS" => {
-                    let (mut line, mut bytes) = (Vec::new(), 0);
-                    while line != b".\r\n" {
-                        line.clear();
-                        bytes += input.read_until(b'\n', &mut line).ok()?;
-                        if line.is_empty() {
-                            return None;
-                        }
-                    }
-                    self.bytes.fetch_add(bytes as u64, Ordering::SeqCst);
-                    *self.got.lock().unwrap().entry(id.to_owned()).or_default() += 1;
-                    std::thread::sleep(Duration::from_micros(self.pause.load(Ordering::SeqCst)));
-                    say(format!("239 {id}"))?;
-                }
-                _ => return say("205 bye".into()),
-            }
-        }
-    }
-
-    fn has(&self, id: &str) -> bool {
-        self.got.lock().unwrap().contains_key(id)
-    }
-
-    fn count(&self) -> usize {
-        self.got.lock().unwrap().len()
-    }
-}
 
 #[test]
 fn a_backlog_does_not_delay_new_articles_and_a_kill_loses_nothing() {
     const OLD: usize = 1_500;
-    let peer = SlowPeer::start(20_000);
+    let peer = Taker::remembering(20_000);
     let program = feeding(&peer.address, "");
     let mut daemon = Daemon::start(&program);
     program.run(&["feed", "pause", "peer", "--dir", "news"]);
@@ -152,14 +46,14 @@ fn a_backlog_does_not_delay_new_articles_and_a_kill_loses_nothing() {
             until("the backlog goes on", || peer.count() > before);
         }
     }
-    peer.pause.store(0, Ordering::SeqCst);
+    peer.hurry();
     until("everything is there", || peer.count() == OLD + 12);
     until("nothing waits", || waiting(&program) == 0);
     daemon.stop();
     // The second kill may repeat what was in flight, and the first.
-    let got = peer.got.lock().unwrap();
+    let got = peer.got();
     assert!(got.values().all(|&times| times <= 3), "{got:?}");
-    let repeated: u64 = got.values().map(|times| times - 1).sum();
+    let repeated: usize = got.values().map(|times| times - 1).sum();
     assert!(repeated <= 2 * 8_000, "{repeated}");
 }
 
@@ -244,7 +138,7 @@ fn tls_a_login_and_compression() {
 
 #[test]
 fn a_peer_is_paused_and_its_cursor_moved_under_a_daemon() {
-    let peer = SlowPeer::start(0);
+    let peer = Taker::remembering(0);
     let program = feeding(&peer.address, "");
     let daemon = Daemon::start(&program);
     file(&program, "a", 20, 1_000);
@@ -310,25 +204,25 @@ fn a_peer_that_does_not_answer_is_told_with_its_reason() {
 
 #[test]
 fn headers_alone_for_who_wants_no_bodies() {
-    let peer = SlowPeer::start(0);
+    let peer = Taker::remembering(0);
     let program = feeding(&peer.address, ", headfeed = true");
     let daemon = Daemon::start(&program);
     file(&program, "a", 50, 100_000);
     until("they are there", || peer.count() == 50);
-    assert!(peer.bytes.load(Ordering::SeqCst) < 50 * 1_000);
+    assert!(peer.bytes() < 50 * 1_000);
     until("nothing waits", || waiting(&program) == 0);
     daemon.stop();
 }
 
 #[test]
 fn a_rate_is_kept() {
-    let peer = SlowPeer::start(0);
+    let peer = Taker::remembering(0);
     let program = feeding(&peer.address, ", rate = \"100 KB\"");
     let daemon = Daemon::start(&program);
     let began = std::time::Instant::now();
     file(&program, "a", 30, 10_000);
     until("they are there", || peer.count() == 30);
-    let (took, bytes) = (began.elapsed(), peer.bytes.load(Ordering::SeqCst));
+    let (took, bytes) = (began.elapsed(), peer.bytes());
     // What a second allows was saved up, and the last article may be begun early.
     let least = Duration::from_millis((bytes - 100_000 - 20_000) / 100);
     assert!(bytes > 150_000 && took > least, "{took:?} {bytes}");

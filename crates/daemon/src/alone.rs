@@ -14,6 +14,7 @@ use store::Published;
 
 use super::intake_queue::{IntakeQueue, IntakeState};
 use super::lock::lock;
+use super::mails::Mails;
 use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
@@ -123,7 +124,9 @@ impl Alone {
 
     fn file_all(&self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.settings;
-        let posts = Posts::new(&self.directory, settings, &self.starter);
+        let root = self.directory.root();
+        let mails = Mails::new(root, &settings.post.sendmail, &self.starter);
+        let posts = Posts::new(&self.directory, settings, mails);
         let (rules, options) = (settings.rules(), settings.filer_options());
         let filer = filing::open_filer(&self.directory, settings, rules, options, Some(PATIENCE))?;
         let Some(mut filer) = filer else {

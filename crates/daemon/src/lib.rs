@@ -19,6 +19,7 @@
 //! | `client` | the client's side: a command sends a request |
 //! | `incoming` | batches that arrive in in.coming/ |
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
+//! | `readers` | the groups that readers ask for, which may rest otherwise |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |
@@ -48,10 +49,12 @@ mod incoming;
 mod intake_queue;
 mod journal;
 mod lock;
+mod mails;
 mod metrics;
 mod nntp_service;
 mod notify;
 mod posts;
+mod readers;
 mod request;
 mod sandbox;
 mod schedule;
@@ -70,10 +73,10 @@ pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::REASON_BYTES_MAX;
 pub use journal::{LINES_AT_ONCE_MAX, say};
+pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
 pub use notify::notify;
-pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;
 pub use sandbox::{Role, Sandbox};
 pub use schedule::RUNNING_MAX;

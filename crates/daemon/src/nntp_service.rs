@@ -53,6 +53,7 @@ fn capabilities(settings: &Settings, has_tls: bool) -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: nntp.plaintext_passwords,
         article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
+        headers_only: settings.headers_only,
         disabled: off.into_iter().map(access::Feature::capability).collect(),
     }
 }

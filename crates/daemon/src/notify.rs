@@ -29,9 +29,9 @@ pub fn notify(state: &str) {
     }
 }
 
-/// If systemd uses a watchdog (`WATCHDOG_USEC`), reports twice in that interval that the daemon runs. This is the only thread that
-/// wakes up periodically.
-pub fn start_watchdog() {
+/// If systemd uses a watchdog (`WATCHDOG_USEC`), reports twice in that interval that the daemon runs, as long as `is_alive` says so within a
+/// quarter of it. This is the only thread that wakes up periodically.
+pub fn start_watchdog(is_alive: impl Fn(Duration) -> bool + Send + 'static) {
     let variable = |name| std::env::var(name).ok()?.parse::<u64>().ok();
     let is_ours = variable("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
     let Some(every) = variable("WATCHDOG_USEC").filter(|usec| *usec > 0 && is_ours) else {
@@ -40,7 +40,12 @@ pub fn start_watchdog() {
     let thread = std::thread::Builder::new().name("watchdog".to_owned());
     let started = thread.spawn(move || {
         loop {
-            notify("WATCHDOG=1");
+            match is_alive(Duration::from_micros(every / 4)) {
+                true => notify("WATCHDOG=1"),
+                false => {
+                    super::say("a network thread does not answer: systemd may restart the daemon")
+                }
+            }
             std::thread::sleep(Duration::from_micros(every / 2));
         }
     });

@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
 use article::{Article, Form, wire};
@@ -15,22 +13,18 @@ use inject::{
 use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
 
-use super::sandbox::Starter;
+use super::mails::Mails;
 use super::say;
 use settings::{NewsDirectory, Settings, SystemZone};
-
-/// Maximum number of mails passed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
-pub const MAILS_MAX: usize = 4;
 
 /// The rules for posts.
 pub struct Posts {
     root: PathBuf,
-    sendmail: String,
     rules: InjectRules,
     /// Time for which posts.log keeps a line, seconds; 0: there is none.
     log_seconds: i64,
-    mails: Arc<AtomicUsize>,
-    starter: Starter,
+    /// Mail to moderators.
+    mails: Mails,
 }
 
 /// The result of a post.
@@ -45,14 +39,12 @@ pub enum Made {
 
 impl Posts {
     /// The rules of the settings.
-    pub fn new(directory: &NewsDirectory, settings: &Settings, starter: &Starter) -> Posts {
+    pub fn new(directory: &NewsDirectory, settings: &Settings, mails: Mails) -> Posts {
         Posts {
             root: directory.root().to_owned(),
-            sendmail: settings.post.sendmail.clone(),
             rules: settings.inject_rules(directory),
             log_seconds: settings.post.log_seconds(),
-            mails: Arc::default(),
-            starter: starter.clone(),
+            mails,
         }
     }
 
@@ -156,25 +148,10 @@ impl Posts {
     /// Queues the mail; a thread passes it to the mail program.
     fn mail(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
         let path = mail_queue::enqueue(&self.root, &injected.bytes, now.seconds, now.random)?;
-        if self.mails.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
-            self.mails.fetch_sub(1, Ordering::SeqCst);
-            return Ok(());
-        }
-        let mail = mail_queue::QueuedMail {
+        self.mails.send(mail_queue::QueuedMail {
             path,
             since: now.seconds,
-        };
-        let (sendmail, mails) = (self.sendmail.clone(), self.mails.clone());
-        let send = move || {
-            if let Err(error) = mail_queue::send_by(&mail, &sendmail) {
-                say(&format!("the mail to the moderator waits: {error}"));
-            }
-            mails.fetch_sub(1, Ordering::SeqCst);
-        };
-        if let Err(error) = self.starter.spawn("mail", Box::new(send)) {
-            self.mails.fetch_sub(1, Ordering::SeqCst);
-            say(&format!("the mail to the moderator waits: {error}"));
-        }
+        });
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire, sendbatches and pull.
+//! Starts scheduled commands: expire, sendbatches and pull; a pull also when a reader asks for a group that rests.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -21,6 +21,7 @@ use groups::When;
 use groups::sites::Via;
 use relay::log::Now;
 
+use super::readers::{Note, Readers};
 use super::say;
 use settings::Settings;
 
@@ -39,6 +40,8 @@ struct Task {
     /// Time of the last start, seconds since 1970.
     last: Option<i64>,
     running: Option<Pid>,
+    /// It starts as soon as it does not run, whatever its schedule says.
+    is_urgent: bool,
 }
 
 /// The tasks and their timer.
@@ -49,6 +52,7 @@ pub struct Schedule {
     program: PathBuf,
     timer: OwnedFd,
     tasks: Mutex<Vec<Task>>,
+    readers: Readers,
 }
 
 impl Schedule {
@@ -65,12 +69,14 @@ impl Schedule {
             name,
             when,
             running: None,
+            is_urgent: false,
         });
         Ok(Schedule {
             dir: dir.to_owned(),
             program: program.to_owned(),
             timer,
             tasks: Mutex::new(tasks.collect()),
+            readers: Readers::new(dir, settings),
         })
     }
 
@@ -93,6 +99,7 @@ impl Schedule {
 
     /// Changes the settings. Running tasks continue.
     pub fn set(&self, settings: &Settings) {
+        self.readers.set(settings);
         let mut tasks = self.tasks();
         let mut before: HashMap<String, Task> = std::mem::take(&mut *tasks)
             .into_iter()
@@ -106,6 +113,7 @@ impl Schedule {
                     when,
                     last: None,
                     running: None,
+                    is_urgent: false,
                 },
             })
             .collect();
@@ -113,6 +121,7 @@ impl Schedule {
         let ending = before.into_values().filter(|task| task.running.is_some());
         tasks.extend(ending.map(|task| Task {
             when: When::Off,
+            is_urgent: false,
             ..task
         }));
         self.wake(&tasks);
@@ -120,12 +129,31 @@ impl Schedule {
 
     /// Ends the running tasks; each of them survives a kill at any moment.
     pub fn stop(&self) {
+        self.readers.save(None);
         for task in self.tasks().iter_mut() {
             task.when = When::Off;
+            task.is_urgent = false;
             if let Some(pid) = task.running {
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
+    }
+
+    /// Notes that a reader asks for a group. Pulls at once from the servers of which it has rested.
+    pub fn group_asked(&self, group: &[u8], now: i64) {
+        let woken = match self.readers.ask(group, now) {
+            Note::Nothing => return,
+            Note::Save => Vec::new(),
+            Note::Wake(woken) => woken,
+        };
+        let mut tasks = self.tasks();
+        for server in woken {
+            let name = format!("{PULL} {server}");
+            for task in tasks.iter_mut().filter(|task| task.name == name) {
+                task.is_urgent = true;
+            }
+        }
+        self.wake(&tasks);
     }
 
     fn tasks(&self) -> MutexGuard<'_, Vec<Task>> {
@@ -136,12 +164,17 @@ impl Schedule {
     fn look(self: Arc<Schedule>) {
         let mut tasks = self.tasks();
         let now = Now::read().seconds;
+        // A pull reads the file.
+        let is_urgent = tasks.iter().any(|task| task.is_urgent);
+        let next_save = self.readers.save((!is_urgent).then_some(now));
         let mut started = false;
         let mut running = tasks.iter().filter(|task| task.running.is_some()).count();
         for task in tasks.iter_mut() {
-            let is_due = task.when.next(task.last, now).is_some_and(|due| due <= now);
+            let is_due =
+                task.is_urgent || task.when.next(task.last, now).is_some_and(|due| due <= now);
             if is_due && task.running.is_none() && running < RUNNING_MAX {
                 task.last = Some(now);
+                task.is_urgent = false;
                 started = true;
                 match self.clone().run(&task.name) {
                     Ok(pid) => {
@@ -161,6 +194,7 @@ impl Schedule {
             .filter_map(|task| task.when.next(task.last, now))
             // A due task above the maximum is checked when another one ends.
             .filter(|due| running < RUNNING_MAX || *due > now)
+            .chain(next_save)
             .min();
         // Sets the timer under the lock of the tasks, so that a change of the tasks is never lost.
         self.set_timer(next);
@@ -251,6 +285,9 @@ impl Schedule {
 /// The task for all sites without their own schedule.
 const SENDBATCHES: &str = "sendbatches";
 
+/// The first word of the task of a server to pull from.
+const PULL: &str = "pull";
+
 /// The tasks of the settings. Names of sites in tables have no blanks.
 fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let all = [
@@ -265,7 +302,7 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
         Some((format!("{SENDBATCHES} {name}"), via.schedule?))
     });
     let pulls = settings.pulls.iter();
-    let pulls = pulls.map(|source| (format!("pull {}", source.name), source.schedule));
+    let pulls = pulls.map(|source| (format!("{PULL} {}", source.name), source.schedule));
     all.into_iter().chain(sites).chain(pulls)
 }
 

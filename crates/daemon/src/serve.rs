@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use relay::log::Now;
 use settings::NewsDirectory;
@@ -131,7 +131,15 @@ impl Daemon {
         if let Some(listener) = metrics {
             metrics::start(listener, directory, writer.clone(), since, sandbox)?;
         }
-        start_watchdog();
+        let served = writer.clone();
+        start_watchdog(move |within| {
+            let answers = lock(&served.nntp_service)
+                .as_ref()
+                .map(|service| service.server.ping());
+            answers.is_none_or(|answers| {
+                answers.recv_timeout(within) == Err(RecvTimeoutError::Disconnected)
+            })
+        });
         notify("READY=1");
         say(&format!(
             "serving {}, process {}",

@@ -29,6 +29,7 @@ use super::incoming::{self, Waits};
 use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
+use super::mails::Mails;
 use super::nntp_service;
 use super::notify::notify;
 use super::posts::Posts;
@@ -88,6 +89,7 @@ pub struct Writer {
     files_opened: Instant,
     /// Created for the first post, with the settings of that time.
     posts: Option<Posts>,
+    mails: Mails,
     /// Time of the next attempt at in.coming/ after filing stopped, and the last interval.
     again: Option<(Instant, Duration)>,
     /// The setting `sandbox` at the start.
@@ -126,8 +128,9 @@ impl Writer {
             feeds.clone(),
             directory.root().to_owned(),
             published.clone(),
-            sandbox.clone(),
+            (sandbox.clone(), schedule.clone()),
         ));
+        let mails = Mails::new(directory.root(), &files.settings.post.sendmail, &starter);
         let mut newsroom = Writer {
             directory,
             started: files.settings.nntp.clone(),
@@ -141,6 +144,7 @@ impl Writer {
             published,
             files_opened: Instant::now(),
             posts: None,
+            mails,
             again: None,
             starter,
             program,
@@ -152,6 +156,7 @@ impl Writer {
             sandbox.confine(Role::Writer);
             let opened = newsroom.open().map(drop);
             newsroom.start_feeders();
+            newsroom.mails.retry();
             let is_open = opened.is_ok();
             let _ = events.send(Event::Opened(opened));
             if is_open {
@@ -355,7 +360,7 @@ impl Writer {
         let rules = settings.rules();
         let posts = match self.posts.take() {
             Some(posts) => posts,
-            None => Posts::new(&self.directory, settings, &self.starter),
+            None => Posts::new(&self.directory, settings, self.mails.clone()),
         };
         let writer = self.writer.clone();
         let filer = self.open()?;
@@ -502,6 +507,9 @@ impl Writer {
     /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let files = Files::read(&self.directory)?;
+        if files.settings.headers_only != self.files.settings.headers_only {
+            anyhow::bail!("headers_only has changed: restart the daemon");
+        }
         let nntp_service = lock(&self.writer.nntp_service);
         let certificates = nntp_service::look_at_certificates(
             nntp_service.as_ref(),
@@ -521,6 +529,9 @@ impl Writer {
         self.files = files;
         self.apply();
         self.posts = None;
+        let sendmail = &self.files.settings.post.sendmail;
+        self.mails = Mails::new(self.directory.root(), sendmail, &self.starter);
+        self.mails.retry();
         // Tries the files that stayed in in.coming/ again.
         self.drain = None;
         self.writer.is_drain_due.store(true, Ordering::SeqCst);

@@ -23,6 +23,7 @@ use super::lock::lock;
 use super::nntp_service::NntpService;
 use super::request::FileRequest;
 use super::sandbox::Sandbox;
+use super::schedule::Schedule;
 
 /// Maximum number of waiting jobs; a thread with another job waits.
 pub const JOBS_MAX: usize = 64;
@@ -99,6 +100,8 @@ pub struct WriterHandle {
     pub(super) nntp_service: Mutex<Option<NntpService>>,
     /// Confines threads.
     pub(super) sandbox: Arc<Sandbox>,
+    /// The tasks, and the groups that readers ask for.
+    pub(super) schedule: Arc<Schedule>,
 }
 
 impl ArticleSink for WriterHandle {
@@ -110,6 +113,10 @@ impl ArticleSink for WriterHandle {
 
     fn intake(&self) -> Intake {
         self.intake_queue.intake()
+    }
+
+    fn group_asked(&self, group: &[u8], now: i64) {
+        self.schedule.group_asked(group, now);
     }
 
     fn log(&self, event: &server::Event<'_>) {
@@ -124,10 +131,11 @@ impl WriterHandle {
         feeds: Arc<Feeds>,
         dir: PathBuf,
         published: Arc<Published>,
-        sandbox: Arc<Sandbox>,
+        (sandbox, schedule): (Arc<Sandbox>, Arc<Schedule>),
     ) -> WriterHandle {
         WriterHandle {
             sandbox,
+            schedule,
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),

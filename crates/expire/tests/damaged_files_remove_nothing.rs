@@ -53,6 +53,7 @@ impl News {
                     sites: b"",
                     header: &[Piece::Native(header.as_bytes())],
                     body: Piece::Native(body.as_bytes()),
+                    left_out: None,
                     overview: OverviewFields {
                         id: id.as_bytes(),
                         ..OverviewFields::default()

@@ -162,6 +162,7 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],
             body: Piece::Native(body.as_bytes()),
+            left_out: None,
             overview: OverviewFields {
                 subject: b"s",
                 id: id.as_bytes(),

@@ -119,6 +119,7 @@ fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],
                 body: Piece::Native(body.as_bytes()),
+                left_out: None,
                 overview: OverviewFields {
                     id: id.as_bytes(),
                     xref: xref.as_bytes(),

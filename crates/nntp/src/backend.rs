@@ -50,6 +50,8 @@ pub struct Article<'a> {
     pub header: &'a [u8],
     /// The article in wire form with the terminator; of a large one at least the header.
     pub wire: &'a [u8],
+    /// It came without its body.
+    pub is_header_only: bool,
     /// The whole article in wire form with the terminator, if it is large: it is sent without a copy.
     pub shared: Option<Arc<dyn SharedBytes>>,
 }
@@ -228,6 +230,11 @@ pub trait Backend {
     /// Whether lists show a group to the client: it may read the group, or as a peer send articles of it.
     fn may_list(&mut self, group: &[u8]) -> bool {
         self.may_read(group)
+    }
+
+    /// Notes that the client asks for a group that it may read: GROUP, LISTGROUP, an article by its number.
+    fn group_asked(&mut self, group: &[u8]) {
+        let _ = group;
     }
 
     /// The content of a file that LIST shows; `None` if it does not exist.

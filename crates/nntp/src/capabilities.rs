@@ -15,6 +15,8 @@ pub struct Capabilities {
     pub has_plaintext_passwords: bool,
     /// Largest accepted article, bytes.
     pub article_bytes_max: usize,
+    /// Articles come and are kept without their bodies.
+    pub headers_only: bool,
     /// Keywords of disabled capabilities, such as NEWNEWS.
     pub disabled: Vec<String>,
 }
@@ -36,6 +38,8 @@ pub struct Permissions {
     pub posts: bool,
     /// May transfer articles as a peer (IHAVE, streaming).
     pub sends: bool,
+    /// May transfer them without their bodies (MODE HEADFEED).
+    pub headfeed: bool,
     /// Logging in may grant more: denied commands get 480 instead of 502 (RFC 3977, 3.2.1).
     pub could_log_in: bool,
     /// Some login may post.

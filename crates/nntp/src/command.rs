@@ -99,6 +99,8 @@ pub enum Command<'a> {
     List(ListKeyword, Option<&'a [u8]>),
     /// LISTGROUP [name [range]]
     ListGroup(Option<&'a [u8]>, Option<Range>),
+    /// MODE HEADFEED (of Diablo): articles follow without their bodies.
+    ModeHeadfeed,
     /// MODE READER
     ModeReader,
     /// MODE STREAM (RFC 4644)
@@ -142,6 +144,7 @@ impl Command<'_> {
             Command::Get(Part::Head | Part::Stat, _)
             | Command::Capabilities
             | Command::Help
+            | Command::ModeHeadfeed
             | Command::ModeReader
             | Command::Quit => return None,
             _ => "READER",
@@ -237,10 +240,11 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError> {
             }
             Command::Capabilities
         }
-        b"MODE" => match upper_word(words.need("MODE READER|STREAM")?).as_slice() {
+        b"MODE" => match upper_word(words.need("MODE HEADFEED|READER|STREAM")?).as_slice() {
+            b"HEADFEED" => Command::ModeHeadfeed,
             b"READER" => Command::ModeReader,
             b"STREAM" => Command::ModeStream,
-            _ => return Err(CommandError::Syntax("MODE READER|STREAM")),
+            _ => return Err(CommandError::Syntax("MODE HEADFEED|READER|STREAM")),
         },
         b"POST" => Command::Post,
         b"QUIT" => Command::Quit,

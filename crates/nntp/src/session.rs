@@ -72,6 +72,8 @@ pub struct Session {
     is_skipping: bool,
     /// The name given with AUTHINFO USER.
     user: Option<Box<[u8]>>,
+    /// The client sends articles without their bodies (MODE HEADFEED).
+    is_headfeed: bool,
     reader: reader::Reader,
 }
 
@@ -112,6 +114,7 @@ impl Session {
             logins_failed: 0,
             is_skipping: false,
             user: None,
+            is_headfeed: false,
             reader: reader::Reader::default(),
         }
     }
@@ -119,13 +122,8 @@ impl Session {
     /// Writes the greeting (RFC 3977, 5.1). The intake's state has no influence: CHECK reports it. The session ends for a client that
     /// has no permissions and cannot log in.
     pub fn greet(&mut self, out: &mut OutBuffer) {
-        let Permissions {
-            reads,
-            posts,
-            sends,
-            could_post,
-            ..
-        } = self.permissions;
+        let Permissions { reads, sends, .. } = self.permissions;
+        let posts = self.may_post();
         if !(reads || posts || sends || self.could_log_in()) {
             self.state = State::Closed;
             return out.push(b"502 Permission denied\r\n");
@@ -133,7 +131,7 @@ impl Session {
         let host = &self.capabilities.host;
         let software = &self.capabilities.software;
         // 200 also where posting needs a login first: some newsreaders never offer to post after 201.
-        let (code, what) = match (posts, could_post && self.could_log_in()) {
+        let (code, what) = match (posts, self.could_post()) {
             (true, _) => (200, "posting allowed"),
             (false, true) => (200, "posting allowed after a login"),
             (false, false) => (201, "no posting"),
@@ -144,6 +142,17 @@ impl Session {
     /// Logging in may grant more, and AUTHINFO is not disabled.
     fn could_log_in(&self) -> bool {
         self.permissions.could_log_in && self.capabilities.has("AUTHINFO")
+    }
+
+    /// The client may post. Posts are whole articles.
+    fn may_post(&self) -> bool {
+        self.permissions.posts && !self.capabilities.headers_only
+    }
+
+    /// Whether the client may post after a login.
+    fn could_post(&self) -> bool {
+        let could = self.permissions.could_post && self.could_log_in();
+        could && !self.capabilities.headers_only
     }
 
     /// The client's permissions.
@@ -167,6 +176,7 @@ impl Session {
         self.is_secure = true;
         self.permissions = permissions;
         self.user = None;
+        self.is_headfeed = false;
         self.reader = reader::Reader::default();
         self.state = State::Command;
     }
@@ -353,6 +363,7 @@ impl Session {
             Command::Ihave(id) => self.ihave(id, backend, out),
             Command::Post => self.post(backend, out),
             Command::ModeStream => self.mode_stream(out),
+            Command::ModeHeadfeed => self.mode_headfeed(out),
             Command::AuthUser(_)
             | Command::AuthPass(_)
             | Command::AuthSasl(..)
@@ -485,7 +496,7 @@ impl Session {
                 offer(capability);
             }
         }
-        if permissions.posts || could && permissions.reads {
+        if !capabilities.headers_only && (permissions.posts || could && permissions.reads) {
             offer("POST");
         }
         if permissions.sends && !(permissions.reads || could && capabilities.has("READER")) {

@@ -11,6 +11,7 @@ const COULD: Permissions = Permissions {
     reads: false,
     posts: false,
     sends: false,
+    headfeed: false,
     could_log_in: true,
     could_post: false,
     is_logged_in: false,

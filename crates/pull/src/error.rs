@@ -26,7 +26,7 @@ pub enum Error {
     /// The articles cannot be filed.
     #[error("{0}")]
     Filing(String),
-    /// The file of the marks cannot be read or written.
+    /// The file of the marks, or `pull.interest`, cannot be read or written.
     #[error("{}: {error}", path.display())]
     Marks {
         /// The file.
@@ -37,6 +37,14 @@ pub enum Error {
     /// A line of the file of the marks is damaged.
     #[error("{} line {line}: not a mark; correct the line, or remove it: its group then begins anew", path.display())]
     Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A line of `pull.interest` is damaged.
+    #[error("{} line {line}: not a group with the times when it was asked for; correct the line or remove it", path.display())]
+    DamagedInterest {
         /// The file.
         path: PathBuf,
         /// The line, from 1.

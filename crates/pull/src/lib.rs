@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`source`] | a server to pull from, as the settings describe it |
 //! | [`marks`] | how far each group was read: the file `pull/NAME` |
+//! | [`interest`] | when readers asked for each group: the file `pull.interest`; groups that rest |
 //! | [`plan`] | which numbers of a group to read next; renumbered groups |
 //! | [`connection`] | a blocking connection with TLS, compression and a rate |
 //! | [`news`] | the news system that a visit works for |
@@ -17,6 +18,7 @@
 pub mod by_number;
 pub mod connection;
 mod error;
+pub mod interest;
 pub mod marks;
 mod new_news;
 pub mod news;
@@ -26,6 +28,7 @@ pub mod run;
 pub mod source;
 
 pub use error::Error;
+pub use interest::{Asked, Interest, Watched};
 pub use news::{News, Pulled};
 pub use run::pull;
 pub use source::Source;

@@ -29,6 +29,8 @@ pub struct Source {
     pub post: bool,
     /// Whether to ask for all new articles at once (NEWNEWS), where the server allows it.
     pub newnews: bool,
+    /// Days after which a group rests that no reader asks for; `None`: no group rests.
+    pub rest_days: Option<u32>,
     /// How long the server may send and take nothing, seconds.
     pub timeout_seconds: u64,
 }

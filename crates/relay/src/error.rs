@@ -40,6 +40,14 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
+    /// The settings and the news directory do not agree about articles without their bodies.
+    #[error("{}: {what}", dir.display())]
+    HeadersOnly {
+        /// The news directory.
+        dir: PathBuf,
+        /// The disagreement, and what to do.
+        what: &'static str,
+    },
     /// A required file cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
@@ -61,6 +69,7 @@ impl Error {
         match self {
             Error::Store(error) => error.is_disk_full(),
             Error::NoRoom { .. } => true,
+            Error::HeadersOnly { .. } => false,
             Error::Log { source, .. }
             | Error::GroupFile { source, .. }
             | Error::Open { source, .. } => matches!(

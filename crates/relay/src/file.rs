@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
-use article::{Article, Form, Header, date, old};
+use article::{Article, Form, Header, LeftOut, date, old};
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
@@ -16,6 +16,7 @@ use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
+use crate::headers_only;
 use crate::incoming::spool::free_bytes;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
@@ -72,6 +73,8 @@ pub struct FilerOptions {
     pub cancel: CancelPolicy,
     /// Options for control messages that create and remove groups.
     pub processor: ControlOptions,
+    /// Articles come without their bodies, and no others are filed ([`crate::headers_only`]).
+    pub headers_only: bool,
     /// Time for which a cancelled article can be restored, seconds; its space stays as long.
     pub restorable_seconds: i64,
     /// Free space of the disk below which nothing is filed, bytes; 0 for no limit.
@@ -86,6 +89,7 @@ impl Default for FilerOptions {
             log_zone: None,
             cancel: CancelPolicy::default(),
             processor: ControlOptions::default(),
+            headers_only: false,
             restorable_seconds: 0,
             keep_free: 0,
         }
@@ -105,6 +109,8 @@ struct Accepted<'a> {
     is_late: bool,
     /// It is filed in `junk`.
     junk: bool,
+    /// Its stated size, if it came without its body.
+    left_out: Option<LeftOut>,
 }
 
 /// Maximum number of ids in one cancel or Supersedes if a Cancel-Key is required; more are ignored. RFC 5537, 5.3 and 5.4 allow
@@ -140,13 +146,14 @@ impl Filer {
     /// A filer for `spool`; opens the log for appending.
     ///
     /// # Errors
-    /// The log or the pending cancels cannot be opened.
+    /// The log or the pending cancels cannot be opened, or the news directory has the other kind of articles.
     pub fn new(
         spool: Spool,
         sys: Sites,
         rules: Rules,
         options: FilerOptions,
     ) -> Result<Filer, Error> {
+        headers_only::check(&spool, options.headers_only)?;
         let log_path = spool.dir().join(LOG);
         let log_file = OpenOptions::new()
             .append(true)
@@ -210,6 +217,11 @@ impl Filer {
     /// Bytes of log lines pending for the next commit.
     pub fn log_bytes(&self) -> usize {
         self.log.pending().len() + self.processor.pending_bytes()
+    }
+
+    /// Whether it files articles without their bodies only.
+    pub fn is_headers_only(&self) -> bool {
+        self.options.headers_only
     }
 
     /// Makes all filed articles durable, then writes their log lines.
@@ -424,6 +436,14 @@ impl Filer {
                 if let Some(refusal) = self.refused_by_pending_cancel(article, site, id, now)? {
                     return Ok(Verdict::Refused(refusal));
                 }
+                let left_out = match self.left_out(article) {
+                    Ok(left_out) => left_out,
+                    Err(error) => {
+                        self.log.line(now, site, Code::Refused, id, error);
+                        let kind = RefusalKind::Malformed;
+                        return Ok(Verdict::Refused(Refusal::new(kind, error)));
+                    }
+                };
                 let is_late = match self.take_numbers(article, site, id, now)? {
                     Ok(is_late) => is_late,
                     Err(verdict) => return Ok(verdict),
@@ -440,10 +460,25 @@ impl Filer {
                     hash,
                     is_late,
                     junk,
+                    left_out,
                 };
                 self.append(&accepted, sender, now)
             }
         }
+    }
+
+    /// The stated size of an article without its body; `None` of a whole one. The error is the text of its refusal.
+    fn left_out(&self, article: &Article<'_>) -> Result<Option<LeftOut>, &'static [u8]> {
+        if !self.options.headers_only || article.has_body_in_header_feed() {
+            return Ok(None);
+        }
+        if !article.is_header_alone() {
+            return Err(b"has a body; this news directory has headers only");
+        }
+        let stated = LeftOut::stated_in(article);
+        stated
+            .map(Some)
+            .ok_or(b"no valid Bytes header in an article without its body")
     }
 
     /// Assigns a number in each group, or copies those of a mirrored site, and builds the Xref line. Returns whether a number is late; the
@@ -503,6 +538,7 @@ impl Filer {
             hash,
             is_late,
             junk,
+            left_out,
         } = *accepted;
         self.apply_control(article, sender, id, now)?;
         let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
@@ -517,6 +553,9 @@ impl Filer {
         let selected = self.scratch.selected();
         let lines = &self.lines;
         let bytes = || {
+            if let Some(left_out) = left_out {
+                return left_out.bytes;
+            }
             let header = lines.pieces(article);
             let lengths = header.items().iter().map(|piece| piece.native_length());
             (lengths.sum::<usize>() + body.native_length()) as u64
@@ -544,6 +583,7 @@ impl Filer {
             sites: &self.sites,
             header: pieces.items(),
             body,
+            left_out,
             overview,
         };
         let position = match self.spool.append_hashed(&filing, hash) {

@@ -12,6 +12,7 @@
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | the signatures of control messages, and the trusted keys |
 //! | [`cancel_lock`] | the permission to cancel an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
+//! | [`headers_only`] | news directories whose articles lack their bodies |
 //! | [`mirror`] | copies numbers from another site's Xref |
 //! | [`rnews`] | a run over batches |
 //! | [`verified`] | expands compressed batches to their checksum before they are filed |
@@ -34,6 +35,7 @@ pub mod explain;
 pub mod file;
 pub mod group_files;
 mod handed;
+pub mod headers_only;
 pub mod incoming;
 mod input;
 

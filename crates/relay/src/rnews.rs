@@ -183,9 +183,18 @@ pub fn run(
         removed: Vec::new(),
     };
     let mut reading = None;
-    let ended = inputs.iter().enumerate().try_for_each(|(index, input)| {
-        reading = Some(index);
-        run.input(input)
+    let takes_batches = match run.filer.is_headers_only() {
+        false => Ok(()),
+        true => Err(Error::HeadersOnly {
+            dir: run.filer.dir().to_owned(),
+            what: "takes articles from header-only feeds over NNTP alone (headers_only in broadsheet.toml); nothing of the input was filed",
+        }),
+    };
+    let ended = takes_batches.and_then(|()| {
+        inputs.iter().enumerate().try_for_each(|(index, input)| {
+            reading = Some(index);
+            run.input(input)
+        })
     });
     let ended = ended.and_then(|()| {
         reading = None;

@@ -1,6 +1,7 @@
 //! Messages from other threads to a network thread, which they wake.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd as make_eventfd};
@@ -19,6 +20,8 @@ pub enum Message {
     Reloaded,
     /// A connection has to discard its incomplete input.
     Discard(Token),
+    /// [`crate::Server::ping`]: the thread drops it.
+    Ping(Sender<()>),
     /// The server stops.
     Stop,
 }

@@ -28,6 +28,11 @@ pub trait ArticleSink: Send + Sync {
         let _ = event;
     }
 
+    /// Notes that a reader asks for a group. Called often; must not wait.
+    fn group_asked(&self, group: &[u8], now: i64) {
+        let _ = (group, now);
+    }
+
     /// Called before a network thread reads the store. If other processes write the store, changes are published here.
     fn before_work(&self) {}
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use store::Snapshot;
@@ -87,6 +88,15 @@ impl Server {
         for mailbox in &self.mailboxes {
             mailbox.put(Message::Reloaded);
         }
+    }
+
+    /// Asks all network threads whether they still handle messages: the channel is closed when all have answered.
+    pub fn ping(&self) -> Receiver<()> {
+        let (answer, answers) = channel();
+        for mailbox in &self.mailboxes {
+            mailbox.put(Message::Ping(answer.clone()));
+        }
+        answers
     }
 
     /// Closes all connections and joins the threads.

@@ -412,6 +412,10 @@ impl Backend for SessionContext<'_> {
         rights.may_read(group) || rights.may_send(group)
     }
 
+    fn group_asked(&mut self, group: &[u8]) {
+        self.shared.sink.group_asked(group, self.now);
+    }
+
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.store.file(file).map_err(trouble(self.shared))
     }
@@ -482,8 +486,10 @@ impl Backend for SessionContext<'_> {
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))
             .unwrap_or_default();
         let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        let is_header_only = record.head.header_only;
         Ok(Some(Article {
             id,
+            is_header_only,
             header,
             wire,
             shared,

@@ -10,6 +10,7 @@
 //! read = "*,!local.private.*"              # wildmats, as INN has them; not given: nothing
 //! post = "comp.*"                          # all groups of the article must fit
 //! send = "*,@local.*"                      # a peer: one group must fit, and none that `@' poisons
+//! headfeed = true                          # a peer that may send articles without their bodies (headers_only)
 //! approve = true                           # may post with Approved
 //! without = ["newnews", "compress"]        # what is switched off
 //! size_max = "1 MB"                        # of an article posted or sent
@@ -58,6 +59,7 @@ fn entry(table: &mut TableReader<'_, '_>) -> Entry {
         read: wildmat(table, "read", false),
         post: wildmat(table, "post", true),
         send: wildmat(table, "send", true),
+        headfeed: table.take("headfeed", value::truth).unwrap_or_default(),
         approve: table.take("approve", value::truth).unwrap_or_default(),
         without: list(table, "without", Feature::parse),
         limits: limits(table),

@@ -13,6 +13,7 @@ impl Default for Settings {
             log_format: "text".to_owned(),
             sandbox: true,
             junk: false,
+            headers_only: false,
             limits: Limits {
                 article_bytes_max: rules::ARTICLE_BYTES_MAX as u64,
                 save_too_large: false,

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use groups::sites::FeedNames;
+use groups::sites::{FeedNames, Via};
+use groups::text_position::TextPosition;
 use groups::{ActiveError, Sites, SitesError};
 
 use crate::{FILE, Faults, Read, Settings};
@@ -30,6 +31,19 @@ pub enum Error {
     /// `sys` has an error, or does not go together with `broadsheet.toml`.
     #[error("{}: {}", .0.display(), .1)]
     Sites(PathBuf, Box<SitesError>),
+    /// A site that would get articles without their bodies as if they were whole.
+    #[error(
+        "{place}: site `{name}' would get whole articles, and this news directory has none (headers_only): give it via = {{ nntp = \"HOST\", headfeed = true }}, or remove it"
+    )]
+    NeedsHeadfeed {
+        /// Its definition.
+        place: TextPosition,
+        /// Its name.
+        name: String,
+    },
+    /// The settings and the directory do not agree about articles without their bodies.
+    #[error(transparent)]
+    HeadersOnly(#[from] relay::Error),
 }
 
 /// A news directory.
@@ -81,16 +95,42 @@ impl NewsDirectory {
     /// The sites: reads `sys`, and adds those of `broadsheet.toml`. A missing `sys` is an empty one.
     ///
     /// # Errors
-    /// The file cannot be read, a line of it is wrong, or it does not go together with `broadsheet.toml`.
+    /// The file cannot be read, a line of it is wrong, or it does not go together with `broadsheet.toml`; or a site would get articles
+    /// without their bodies as if they were whole.
     pub fn sys(&self, settings: &Settings) -> Result<Sites, Error> {
         let path = self.file(groups::sys::FILE);
         let text = match std::fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|error| Error::Io(path, error))?,
         };
-        Sites::read(&text, &settings.sites, settings.name.as_bytes())
+        let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
             .map(|sites| sites.with_names(&self.feed_names()))
-            .map_err(|fault| Error::Sites(self.root.clone(), Box::new(fault)))
+            .map_err(|fault| Error::Sites(self.root.clone(), Box::new(fault)))?;
+        self.check_headers_only(settings, &sites)?;
+        Ok(sites)
+    }
+
+    /// Refuses feeds of whole articles from a directory whose articles lack their bodies. All programs that feed call it by way of
+    /// [`NewsDirectory::sys`].
+    ///
+    /// # Errors
+    /// A site would get them, or the settings and the directory do not agree.
+    pub fn check_headers_only(&self, settings: &Settings, sites: &Sites) -> Result<(), Error> {
+        if !settings.headers_only {
+            return match relay::headers_only::is_declared(&self.root) {
+                true => Err(relay::headers_only::disagree(&self.root).into()),
+                false => Ok(()),
+            };
+        }
+        let takes_headers = |via: &Via| matches!(via, Via::Nntp(via) if via.headfeed);
+        let mut others = sites.sites().iter().filter(|site| !site.is_me);
+        match others.find(|site| !takes_headers(&site.via)) {
+            None => Ok(()),
+            Some(site) => Err(Error::NeedsHeadfeed {
+                place: site.place,
+                name: String::from_utf8_lossy(&site.name).into_owned(),
+            }),
+        }
     }
 
     /// The names that feeds have had.

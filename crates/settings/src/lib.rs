@@ -65,6 +65,8 @@ pub struct Settings {
     pub sandbox: bool,
     /// Whether articles from other sites whose groups are all unknown are filed in `junk`.
     pub junk: bool,
+    /// Whether the articles of this news directory lack their bodies.
+    pub headers_only: bool,
     /// `[limits]`
     pub limits: Limits,
     /// `[store]`
@@ -106,6 +108,10 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
     faults.extend(settings.nntp.faults());
     if !LOG_FORMATS.contains(&settings.log_format.as_str()) {
         faults.push(("log_format", "is \"text\" or \"json\"".to_owned()));
+    }
+    if settings.headers_only && !settings.pulls.is_empty() {
+        let told = "is true, so that articles come from header-only feeds alone: remove [[pull]]";
+        faults.push(("headers_only", told.to_owned()));
     }
     if let Some(Err(error)) = settings.auth.command() {
         faults.push(("auth.program", format!("cannot be run: {error}")));

@@ -31,6 +31,7 @@ impl Settings {
             zone: &SystemZone,
             restorable_seconds: self.restorable_seconds(),
             keep_free: self.incoming.keep_free,
+            headers_only: self.headers_only,
             ..relay::FilerOptions::default()
         }
     }

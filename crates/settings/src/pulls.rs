@@ -9,6 +9,7 @@
 //! schedule = "every 15 min"        # absent: only `broadsheet pull'
 //! post = true                      # posts made here go there
 //! newnews = true                   # by NEWNEWS, where the server allows it
+//! rest_days = 14                   # a group that no reader asks for in so many days rests
 //! timeout_seconds = 300            # of silence
 //! rate = "1 MB"                    # bytes a second
 //! # tls, tls_ca, tls_fingerprint, tls_name, user, password_file, allow_plaintext_login, compress, bind: as in via = { nntp }
@@ -63,6 +64,15 @@ fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
     let schedule = table.take("schedule", |value| When::parse(&value::text(value)?));
     let post = table.take("post", value::truth);
     let newnews = table.take("newnews", value::truth);
+    let rest_days = table.take("rest_days", |value| match value::count(value)? {
+        0 => Err("is at least 1; leave it out so that no group rests".to_owned()),
+        days => Ok(days),
+    });
+    if rest_days.is_some() && newnews == Some(true) {
+        let offset = table.value_offset("rest_days");
+        let told = "`rest_days' goes by the numbers of groups: remove `newnews'";
+        table.fault(offset, told.to_owned());
+    }
     let timeout_seconds = table.take("timeout_seconds", |value| match value::count(value)? {
         0 => Err("is at least 1".to_owned()),
         seconds => Ok(u64::from(seconds)),
@@ -83,6 +93,7 @@ fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
         schedule: schedule.unwrap_or_default(),
         post: post.unwrap_or(false),
         newnews: newnews.unwrap_or(false),
+        rest_days,
         timeout_seconds: timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
     })
 }

@@ -51,6 +51,16 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Truth(&mut s.junk),
     },
     Setting {
+        section: "",
+        key: "headers_only",
+        unit: Unit::Text,
+        range: ANY,
+        help: "true: this news directory takes articles without their bodies, from peers whose [[access]] has \
+               headfeed = true, and nothing else: for a server of overview and headers. It must be true before \
+               the first article, and stay so. Feeds from here need headfeed = true in their via.",
+        slot: |s| Slot::Truth(&mut s.headers_only),
+    },
+    Setting {
         section: "limits",
         key: "article_bytes_max",
         unit: Unit::Bytes,

@@ -51,6 +51,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             status = Status::NO;
             continue;
         };
+        if record.head.header_only {
+            eprintln!(
+                "broadsheet: the article came without its body: {}",
+                operand.display()
+            );
+        }
         if given.has("wire") {
             out.write_all(record.wire())?;
         } else {

@@ -2,14 +2,14 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use groups::Active;
 
 use crate::control_files::NEEDED;
-use crate::directory::{NewsDirectory, SUBDIRECTORIES};
+use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use settings::{Settings, check_name, template};
@@ -43,10 +43,21 @@ they are missing.
             "Copy the descriptions of groups from this newsgroups file.",
         )
         .value("FILE"),
+        Flag::new(
+            "etc",
+            "Put broadsheet.toml, sys, explist and mailpaths into this directory, and links to them into the news directory. \
+            Default for /var/spool/news: /etc/broadsheet, if that exists.",
+        )
+        .value("DIR"),
     ],
     exits: &[],
     run,
 };
+
+/// The directory of the edited files beside [`DEFAULT`]; packages make it.
+const ETC: &str = "/etc/broadsheet";
+/// The files that only people change.
+const EDITED: [&str; 4] = [settings::FILE, "sys", "explist", "mailpaths"];
 
 const SYS: &str = include_str!("../template/sys");
 const EXPLIST: &str = include_str!("../template/explist");
@@ -54,7 +65,7 @@ const ARCHIVE_EXPLIST: &str = include_str!("../template/explist.archive");
 const MAILPATHS: &str = include_str!("../template/mailpaths");
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_make(given)?;
     let settings = Settings {
         name: name(given)?,
         ..Settings::default()
@@ -79,8 +90,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         None => Vec::new(),
     };
 
-    must_be_new(directory.root())?;
     let root = directory.root();
+    must_be_new(root)?;
+    let default = Path::new(ETC);
+    let etc = match given.value("etc") {
+        Some(etc) => Some(Path::new(etc)),
+        None => (root == Path::new(DEFAULT) && default.is_dir()).then_some(default),
+    };
+    let etc = match etc {
+        Some(etc) => Some(new_in(etc)?),
+        None => None,
+    };
     if let Some(parent) = root.parent() {
         fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
@@ -93,7 +113,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ("sys", SYS.as_bytes()),
         ("explist", EXPLIST.as_bytes()),
     ];
-    make(root, &settings, &files)?;
+    make(root, etc.as_deref(), &settings, &files)?;
 
     let groups = active.len();
     writeln!(
@@ -102,9 +122,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         root.display(),
         settings.name
     )?;
+    let edited = etc.as_deref().unwrap_or(root).display();
     writeln!(
         out,
-        "Edit {}, sys and explist in it, then run `broadsheet check'.",
+        "Edit {}, sys and explist in {edited}, then run `broadsheet check'.",
         settings::FILE
     )?;
     if active.bad_line_count() > 0 {
@@ -127,17 +148,28 @@ pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::
         ("sys", SYS.as_bytes()),
         ("explist", ARCHIVE_EXPLIST.as_bytes()),
     ];
-    make(root, settings, &files)
+    make(root, None, settings, &files)
 }
 
-fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+/// Makes the directory. The files in [`EDITED`] go to `etc`, if there is one.
+fn make(
+    root: &Path,
+    etc: Option<&Path>,
+    settings: &Settings,
+    files: &[(&str, &[u8])],
+) -> anyhow::Result<()> {
     make_directory(root).with_context(|| format!("cannot create {}", root.display()))?;
     for name in SUBDIRECTORIES {
         let path = root.join(name);
         make_directory(&path).with_context(|| format!("cannot create {}", path.display()))?;
     }
     let write = |name: &str, bytes: &[u8]| {
-        let path = root.join(name);
+        let etc = etc.filter(|_| EDITED.contains(&name));
+        let path = etc.unwrap_or(root).join(name);
+        if etc.is_some() {
+            symlink(&path, root.join(name))
+                .with_context(|| format!("cannot create a link in {}", root.display()))?;
+        }
         fs::File::create(&path)
             .and_then(|mut file| {
                 file.write_all(bytes)?;
@@ -154,6 +186,7 @@ fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Re
     // The settings come last: a directory that has them is whole.
     sync(root)?;
     write(settings::FILE, template(settings).as_bytes())?;
+    etc.map_or(Ok(()), sync)?;
     sync(root)?;
     root.parent().map_or(Ok(()), sync)
 }
@@ -220,6 +253,25 @@ fn must_be_new(root: &Path) -> anyhow::Result<()> {
         "{} is not empty; nothing was changed: choose a new or empty directory",
         root.display()
     );
+}
+
+/// Makes the directory of the edited files, which must have none of them; returns its full name.
+fn new_in(etc: &Path) -> anyhow::Result<PathBuf> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o750)
+        .create(etc)
+        .with_context(|| format!("cannot create {}", etc.display()))?;
+    let etc = fs::canonicalize(etc).with_context(|| format!("cannot read {}", etc.display()))?;
+    for name in EDITED {
+        if fs::symlink_metadata(etc.join(name)).is_ok() {
+            bail!(
+                "{} is there already; nothing was changed: move it away, or choose another directory with --etc",
+                etc.join(name).display()
+            );
+        }
+    }
+    Ok(etc)
 }
 
 /// The active file with the groups that must be there added at the end where they are missing,

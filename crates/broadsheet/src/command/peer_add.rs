@@ -159,7 +159,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
         return Ok(Status::NO);
     }
-    store::replace(&store::disk::RealDisk, &path, |file| {
+    // It may be a link to a file in another directory (`init --etc').
+    let real = std::fs::canonicalize(&path);
+    let real = real.with_context(|| format!("cannot read {}", path.display()))?;
+    store::replace(&store::disk::RealDisk, &real, |file| {
         file.write_at(changed.as_bytes(), 0)
     })?;
     let own = given.value("own-host").map(|host| host.to_string_lossy());

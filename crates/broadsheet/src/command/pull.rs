@@ -8,7 +8,7 @@ use daemon::client::{self, FileRequest};
 use feed::{Remote, serving};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use pull::marks::DIRECTORY;
-use pull::{Error, News, Pulled, Source};
+use pull::{Error, Interest, News, Pulled, Source};
 use relay::rnews::{self, Handed, Input, Summary, Watch};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ use store::{Lock, Snapshot};
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::pull_status::{PullStatus, awake};
 use crate::text;
 
 /// The table.
@@ -33,13 +34,23 @@ those of rnews. The first time it takes the last articles of each group; how far
 pull/NAME in the news directory, and moves on only when the articles are on the disk. With
 post = true, posts made here go to the server first.
 
-The daemon pulls by the schedule of the table. All servers are visited at the same time.",
+The daemon pulls by the schedule of the table. All servers are visited at the same time.
+
+With rest_days, groups that no reader asks for rest. The daemon notes when readers ask, and pulls
+at once when one asks for a group that rests; --status shows the state of each group.",
     operands: Operands {
         shown: "NAME...",
         least: 0,
         most: usize::MAX,
     },
-    flags: &[DIR, JSON],
+    flags: &[
+        DIR,
+        Flag::new(
+            "status",
+            "Fetch nothing; print how far each group was read, and whether it rests.",
+        ),
+        JSON,
+    ],
     exits: &[
         Meaning {
             status: Status::OK,
@@ -59,6 +70,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let sources = chosen(given, &settings)?;
     let active = directory.active()?;
     let groups: Vec<Vec<u8>> = active.ids().map(|id| active.name(id).to_vec()).collect();
+    let interest = Interest::read(directory.root())?;
+    if given.has("status") {
+        for source in &sources {
+            let status = PullStatus::look(&directory, source, &groups, interest.as_ref())?;
+            given.print(&status, out)?;
+        }
+        return Ok(Status::OK);
+    }
     let marks = directory.file(DIRECTORY);
     match std::fs::create_dir(&marks) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -71,6 +90,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let shared = Shared {
         directory: &directory,
         settings: &settings,
+        interest,
         are_feeds: Mutex::new(false),
         bar: bar(),
     };
@@ -147,6 +167,8 @@ fn bar() -> Option<ProgressBar> {
 struct Shared<'a> {
     directory: &'a settings::NewsDirectory,
     settings: &'a Settings,
+    /// When readers asked for each group.
+    interest: Option<Interest>,
     /// Whether feeds want to be served at once; held while a batch is filed.
     are_feeds: Mutex<bool>,
     bar: Option<ProgressBar>,
@@ -175,10 +197,11 @@ impl Shared<'_> {
             shown: Pulled::default(),
         };
         let article_bytes_max = self.settings.limits.article_bytes_max;
+        let (awake, resting) = awake(source, groups, self.interest.as_ref());
         let (pulled, result) = pull::pull(
             source,
             &remote,
-            (root, groups),
+            (root, &awake),
             article_bytes_max,
             &mut news,
         );
@@ -186,6 +209,7 @@ impl Shared<'_> {
             name: source.name.clone(),
             pulled,
             summary: news.summary,
+            resting,
             why: result.err().map(|error| error.to_string()),
         }
     }
@@ -285,6 +309,8 @@ struct Visited {
     name: String,
     pulled: Pulled,
     summary: Summary,
+    /// Groups that rest.
+    resting: u64,
     /// Why it ended early.
     why: Option<String>,
 }
@@ -295,6 +321,7 @@ impl Visited {
             name: source.name.clone(),
             pulled: Pulled::default(),
             summary: Summary::default(),
+            resting: 0,
             why: Some(why),
         }
     }
@@ -324,6 +351,7 @@ impl Answer for Visited {
                 pulled.groups_renumbered,
                 "groups numbered anew by the server",
             ),
+            (self.resting, "groups at rest"),
         ] {
             if count > 0 {
                 write!(out, ", {count} {what}")?;
@@ -342,6 +370,7 @@ impl Answer for Visited {
             "server": self.name,
             "groups": pulled.groups,
             "groups_missing": pulled.groups_missing,
+            "groups_resting": self.resting,
             "groups_renumbered": pulled.groups_renumbered,
             "fetched": pulled.fetched,
             "accepted": filed.accepted,

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use super::peers;
+use super::nntp::{Client, take_this};
+use super::{corpus, peers};
 
 /// How long `innd` may take to open its door, and to leave.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -140,6 +142,60 @@ impl Inn {
         let mut inn = Inn { child, files, port };
         inn.wait_for_door(port);
         Some(inn)
+    }
+
+    /// Lets everybody read and post.
+    pub fn let_readers_in(&self) {
+        let readers = "auth all {\n  hosts: \"*\"\n  default: \"<reader>\"\n}\naccess all {\n  users: \"*\"\n  newsgroups: \"*\"\n  access: \"RPA\"\n}\n";
+        self.write("etc/readers.conf", readers);
+    }
+
+    /// Lets nobody read who has not logged in: `anna`, whose password is `hazelnut`.
+    pub fn let_users_in(&self) {
+        let (users, program) = (self.path("etc/users"), self.path("etc/auth"));
+        let programs = &self.files.programs;
+        // nnrpd runs it without the environment that an unpacked INN needs.
+        let script = format!(
+            "#!/bin/sh\nLD_LIBRARY_PATH={} exec {} -f {}\n",
+            programs.with_file_name("").display(),
+            programs.join("auth/passwd/ckpasswd").display(),
+            users.display()
+        );
+        self.write("etc/auth", &script);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("set");
+        let readers = format!(
+            "auth all {{\n  hosts: \"*\"\n  auth: \"{}\"\n}}\naccess all {{\n  users: \"anna\"\n  newsgroups: \"*\"\n  access: \"RPA\"\n}}\n",
+            program.display()
+        );
+        self.write("etc/readers.conf", &readers);
+        self.write("etc/users", "anna:$6$sunflower$CaI2YG1foo.3rtKJJjj8jWsuy.EFYJGiF6pnd1sftb8ifGgTkyWiuPHbZDuKypeV4XVWsTyKDjGJQW2ywtBBF/\n");
+    }
+
+    /// Writes one of its files.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("written");
+    }
+
+    /// Runs ctlinnd, which must succeed.
+    pub fn control(&self, words: &[&str]) {
+        let told = self.run("ctlinnd", words, None);
+        assert!(told.status.success(), "{words:?}: {told:?}");
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Feeds it articles, which it takes.
+    pub fn feed(&self, articles: &[Vec<u8>]) {
+        let mut client = Client::greeted(&self.address());
+        for article in articles {
+            client.say(take_this(&corpus::id(article), article));
+            let answer = client.line();
+            let log = || fs::read_to_string(self.path("log/news")).unwrap_or_default();
+            assert!(answer.starts_with("239"), "{answer}: {}", log());
+        }
     }
 
     /// Ends it as an administrator does, and what feeds its sites.

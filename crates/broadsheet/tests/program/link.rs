@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Way {
     to: Option<String>,
+    /// Bytes towards the near side after which a connection ends.
+    bytes_max: Option<usize>,
     streams: Vec<TcpStream>,
 }
 
@@ -41,7 +43,18 @@ impl Link {
 
     /// New connections go to `to`.
     pub fn heal(&self, to: &str) {
-        self.way.lock().unwrap().to = Some(to.to_owned());
+        self.lead(to, None);
+    }
+
+    /// As [`Link::heal`]; each connection ends after so many bytes towards the near side.
+    pub fn heal_for(&self, to: &str, bytes_max: usize) {
+        self.lead(to, Some(bytes_max));
+    }
+
+    fn lead(&self, to: &str, bytes_max: Option<usize>) {
+        let mut way = self.way.lock().unwrap();
+        way.to = Some(to.to_owned());
+        way.bytes_max = bytes_max;
     }
 
     /// Ends all connections, in the middle of whatever they carry.
@@ -60,23 +73,26 @@ fn connect(near: TcpStream, way: &Mutex<Way>) -> std::io::Result<()> {
         return Ok(());
     };
     let far = TcpStream::connect(to)?;
-    for (from, to) in [
-        (near.try_clone()?, far.try_clone()?),
-        (far.try_clone()?, near.try_clone()?),
+    let bytes_max = way.bytes_max.unwrap_or(usize::MAX);
+    for (from, to, bytes_max) in [
+        (near.try_clone()?, far.try_clone()?, usize::MAX),
+        (far.try_clone()?, near.try_clone()?, bytes_max),
     ] {
-        std::thread::spawn(move || carry(from, to));
+        std::thread::spawn(move || carry(from, to, bytes_max));
     }
     way.streams.extend([near, far]);
     Ok(())
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream) {
+fn carry(mut from: TcpStream, mut to: TcpStream, mut left: usize) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if to
-            .write_all(bytes.get(..count).unwrap_or_default())
-            .is_err()
-        {
+        let part = bytes.get(..count.min(left)).unwrap_or_default();
+        if to.write_all(part).is_err() {
+            break;
+        }
+        left -= part.len();
+        if left == 0 {
             break;
         }
     }

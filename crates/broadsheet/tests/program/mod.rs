@@ -16,6 +16,7 @@ pub mod articles;
 pub mod clients;
 pub mod corpus;
 pub mod daemon;
+pub mod feeding;
 pub mod inn;
 pub mod link;
 pub mod mounted;

@@ -1,46 +1,87 @@
-//! A peer of the test's own that wants every article and counts what it gets.
+//! A peer of the test's own that takes articles and counts what it gets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A well-behaved peer. Its threads end with the test program.
 pub struct Taker {
     pub address: String,
-    got: Arc<Mutex<BTreeMap<String, usize>>>,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How often each article came.
+    got: Mutex<BTreeMap<String, usize>>,
+    /// Bytes of all articles.
+    bytes: AtomicU64,
+    /// The pause after each article, µs.
+    pause: AtomicU64,
+    /// CHECK of an article that it has gets 438.
+    remembers: bool,
 }
 
 impl Taker {
-    /// Listens, and remembers nothing between connections: it takes an article as often as it is offered.
+    /// Listens, and takes an article as often as it is offered.
     pub fn start() -> Taker {
+        Taker::with(State::default())
+    }
+
+    /// Listens, and does not want what it has. It pauses after each article, µs.
+    pub fn remembering(pause: u64) -> Taker {
+        Taker::with(State {
+            pause: AtomicU64::new(pause),
+            remembers: true,
+            ..State::default()
+        })
+    }
+
+    fn with(state: State) -> Taker {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let got: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
-        let counts = got.clone();
+        let state = Arc::new(state);
+        let shared = state.clone();
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
-                let counts = counts.clone();
-                std::thread::spawn(move || converse(stream, &counts));
+                let state = shared.clone();
+                std::thread::spawn(move || converse(stream, &state));
             }
         });
-        Taker { address, got }
+        Taker { address, state }
     }
 
     /// How often it got each article.
     pub fn got(&self) -> BTreeMap<String, usize> {
-        self.got.lock().unwrap().clone()
+        self.state.got.lock().unwrap().clone()
     }
 
     /// The number of different articles.
     pub fn count(&self) -> usize {
-        self.got.lock().unwrap().len()
+        self.state.got.lock().unwrap().len()
+    }
+
+    pub fn has(&self, id: &str) -> bool {
+        self.state.got.lock().unwrap().contains_key(id)
+    }
+
+    /// Bytes of all articles that it got.
+    pub fn bytes(&self) -> u64 {
+        self.state.bytes.load(Ordering::SeqCst)
+    }
+
+    /// Ends the pauses.
+    pub fn hurry(&self) {
+        self.state.pause.store(0, Ordering::SeqCst);
     }
 }
 
 /// One connection. An error ends it, as the other side does.
-fn converse(stream: TcpStream, got: &Mutex<BTreeMap<String, usize>>) -> Option<()> {
+fn converse(stream: TcpStream, state: &State) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut out = stream.try_clone().ok()?;
     let mut input = BufReader::new(stream);
@@ -56,17 +97,25 @@ fn converse(stream: TcpStream, got: &Mutex<BTreeMap<String, usize>>) -> Option<(
         let id = words.next().unwrap_or_default();
         let reply = match command.as_str() {
             "CAPABILITIES" => "101 list\r\nVERSION 2\r\nIHAVE\r\nSTREAMING\r\n.".to_owned(),
+            "MODE" if id.eq_ignore_ascii_case("HEADFEED") => "250 headers only".to_owned(),
             "MODE" => "203 go on".to_owned(),
+            "CHECK" if state.remembers && state.got.lock().unwrap().contains_key(id) => {
+                format!("438 {id}")
+            }
             "CHECK" => format!("238 {id}"),
             "TAKETHIS" => {
-                let mut line = Vec::new();
+                let (mut line, mut bytes) = (Vec::new(), 0);
                 while line != b".\r\n" {
                     line.clear();
-                    if input.read_until(b'\n', &mut line).ok()? == 0 {
-                        return None;
+                    match input.read_until(b'\n', &mut line).ok()? {
+                        0 => return None,
+                        count => bytes += count as u64,
                     }
                 }
-                *got.lock().unwrap().entry(id.to_owned()).or_default() += 1;
+                state.bytes.fetch_add(bytes, Ordering::SeqCst);
+                *state.got.lock().unwrap().entry(id.to_owned()).or_default() += 1;
+                let pause = state.pause.load(Ordering::SeqCst);
+                std::thread::sleep(Duration::from_micros(pause));
                 format!("239 {id}")
             }
             "QUIT" => return out.write_all(b"205 bye\r\n").ok(),

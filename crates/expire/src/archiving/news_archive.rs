@@ -157,6 +157,7 @@ fn file(
         sites: b"",
         header: &[Piece::wire(header)],
         body: Piece::wire(body),
+        left_out: record.left_out(&article),
         overview: OverviewFields::of(&article, line.id),
     })?;
     Ok(())

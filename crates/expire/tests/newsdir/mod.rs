@@ -174,6 +174,7 @@ pub fn file(
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],
             body: Piece::Native(body.as_bytes()),
+            left_out: None,
             overview: OverviewFields::of(
                 &Article::parse(text.as_bytes(), Form::Native),
                 id.as_bytes(),

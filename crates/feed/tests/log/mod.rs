@@ -55,6 +55,7 @@ impl News {
                 sites: sites.as_bytes(),
                 header: &[Piece::Native(header.as_bytes())],
                 body: Piece::Native(body.as_bytes()),
+                left_out: None,
                 overview: OverviewFields {
                     subject: b"s",
                     from: b"u@x",

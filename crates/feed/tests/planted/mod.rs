@@ -140,6 +140,7 @@ impl Planted {
                 sites: b"one",
                 header: &[Piece::Native(header.as_bytes())],
                 body: Piece::Native(body),
+                left_out: None,
                 overview: OverviewFields {
                     subject: format!("number {number}").as_bytes(),
                     from: b"u@x",

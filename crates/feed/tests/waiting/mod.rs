@@ -154,6 +154,7 @@ fn file(spool: &mut Spool, number: usize, text: &str) -> Position {
             sites: b"north",
             header: &[Piece::Native(header.as_bytes())],
             body: Piece::Native(body.as_bytes()),
+            left_out: None,
             overview: OverviewFields::default(),
         })
         .unwrap()

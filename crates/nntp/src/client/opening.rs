@@ -205,6 +205,11 @@ impl Opening {
                 self.waits_for = State::Password;
                 Ok(Step::GoOn)
             }
+            // nnrpd offers SASL also where its own programs alone know the users.
+            (State::Sasl, 481 | 503) if self.offered.authinfo_user => {
+                self.offered.sasl_plain = false;
+                self.choose(out)
+            }
             (State::User | State::Password | State::Sasl, 281) => {
                 self.login = None;
                 // There may be more for those who have logged in.
@@ -518,6 +523,35 @@ mod tests {
                 false => assert!(matches!(step, Err(PeerError::TakesNothing(_))), "{step:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_login_that_sasl_refuses_is_tried_without_it() {
+        let login = || Login {
+            user: b"we".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let lines = [
+            ("200 hello", "CAPABILITIES\r\n"),
+            CAPABILITIES,
+            ("AUTHINFO USER SASL", ""),
+            ("SASL PLAIN", ""),
+            (".", "AUTHINFO SASL PLAIN AHdlAHNlY3JldA==\r\n"),
+            ("481 user not found", "AUTHINFO USER we\r\n"),
+            ("381 more", "AUTHINFO PASS secret\r\n"),
+        ];
+        let mut opening = Opening::new(false, false).with_login(login(), true);
+        assert_eq!(play(&mut opening, &lines), Ok(Step::GoOn));
+        let mut out = Vec::new();
+        let refused = opening.receive(b"481 no", &mut out);
+        assert!(matches!(refused, Err(PeerError::NotPermitted(_))));
+        // Without AUTHINFO USER the first refusal counts.
+        let mut lines = lines[..5].to_vec();
+        lines[2].0 = "AUTHINFO SASL";
+        let mut opening = Opening::new(false, false).with_login(login(), true);
+        assert_eq!(play(&mut opening, &lines), Ok(Step::GoOn));
+        let refused = opening.receive(b"481 no", &mut out);
+        assert!(matches!(refused, Err(PeerError::NotPermitted(_))));
     }
 
     #[test]

@@ -33,6 +33,7 @@ impl Session {
         let Some(number) = number.or(selected.current) else {
             return out.push(missing);
         };
+        backend.group_asked(&selected.group);
         match backend.position(&selected.group, number) {
             Ok(Some(position)) => {
                 if send(part, number, position, missing, backend, out) {
@@ -60,6 +61,9 @@ impl Session {
     }
 }
 
+/// Reply to ARTICLE and BODY of an article that came without its body (RFC 3977, 3.2.1: not an article that does not exist).
+const HEADER_ONLY: &[u8] = b"503 This server has the header of this article only\r\n";
+
 /// Sends an article or a part of it. Returns false, after the reply `missing`, if there is none.
 fn send<W: Backend>(
     part: Part,
@@ -70,6 +74,13 @@ fn send<W: Backend>(
     out: &mut OutBuffer,
 ) -> bool {
     match backend.article(position) {
+        Ok(Some(article))
+            if article.is_header_only && matches!(part, Part::Article | Part::Body) =>
+        {
+            // The header alone would pass for the article.
+            out.push(HEADER_ONLY);
+            return false;
+        }
         Ok(Some(article)) => {
             push(part, number, &article, out);
             drop(article);

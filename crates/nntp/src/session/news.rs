@@ -101,7 +101,7 @@ const HELP: &[u8] = b"100 Supported commands:\r\n\
   LIST DISTRIB.PATS|DISTRIBUTIONS|MODERATORS|MOTD|OVERVIEW.FMT\r\n\
   LIST HEADERS [MSGID|RANGE]\r\n\
   LISTGROUP [newsgroup [range]]\r\n\
-  MODE READER|STREAM\r\n\
+  MODE HEADFEED|READER|STREAM\r\n\
   NEWGROUPS [yy]yymmdd hhmmss [GMT]\r\n\
   NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]\r\n\
   NEXT\r\n\

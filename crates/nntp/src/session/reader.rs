@@ -160,9 +160,10 @@ impl Session {
 
     fn mode_reader(&mut self, out: &mut OutBuffer) {
         let permissions = self.permissions;
-        let could_post = permissions.could_post && self.could_log_in();
-        let may_post = permissions.posts || could_post;
-        match (may_post, permissions.reads || self.could_log_in()) {
+        match (
+            self.may_post() || self.could_post(),
+            permissions.reads || self.could_log_in(),
+        ) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 Posting prohibited\r\n"),
             (false, false) => {
@@ -237,6 +238,7 @@ impl Session {
             // The form of an empty group that RFC 3977, 6.1.1.2 prefers.
             marks.low = marks.high.saturating_add(1);
         }
+        backend.group_asked(name);
         let group = name.into();
         self.reader.selected = Some(Selected {
             group,

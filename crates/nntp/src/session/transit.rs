@@ -11,6 +11,8 @@ use super::reply::push_line;
 use super::{IncomingArticle, Next, Session, State};
 
 const DUPLICATE: &[u8] = b"Duplicate message-id";
+/// Reply to transfers of whole articles where articles are kept without their bodies. A feed holds its articles after it.
+const HEADFEED_FIRST: &[u8] = b"502 Only articles without their bodies: MODE HEADFEED first\r\n";
 
 impl Session {
     /// Completes the pending reply to the oldest received article. `id` is the message-id given with the command; for a post, the one in
@@ -77,9 +79,32 @@ impl Session {
         }
     }
 
-    pub(super) fn check<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut OutBuffer) {
-        if !self.permissions.sends {
+    /// MODE HEADFEED, as Diablo has it.
+    pub(super) fn mode_headfeed(&mut self, out: &mut OutBuffer) {
+        if !self.capabilities.headers_only {
+            return out.push(b"502 Whole articles only\r\n");
+        }
+        if !self.permissions.headfeed {
             return self.deny(out);
+        }
+        self.is_headfeed = true;
+        out.push(b"250 Articles without their bodies\r\n");
+    }
+
+    /// The reply to a client that may not send articles now; `None` if it may.
+    fn transfer_denial(&self) -> Option<&'static [u8]> {
+        if !self.permissions.sends {
+            return Some(self.denial());
+        }
+        match self.capabilities.headers_only && !self.is_headfeed {
+            true => Some(HEADFEED_FIRST),
+            false => None,
+        }
+    }
+
+    pub(super) fn check<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut OutBuffer) {
+        if let Some(denial) = self.transfer_denial() {
+            return out.push(denial);
         }
         let code: &[u8] = match backend.intake() {
             Intake::Closed(_) => b"431 ",
@@ -102,8 +127,8 @@ impl Session {
         backend: &mut W,
         out: &mut OutBuffer,
     ) -> Option<Next> {
-        let answer = if !self.permissions.sends {
-            self.denial().into()
+        let answer = if let Some(denial) = self.transfer_denial() {
+            denial.into()
         } else if Session::is_closed(backend, b"400 ", out) {
             // The only reply that defers TAKETHIS (RFC 4644, 2.5.2).
             self.state = State::Closed;
@@ -129,8 +154,8 @@ impl Session {
     }
 
     pub(super) fn ihave<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut OutBuffer) {
-        if !self.permissions.sends {
-            return self.deny(out);
+        if let Some(denial) = self.transfer_denial() {
+            return out.push(denial);
         }
         if Session::is_closed(backend, b"436 ", out) {
             return;
@@ -153,8 +178,8 @@ impl Session {
     }
 
     pub(super) fn post<W: Backend>(&mut self, backend: &mut W, out: &mut OutBuffer) {
-        if !self.permissions.posts {
-            return match self.could_log_in() {
+        if !self.may_post() {
+            return match self.could_log_in() && !self.capabilities.headers_only {
                 true => self.deny(out),
                 false => out.push(b"440 Posting not permitted\r\n"),
             };

@@ -342,6 +342,7 @@ impl Backend for Fake {
             Article {
                 id: &stored.id,
                 header,
+                is_header_only: false,
                 wire: if is_large { header } else { &stored.wire },
                 shared,
             }
@@ -439,6 +440,7 @@ pub const ALL: Permissions = Permissions {
     reads: true,
     posts: true,
     sends: true,
+    headfeed: true,
     could_log_in: false,
     could_post: false,
     is_logged_in: false,
@@ -452,6 +454,7 @@ pub fn capabilities() -> Capabilities {
         has_compression: false,
         has_plaintext_passwords: true,
         article_bytes_max: 10_000,
+        headers_only: false,
         disabled: Vec::new(),
     }
 }

@@ -22,6 +22,7 @@ impl Network {
                 Message::LoginDone(token, outcome) => self.logged_in(token, outcome, ticks),
                 Message::Reloaded => self.reload(),
                 Message::Discard(token) => self.discard_input(token, ticks),
+                Message::Ping(answer) => drop(answer),
                 Message::Stop => self.is_stopping = true,
             }
         }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use access::{Access, Entry, Login, Tables};
@@ -19,11 +19,13 @@ pub const GROUPS: usize = 20_000;
 pub struct House {
     _dir: tempfile::TempDir,
     _spool: Spool,
-    _server: Server,
+    pub server: Server,
     pub address: SocketAddr,
+    /// The network threads do nothing while a test locks it.
+    pub gate: Arc<Mutex<()>>,
 }
 
-struct Refuses;
+struct Refuses(Arc<Mutex<()>>);
 
 impl ArticleSink for Refuses {
     fn file(&self, mut batch: ArticleBatch) {
@@ -33,6 +35,10 @@ impl ArticleSink for Refuses {
 
     fn intake(&self) -> Intake {
         Intake::Open
+    }
+
+    fn before_work(&self) {
+        drop(self.0.lock());
     }
 }
 
@@ -64,10 +70,11 @@ impl House {
             set_socket_send_buffer_size(&listeners[0].socket, bytes).expect("set");
         }
         let address = listeners[0].address;
+        let gate: Arc<Mutex<()>> = Arc::default();
         let plan = Plan {
             dir: dir.path().to_owned(),
             published,
-            sink: Arc::new(Refuses),
+            sink: Arc::new(Refuses(gate.clone())),
             listeners,
             threads: 1,
             spawn: server::worker_pool::spawn_here(),
@@ -86,10 +93,11 @@ impl House {
             },
         };
         House {
-            _server: Server::start(plan).expect("a server"),
+            server: Server::start(plan).expect("a server"),
             _dir: dir,
             _spool: spool,
             address,
+            gate,
         }
     }
 
@@ -113,6 +121,7 @@ fn capabilities() -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: false,
         article_bytes_max: 1 << 20,
+        headers_only: false,
         disabled: Vec::new(),
     }
 }

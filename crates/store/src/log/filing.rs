@@ -1,5 +1,6 @@
 //! What the relay hands over for one article, and how it becomes a record.
 
+use article::LeftOut;
 use article::wire_facts::LineCounts;
 
 use crate::history::expires_header::TEXT_BYTES_MAX;
@@ -87,6 +88,8 @@ pub struct Filing<'a> {
     pub header: &'a [Piece<'a>],
     /// The body.
     pub body: Piece<'a>,
+    /// The stated size of an article that came without its body; `None` of a whole one.
+    pub left_out: Option<LeftOut>,
     /// What its overview row is made of.
     pub overview: OverviewFields<'a>,
 }
@@ -98,7 +101,7 @@ pub struct RecordLayout {
     pub line_start: usize,
     /// Bytes of the history line.
     pub line_length: usize,
-    /// Bytes as readers count them: lines end in CRLF, without doubled dots and terminator (RFC 3977, 8.1).
+    /// Bytes as readers count them, of the whole article: lines end in CRLF, without doubled dots and terminator (RFC 3977, 8.1).
     pub bytes: u64,
     /// Lines of the body.
     pub lines: u32,
@@ -153,7 +156,10 @@ impl Filing<'_> {
             _ => self.body,
         };
         let no_final_newline = last.lacks_line_end();
-        let bytes = (out.len() - wire_start - dots) as u64;
+        let (bytes, lines) = match self.left_out {
+            Some(left_out) => (left_out.bytes, left_out.lines),
+            None => ((out.len() - wire_start - dots) as u64, lines),
+        };
         out.extend_from_slice(TERMINATOR);
         let lengths = Lengths {
             line: line_length,
@@ -162,6 +168,7 @@ impl Filing<'_> {
             wire_header,
             lines,
             no_final_newline,
+            header_only: self.left_out.is_some(),
         };
         record::finish(out, start, Kind::Article, commit, lengths);
         RecordLayout {

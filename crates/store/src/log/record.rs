@@ -1,6 +1,8 @@
 //! One record of the log: a fixed header, a text part, an article in wire form, padding.
 //! The byte picture is in docs/formats/segment.md.
 
+use article::{Article, LeftOut};
+
 use crate::io::bytes::{put_u32, put_u64, u32_at, u64_at};
 
 /// Bytes of the fixed header.
@@ -12,6 +14,7 @@ pub const TERMINATOR: &[u8] = b".\r\n";
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSr1");
 const FLAG_NO_FINAL_NEWLINE: u8 = 1;
+const FLAG_HEADER_ONLY: u8 = 2;
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,6 +98,8 @@ pub struct Head {
     pub kind: Kind,
     /// The article had no newline at its end when it came in native form.
     pub no_final_newline: bool,
+    /// The article came without its body; its header states the size ([`article::LeftOut`]).
+    pub header_only: bool,
     /// The commit it belongs to: never falls along the log.
     pub commit_sequence: u64,
     /// Bytes of the first text (history line, newline included).
@@ -105,7 +110,7 @@ pub struct Head {
     pub wire_length: u32,
     /// Bytes of the article's header in wire form, blank line included.
     pub wire_header_length: u32,
-    /// Lines of the body.
+    /// Lines of the body; of one that was left out as well.
     pub lines: u32,
     /// Bytes from the start of its commit to this record: tells a torn commit from damage done later.
     pub commit_back: u32,
@@ -130,6 +135,7 @@ impl Head {
             length: u32_at(bytes, 8)?,
             kind: Kind::from_byte(*bytes.get(12)?)?,
             no_final_newline: bytes.get(13)? & FLAG_NO_FINAL_NEWLINE != 0,
+            header_only: bytes.get(13)? & FLAG_HEADER_ONLY != 0,
             commit_sequence: u64_at(bytes, 16)?,
             line_length: u32_at(bytes, 24)?,
             sites_length: u32_at(bytes, 28)?,
@@ -216,6 +222,14 @@ impl<'a> Record<'a> {
         wire.strip_suffix(TERMINATOR).unwrap_or(wire)
     }
 
+    /// The stated size of its article, if it came without its body. `article`: the parsed [`Record::wire_article`].
+    pub fn left_out(&self, article: &Article<'_>) -> Option<LeftOut> {
+        match self.head.header_only {
+            true => LeftOut::stated_in(article),
+            false => None,
+        }
+    }
+
     /// Appends the article in native form, exactly as it was filed.
     pub fn push_native(&self, out: &mut Vec<u8>) {
         article::wire::push_native_flagged(out, self.wire_article(), self.head.no_final_newline);
@@ -237,6 +251,8 @@ pub struct Lengths {
     pub lines: u32,
     /// As in [`Head`].
     pub no_final_newline: bool,
+    /// As in [`Head`].
+    pub header_only: bool,
 }
 
 /// The commit a record belongs to.
@@ -272,11 +288,14 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     };
     put_u32(head, 0, MAGIC);
     put_u32(head, 8, length);
-    put_u32(
-        head,
-        12,
-        u32::from_le_bytes([kind as u8, u8::from(lengths.no_final_newline), 0, 0]),
-    );
+    let mut flags = 0;
+    if lengths.no_final_newline {
+        flags |= FLAG_NO_FINAL_NEWLINE;
+    }
+    if lengths.header_only {
+        flags |= FLAG_HEADER_ONLY;
+    }
+    put_u32(head, 12, u32::from_le_bytes([kind as u8, flags, 0, 0]));
     put_u64(head, 16, commit.commit_sequence);
     put_u32(head, 24, lengths.line as u32);
     put_u32(head, 28, lengths.sites as u32);
@@ -334,6 +353,7 @@ mod tests {
             wire_header: 8,
             lines: 1,
             no_final_newline: true,
+            header_only: true,
         };
         finish(
             &mut out,
@@ -354,6 +374,7 @@ mod tests {
         let record = Record::parse(&bytes).unwrap();
         assert_eq!(record.line(), b"<1@a>\t1~-~5~64\ta/1\n");
         assert_eq!(record.sites(), b"x y");
+        assert!(record.head.header_only && record.head.no_final_newline);
         let mut native = Vec::new();
         record.push_native(&mut native);
         assert_eq!(native, b"A: b\n\n.c");

@@ -59,7 +59,7 @@ impl<'a> OverviewFields<'a> {
 }
 
 /// Appends a row without its number: a tab, then the fields, then CRLF. `bytes` counts the wire form without
-/// doubled dots and terminator, `lines` the lines of the body (RFC 3977, 8.1).
+/// doubled dots and terminator, `lines` the lines of the body (RFC 3977, 8.1); of an article without its body, those of the whole one.
 pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, lines: u64) {
     for value in [
         fields.subject,
@@ -100,13 +100,13 @@ fn push_fields_of<'a>(
     fields: impl FnOnce(&Article<'a>) -> OverviewFields<'a>,
 ) -> bool {
     let wire = record.wire_article();
-    let fields = fields(&Article::parse(wire, Form::Wire));
-    push_row(
-        out,
-        &fields,
-        (wire.len() - LineCounts::of(wire).doubled_dots) as u64,
-        u64::from(record.head.lines),
+    let article = Article::parse(wire, Form::Wire);
+    let bytes = record.left_out(&article).map_or_else(
+        || (wire.len() - LineCounts::of(wire).doubled_dots) as u64,
+        |left_out| left_out.bytes,
     );
+    let lines = u64::from(record.head.lines);
+    push_row(out, &fields(&article), bytes, lines);
     !wire.is_empty()
 }
 

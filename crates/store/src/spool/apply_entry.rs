@@ -81,6 +81,7 @@ impl Spool {
             sites: entry.sites(),
             header: &[Piece::wire(header)],
             body: Piece::wire(body),
+            left_out: entry.left_out(&parsed),
             overview: OverviewFields::of(&parsed, line.id),
         })
         .map(drop)

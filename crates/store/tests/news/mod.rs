@@ -80,6 +80,7 @@ impl News {
             sites: b"one two",
             header: &[Piece::Native(header.as_bytes())],
             body: Piece::Native(body.as_bytes()),
+            left_out: None,
             overview: OverviewFields {
                 subject: subject.as_bytes(),
                 from: b"u@x",

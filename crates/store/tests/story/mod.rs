@@ -475,6 +475,7 @@ pub fn append(
             Piece::Native(second.as_bytes()),
         ],
         body: Piece::Native(body.as_bytes()),
+        left_out: None,
         overview: OverviewFields {
             subject: subject.as_bytes(),
             from: b"u@x",

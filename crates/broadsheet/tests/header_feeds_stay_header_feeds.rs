@@ -1,0 +1,260 @@
+//! Header-only feeds (MODE HEADFEED) from one Broadsheet to another: the overview is that of the whole articles, and no article
+//! without its body passes for a whole one.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
+use crate::program;
+
+use program::Program;
+use program::articles::{article, batch, id, many, with};
+use program::daemon::{Daemon, until};
+use program::feeding::{add_peer, feeding, file, listed, waiting};
+use program::inn::Inn;
+use program::nntp::{Client, Served, listen, set, take_this};
+use program::peers;
+use program::pulling::rename;
+use program::taker::Taker;
+
+const ACTIVE: &str = "comp.test 0000000000 00001 y\ncontrol 0000000000 00001 n\n";
+const MAY_HEADFEED: &str = "\n[[access]]\nname = \"full\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\nheadfeed = true\n";
+const HEADFEED: &str = ", headfeed = true";
+
+/// A news directory for headers that listens.
+fn headers_only(access: &str) -> Program {
+    let program = Program::with_news(ACTIVE);
+    rename(&program, "heads.example.org");
+    set(&program, "headers_only = false", "headers_only = true");
+    listen(&program, access);
+    program
+}
+
+/// The overview of the group, from the Subject to the number of lines.
+fn rows(program: &Program) -> Vec<String> {
+    let text = program.run_bytes(&["overview", "--dir", "news", "comp.test", "1-"]);
+    let text = String::from_utf8(text).unwrap();
+    let mut rows: Vec<String> = text
+        .lines()
+        .map(|row| {
+            row.split('\t')
+                .skip(1)
+                .take(7)
+                .collect::<Vec<_>>()
+                .join("|")
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn all_heads(served: &Served) -> Client {
+    let mut client = served.client();
+    assert!(client.ask("MODE HEADFEED").starts_with("250 "));
+    client
+}
+
+#[test]
+fn the_overview_is_that_of_the_whole_articles() {
+    let there = headers_only(MAY_HEADFEED);
+    let served = Served::start(&there);
+    let full = feeding(&served.address, HEADFEED);
+    full.write("news/active", ACTIVE.as_bytes());
+    let daemon = Daemon::start(&full);
+    file(&full, "a", 30, 3_000);
+    let odd = with(
+        "<odd@example.com>",
+        "comp.test",
+        "Bytes: 1\nLines: 999\n",
+        b".one\n..two\n\n",
+    );
+    let cancel = with(
+        "<cancel@example.com>",
+        "comp.test",
+        "Control: cancel <a.30@example.com>\n",
+        b"why\n",
+    );
+    full.rnews(&batch(&[odd, cancel]));
+    until("the headers are there", || rows(&there).len() >= 31);
+    until("nothing waits", || waiting(&full) == 0);
+    assert_eq!(listed(&full)["peer"]["refused"], 0);
+    let whole = rows(&full);
+    assert_eq!(rows(&there), whole);
+    assert!(whole.iter().any(|row| row.ends_with("|3")), "{whole:?}");
+
+    // Readers get the header, and no half article.
+    let mut client = served.client();
+    for (command, code) in [
+        ("ARTICLE", "503"),
+        ("BODY", "503"),
+        ("HEAD", "221"),
+        ("STAT", "223"),
+    ] {
+        let reply = client.ask(&format!("{command} <a.1@example.com>"));
+        assert!(reply.starts_with(code), "{command}: {reply}");
+        if command == "HEAD" {
+            assert!(client.lines().contains(&"Lines: 1".to_owned()));
+        }
+    }
+    client.ask("GROUP comp.test");
+    assert!(client.ask("BODY 1").starts_with("503 "));
+    // A control message comes whole.
+    assert!(
+        client
+            .ask("ARTICLE <cancel@example.com>")
+            .starts_with("220 ")
+    );
+    assert_eq!(client.lines().last().unwrap(), "why");
+    // It is not lost when the derived files are made again.
+    daemon.stop();
+    drop(client);
+    served.daemon.stop();
+    there.assert_clean();
+    let told = there.run(&["history", "rebuild", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(rows(&there), whole);
+}
+
+#[test]
+fn innxmit_sends_headers() {
+    const COUNT: usize = 20;
+    let Some(inn) = Inn::start(&["comp.test"]) else {
+        return;
+    };
+    inn.feed(&many("inn", COUNT, "comp.test", 2_000));
+    inn.control(&["flush", "elsewhere"]);
+    let list = std::fs::read_to_string(inn.path("spool/outgoing/elsewhere")).unwrap();
+    let names = list.lines().filter_map(|line| line.split_once(' '));
+    let names: String = names.map(|(name, _)| format!("{name}\n")).collect();
+    let there = headers_only(MAY_HEADFEED);
+    let served = Served::start(&there);
+    let (_, port) = served.address.rsplit_once(':').unwrap();
+    inn.write("tmp/list", &names);
+    peers::give(&inn.path("tmp/list"), peers::ids_of("news").unwrap());
+    let path = inn.path("tmp/list");
+    let words = ["-v", "-H", "-P", port, "127.0.0.1", path.to_str().unwrap()];
+    let told = inn.run("innxmit", &words, None);
+    assert!(told.status.success(), "{told:?}");
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(said.contains(&format!("accepted {COUNT}")), "{said}");
+    let rows = rows(&there);
+    assert_eq!(rows.len(), COUNT);
+    for row in rows {
+        let bytes: u64 = row.split('|').nth(5).unwrap().parse().unwrap();
+        assert!((1_500..3_000).contains(&bytes), "{row}");
+    }
+    let reply = served.client().ask("BODY <inn.1@example.com>");
+    assert!(reply.starts_with("503 "), "{reply}");
+    served.daemon.stop();
+}
+
+#[test]
+fn only_permitted_peers_and_only_headers() {
+    let without = MAY_HEADFEED.replace("headfeed = true\n", "");
+    let served_without = Served::start(&headers_only(&without));
+    let mut client = served_without.client();
+    assert!(client.ask("MODE HEADFEED").starts_with("502 "));
+    assert!(client.ask("CHECK <1@x>").starts_with("502 "));
+    served_without.daemon.stop();
+
+    // A server of whole articles takes no headers.
+    let whole = Program::with_news(ACTIVE);
+    listen(&whole, MAY_HEADFEED);
+    let served = Served::start(&whole);
+    assert!(served.client().ask("MODE HEADFEED").starts_with("502 "));
+    served.daemon.stop();
+
+    let there = headers_only(MAY_HEADFEED);
+    let served = Served::start(&there);
+    let mut client = served.client();
+    for command in ["CHECK <1@x>", "IHAVE <1@x>"] {
+        assert!(client.ask(command).starts_with("502 "), "{command}");
+    }
+    client.say(take_this("<1@x>", &article("<1@x>", "comp.test")));
+    assert!(client.line().starts_with("502 "));
+    assert!(client.ask("POST").starts_with("440 "));
+    let mut client = all_heads(&served);
+    // A body, no size, a size that cannot be.
+    for (number, header, body) in [
+        (1, "Bytes: 500\n", &b"body\n"[..]),
+        (2, "", b""),
+        (3, "Bytes: many\n", b""),
+    ] {
+        let id = format!("<{number}@x>");
+        let article = with(&id, "comp.test", header, body);
+        client.say(take_this(&id, &article));
+        let reply = client.line();
+        assert!(reply.starts_with(&format!("439 {id}")), "{reply}");
+    }
+    // What was refused may come again in its right form.
+    let good = with("<1@x>", "comp.test", "Bytes: 500\nLines: 7\n", b"");
+    assert!(client.ask("IHAVE <1@x>").starts_with("335 "));
+    client.say(program::nntp::wire(&good));
+    assert!(client.line().starts_with("235 "));
+    assert!(rows(&there)[0].ends_with("|500|7"));
+    // Batches wait, and are not taken.
+    let told = there.rnews(&batch(&[article("<9@x>", "comp.test")]));
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("headers_only"), "{told:?}");
+    served.daemon.stop();
+}
+
+#[test]
+fn headers_go_on_as_headers_alone() {
+    let taker = Taker::start();
+    let there = headers_only(MAY_HEADFEED);
+    add_peer(&there, &taker.address, HEADFEED);
+    let served = Served::start(&there);
+    let full = feeding(&served.address, HEADFEED);
+    let daemon = Daemon::start(&full);
+    file(&full, "a", 10, 50_000);
+    until("they went on", || taker.count() == 10);
+    assert!(taker.bytes() < 10 * 1_000, "{}", taker.bytes());
+    daemon.stop();
+    served.daemon.stop();
+
+    // Feeds of whole articles do not start.
+    let settings = there.read("news/broadsheet.toml");
+    there.write(
+        "news/broadsheet.toml",
+        settings.replace(HEADFEED, "").as_bytes(),
+    );
+    for words in [
+        &["check", "--dir", "news"][..],
+        &["feed", "flush", "--dir", "news"],
+        &["sendbatches", "--dir", "news"],
+        &["serve", "--dir", "news"],
+    ] {
+        let told = there.run(words);
+        assert_ne!(told.status, 0, "{words:?}: {told:?}");
+        let both = format!("{}{}", told.out, told.err);
+        assert!(both.contains("headfeed = true"), "{words:?}: {told:?}");
+    }
+    // Nor does the directory become one of whole articles.
+    let off = settings.replace("headers_only = true", "headers_only = false");
+    there.write("news/broadsheet.toml", off.as_bytes());
+    for words in [
+        &["check", "--dir", "news"][..],
+        &["sendbatches", "--dir", "news"],
+        &["serve", "--dir", "news"],
+    ] {
+        let told = there.run(words);
+        assert_ne!(told.status, 0, "{words:?}: {told:?}");
+        let both = format!("{}{}", told.out, told.err);
+        assert!(both.contains("headers.only"), "{words:?}: {told:?}");
+    }
+    assert_eq!(taker.count(), 10);
+}
+
+#[test]
+fn a_directory_of_whole_articles_stays_one() {
+    let program = Program::with_news(ACTIVE);
+    file(&program, "a", 1, 100);
+    set(&program, "headers_only = false", "headers_only = true");
+    let told = program.run(&["serve", "--dir", "news"]);
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("new news directory"), "{told:?}");
+    assert!(!program.path("news/headers.only").exists());
+    set(&program, "headers_only = true", "headers_only = false");
+    let told = program.rnews(&batch(&[article(&id("b", 1), "comp.test")]));
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+}

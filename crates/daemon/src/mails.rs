@@ -1,0 +1,179 @@
+//! Mail to moderators: passes it to the mail program, and retries while any waits in `mail.queue/`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use inject::mail_queue::{self, QueuedMail};
+
+use super::sandbox::Starter;
+use super::say;
+
+/// Maximum number of mails passed to the mail program at once; more wait for a retry.
+pub const MAILS_MAX: usize = 4;
+/// Interval before the first retry, seconds; it doubles after each failure.
+const RETRY_SECONDS_FIRST: u64 = 60;
+/// Longest interval between two retries, seconds.
+pub const RETRY_SECONDS_MAX: u64 = 3600;
+
+/// The way of mail to moderators. A clone shares its state; retries end with the last clone.
+#[derive(Clone)]
+pub struct Mails(Arc<State>);
+
+struct State {
+    root: PathBuf,
+    sendmail: String,
+    starter: Starter,
+    first: Duration,
+    sending: AtomicUsize,
+    /// A thread retries.
+    retries: AtomicBool,
+}
+
+impl Mails {
+    /// Mail of a news directory, for the command line `sendmail`.
+    pub fn new(root: &Path, sendmail: &str, starter: &Starter) -> Mails {
+        let first = Duration::from_secs(RETRY_SECONDS_FIRST);
+        Mails::with_interval(root, sendmail, starter, first)
+    }
+
+    fn with_interval(root: &Path, sendmail: &str, starter: &Starter, first: Duration) -> Mails {
+        Mails(Arc::new(State {
+            root: root.to_owned(),
+            sendmail: sendmail.to_owned(),
+            starter: starter.clone(),
+            first,
+            sending: AtomicUsize::new(0),
+            retries: AtomicBool::new(false),
+        }))
+    }
+
+    /// Passes a queued mail to the mail program, in a thread.
+    pub fn send(&self, mail: QueuedMail) {
+        if self.0.sending.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
+            self.0.sending.fetch_sub(1, Ordering::SeqCst);
+            return self.retry();
+        }
+        let mails = self.clone();
+        let send = move || {
+            let is_sent = mails.0.pass(&mail);
+            mails.0.sending.fetch_sub(1, Ordering::SeqCst);
+            if !is_sent {
+                mails.retry();
+            }
+        };
+        if let Err(error) = self.0.starter.spawn("mail", Box::new(send)) {
+            self.0.sending.fetch_sub(1, Ordering::SeqCst);
+            say(&format!("the mail to the moderator waits: {error}"));
+        }
+    }
+
+    /// Retries while mail waits, in a thread. Without a mail program, and without mail, there is nothing to retry.
+    pub fn retry(&self) {
+        if self.0.sendmail.trim().is_empty() || !self.0.has_mail() {
+            return;
+        }
+        if self.0.retries.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let mails = Arc::downgrade(&self.0);
+        let mut pause = self.0.first;
+        let retry = move || loop {
+            std::thread::sleep(pause);
+            // The settings were read again, or the daemon ends.
+            let Some(mails) = mails.upgrade() else {
+                return;
+            };
+            pause = match mails.pass_all() {
+                true => mails.first,
+                false => (pause * 2).min(Duration::from_secs(RETRY_SECONDS_MAX)),
+            };
+            if !mails.has_mail() {
+                mails.retries.store(false, Ordering::SeqCst);
+                // A mail that came between found this thread retrying.
+                if !mails.has_mail() || mails.retries.swap(true, Ordering::SeqCst) {
+                    return;
+                }
+            }
+        };
+        if let Err(error) = self.0.starter.spawn("mail-retry", Box::new(retry)) {
+            self.0.retries.store(false, Ordering::SeqCst);
+            say(&format!("the mail to the moderator waits: {error}"));
+        }
+    }
+}
+
+impl State {
+    /// Returns whether the mail was sent. A failure is logged.
+    fn pass(&self, mail: &QueuedMail) -> bool {
+        match mail_queue::send_by(mail, &self.sendmail) {
+            Ok(is_sent) => is_sent,
+            Err(mail_queue::Error::Busy) => false,
+            Err(error) => {
+                say(&format!("the mail to the moderator waits: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Passes all mail that waits. Returns whether all of it was sent. It ends at the first failure, since the next mail would fail likewise.
+    fn pass_all(&self) -> bool {
+        let waiting = mail_queue::list(&self.root).unwrap_or_default();
+        waiting.iter().all(|mail| self.pass(mail))
+    }
+
+    fn has_mail(&self) -> bool {
+        mail_queue::list(&self.root).is_ok_and(|waiting| !waiting.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn mail_is_retried_until_the_program_takes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let starter = Starter::start().unwrap();
+        // It fails until there is a file `up`.
+        let sendmail = format!("cp {} {}", path("up").display(), path("taken").display());
+        let mails = Mails::with_interval(dir.path(), &sendmail, &starter, Duration::from_millis(5));
+        for random in [1, 2] {
+            let path = mail_queue::enqueue(dir.path(), b"To: a@b\n\nx\n", 1, random).unwrap();
+            mails.send(QueuedMail { path, since: 1 });
+        }
+        wait_for("it retries", || mails.0.retries.load(Ordering::SeqCst));
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(mail_queue::list(dir.path()).unwrap().len(), 2);
+        std::fs::write(path("up"), "").unwrap();
+        wait_for("all mail is sent", || !mails.0.has_mail());
+        wait_for("it rests", || !mails.0.retries.load(Ordering::SeqCst));
+        assert!(path("taken").exists());
+    }
+
+    #[test]
+    fn mail_of_an_earlier_run_is_retried() {
+        let dir = tempfile::tempdir().unwrap();
+        let starter = Starter::start().unwrap();
+        mail_queue::enqueue(dir.path(), b"To: a@b\n\nx\n", 1, 1).unwrap();
+        let first = Duration::from_millis(1);
+        // Without a program nothing is tried.
+        let none = Mails::with_interval(dir.path(), "", &starter, first);
+        none.retry();
+        assert!(!none.0.retries.load(Ordering::SeqCst));
+        let mails = Mails::with_interval(dir.path(), "true", &starter, first);
+        mails.retry();
+        wait_for("all mail is sent", || !mails.0.has_mail());
+    }
+}

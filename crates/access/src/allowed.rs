@@ -44,13 +44,22 @@ impl Access {
         let found = self.rules.iter().position(fits);
         // After a login, only an entry before the one that matches now can match instead.
         let before = self.rules.get(..found.unwrap_or(self.rules.len()));
-        let can_log_in = client.user.is_none()
-            && before
-                .unwrap_or_default()
-                .iter()
-                .any(|rule| !rule.entry.users.is_empty() && is_from(&rule.entry, client.address));
+        let for_users = |rule: &&Arc<Rule>| {
+            !rule.entry.users.is_empty() && is_from(&rule.entry, client.address)
+        };
+        let mut logins = before
+            .unwrap_or_default()
+            .iter()
+            .filter(for_users)
+            .peekable();
+        let can_log_in = client.user.is_none() && logins.peek().is_some();
+        let could_post = can_log_in && logins.any(|rule| !rule.entry.post.is_empty());
         let rule = found.and_then(|found| self.rules.get(found));
-        Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), can_log_in)
+        Rights::new(
+            Arc::clone(rule.unwrap_or(&self.nothing)),
+            can_log_in,
+            could_post,
+        )
     }
 
     /// The entries in order, each with the reason why it does not match a client; `None` if it matches. The first match counts.

@@ -12,6 +12,7 @@ use crate::tables::{Entry, Feature, Limits};
 pub struct Rights {
     rule: Arc<Rule>,
     can_log_in: bool,
+    could_post: bool,
 }
 
 /// An entry with its patterns compiled.
@@ -61,8 +62,12 @@ impl Rule {
 }
 
 impl Rights {
-    pub(crate) fn new(rule: Arc<Rule>, can_log_in: bool) -> Rights {
-        Rights { rule, can_log_in }
+    pub(crate) fn new(rule: Arc<Rule>, can_log_in: bool, could_post: bool) -> Rights {
+        Rights {
+            rule,
+            can_log_in,
+            could_post,
+        }
     }
 
     /// The name of the matching entry, for logs and metrics; for a peer, the site's name. Empty if no entry matches.
@@ -100,9 +105,19 @@ impl Rights {
         self.can_log_in && self.has(Feature::AuthInfo)
     }
 
+    /// Whether some user may post after a login from here: the greeting is then 200.
+    pub fn could_post(&self) -> bool {
+        self.could_post && self.can_log_in()
+    }
+
     /// Whether the client may read a group, and learn that it exists.
     pub fn may_read(&self, group: &[u8]) -> bool {
         self.rule.read.outcome(group) == WildmatResult::Match
+    }
+
+    /// Whether this peer may send articles of a group.
+    pub fn may_send(&self, group: &[u8]) -> bool {
+        self.rule.send.outcome(group) == WildmatResult::Match
     }
 
     /// Whether the client may read every group.

@@ -1,7 +1,11 @@
 //! The table of commands, and finding the one that is meant.
 
 mod access_explain;
-mod article;
+pub mod article;
+mod article_remove;
+mod article_removed;
+mod article_restore;
+mod article_show;
 mod backup;
 mod batcher;
 mod batchih;
@@ -56,6 +60,7 @@ mod overview;
 mod peer_add;
 mod peer_show;
 mod peer_test;
+mod post_owner;
 mod pull;
 mod queuelen;
 mod reload;
@@ -91,6 +96,11 @@ pub static SECTIONS: &[Section] = &[
             &pull::COMMAND,
             &explain::COMMAND,
             &article::COMMAND,
+            &article_show::COMMAND,
+            &article_remove::COMMAND,
+            &article_removed::COMMAND,
+            &article_restore::COMMAND,
+            &post_owner::COMMAND,
             &overview::COMMAND,
             &mount::COMMAND,
         ],

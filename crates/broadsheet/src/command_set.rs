@@ -55,7 +55,11 @@ impl CommandSet {
 
     /// The command these words begin with, by its own words or a classic name, and how many they are.
     pub fn named(self, words: &[&str]) -> Option<(&'static Command, usize)> {
-        let own = self.all().find(|command| words.starts_with(command.words));
+        // `article remove' before `article'.
+        let own = self
+            .all()
+            .filter(|command| words.starts_with(command.words));
+        let own = own.max_by_key(|command| command.words.len());
         own.map(|command| (command, command.words.len()))
             .or_else(|| Some((self.classic(words.first()?)?, 1)))
     }
@@ -85,6 +89,13 @@ impl CommandSet {
             .into_iter()
             .filter_map(|command| command.words.get(1).copied())
             .collect();
+        if matches!(second, Some("--help" | "-h")) && !verbs.is_empty() {
+            return UsageError::before(format!(
+                "`{first}' is a group of commands: {}; `broadsheet help {first} {}' explains one",
+                verbs.join(", "),
+                verbs.first().copied().unwrap_or_default()
+            ));
+        }
         if !verbs.is_empty() {
             let hint = nearest::hint(
                 second.unwrap_or_default(),

@@ -1,12 +1,14 @@
 //! What `broadsheet check` finds in the control files.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 
 use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
 use groups::sites::Via;
 use groups::wildmat::Wildmat;
-use groups::{Active, Flag, Sites};
+use groups::{Active, Flag, Sites, When};
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
@@ -231,11 +233,46 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         {
             told.push_str(&format!("\n        note: {error}"));
         }
+        if let Some(warning) = will_not_work(directory, settings, &site.via) {
+            told.push_str(&format!(
+                "\n        warning: {}: {warning}",
+                feed.escape_ascii()
+            ));
+        }
     }
     if let more @ 1.. = feeds.saturating_sub(SITES_TOLD_MAX) {
         told.push_str(&format!("\n    and {more} more"));
     }
     Ok(told)
+}
+
+/// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.
+fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> Option<String> {
+    let root = directory.root();
+    match via {
+        Via::Program { command, .. } | Via::Command(command) => {
+            let name = OsStr::from_bytes(command.program());
+            let is_missing = server_review::place_of(name, root).is_none();
+            is_missing.then(|| {
+                format!(
+                    "the program {} does not exist or is not executable",
+                    name.display()
+                )
+            })
+        }
+        Via::News { directory: other } if !root.join(other).join("segments").is_dir() => Some(
+            format!("{} is not a news directory", root.join(other).display()),
+        ),
+        Via::Batch(via)
+            if via.schedule.is_none() && settings.schedule.sendbatches == When::Off =>
+        {
+            Some(
+                "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
+                    .to_owned(),
+            )
+        }
+        _ => None,
+    }
 }
 
 /// `1 server to pull from`, each with the number of its groups.
@@ -271,7 +308,7 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
         match active.ids().filter(lost).count() {
             0 => format!("{lines} of moderators"),
             lost => format!(
-                "{lines} of moderators; {} without a moderator: posts to them are rejected",
+                "{lines} of moderators\n    warning: {} without a moderator: posts to them are rejected; add a line such as `GROUP ADDRESS' to mailpaths",
                 counted(lost, "moderated group")
             ),
         }
@@ -308,10 +345,14 @@ fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<St
 }
 
 fn policy(list: Explist, active: &Active) -> Result<String, String> {
+    let file = list.file.clone();
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
     let mut told = counted(policy.rules().len(), "rule");
     for warning in warnings.iter().take(FAULTS_TOLD_MAX) {
         told.push_str(&format!("\n    note: {warning}"));
+    }
+    for warning in policy.returns(&file).iter().take(FAULTS_TOLD_MAX) {
+        told.push_str(&format!("\n    warning: {warning}"));
     }
     Ok(told)
 }

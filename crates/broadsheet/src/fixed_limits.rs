@@ -47,6 +47,11 @@ fixed! {
     relay::incoming::name::SUFFIX_BYTES_MAX, Unit::Bytes, "suffix of a batch in in.coming/", "A file with a longer one is not treated as a batch.";
     relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "The names of batches that arrive together use times up to this far ahead, 62 batches in each second; above it, spooling fails.";
     relay::incoming::drain::NAMES_MAX, Unit::Count("files"), "names of in.coming/ held in memory", "When more files wait, the directory is listed again.";
+    relay::incoming::drain::OTHERS_MAX, Unit::Count("files"), "reported files of in.coming/ with names that no batch has", "Nothing is said of further ones.";
+    expire::policy::LIFE_REMEMBERED_DAYS_MAX, Unit::Count("days"), "life that counts in how long ids are remembered", "The ids of articles that live longer are forgotten as if they lived this long; `check' reports such a policy.";
+    inject::posts_log::FIELD_BYTES_MAX, Unit::Bytes, "field of posts.log", "A longer one is truncated.";
+    store::REMOVAL_TEXT_BYTES_MAX, Unit::Bytes, "reason of a removal", "`article remove' refuses a longer one; a longer id of a cancel message is truncated in the list of removed articles.";
+    store::EXPIRES_REMEMBERED_SECONDS_MAX, Unit::Count("seconds"), "time after arrival that an Expires header makes an id remembered", "A later date in Expires counts as this.";
     relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After this many, newsrun ends.";
     daemon::REASON_BYTES_MAX, Unit::Bytes, "reason of `intake pause'", "A longer one is truncated.";
     daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "log messages of one kind in a row", "Further messages are counted and suppressed; then one is logged every two seconds.";

@@ -41,7 +41,7 @@ impl Command {
         self.flags.iter().chain(std::iter::once(&HELP))
     }
 
-    fn takes(&self, name: &str) -> bool {
+    pub fn takes(&self, name: &str) -> bool {
         self.every_flag().any(|flag| flag.name == name)
     }
 }

@@ -30,6 +30,7 @@ mod new_password;
 mod peer;
 mod posting;
 mod pull_status;
+mod removed;
 mod server_review;
 mod spooling;
 mod text;

@@ -6,9 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use feed::serving::done_filing;
 use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Refusal, Route};
-use inject::{InjectionSite, mail_queue};
+use inject::{InjectionSite, PostLine, mail_queue, posts_log};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
@@ -103,6 +104,11 @@ impl<'g> Posting<'g> {
         })
     }
 
+    /// Whether a flag was given, of those that the command has.
+    fn has(&self, flag: &str) -> bool {
+        self.given.command.takes(flag) && self.given.has(flag)
+    }
+
     /// The post: the FILEs one after the other, or standard input; or, told and saved, the status of one that is too large.
     ///
     /// # Errors
@@ -184,13 +190,14 @@ impl<'g> Posting<'g> {
             Ok(injected) => injected,
             Err(refusal) => return self.refuse(refusal.into(), &mut saved.as_slice(), out),
         };
-        if self.given.has("no-post") {
+        if self.has("no-post") {
             out.write_all(&injected.bytes)?;
             return Ok(Status::OK);
         }
         for note in &injected.notes {
             eprintln!("broadsheet: {note}");
         }
+        self.log_post(&injected, now)?;
         let mut are_feeds = false;
         let done = match &injected.route {
             Route::File => self.file(&injected, &mut are_feeds),
@@ -211,13 +218,13 @@ impl<'g> Posting<'g> {
         now: InjectionTime,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
         let mut rules = self.settings.inject_rules(&self.directory);
-        if self.given.has("no-organization") {
+        if self.has("no-organization") {
             rules.organization.clear();
         }
         let mailname = String::from_utf8_lossy(&rules.mailname).into_owned();
         let from = self.account.from(&mailname);
         let is_admin = self.account.is_admin(self.directory.root());
-        let logging_data = std::process::id().to_string();
+        let logging_data = self.token(now)?;
         let poster = Poster {
             account: self.account.name.as_bytes(),
             from: from.as_bytes(),
@@ -227,7 +234,7 @@ impl<'g> Posting<'g> {
             is_admin,
         };
         // Where nothing is posted nothing is made.
-        let secret = match self.given.has("no-post") {
+        let secret = match self.has("no-post") {
             true => Secret::if_there(self.directory.root()),
             false => Secret::of(self.directory.root()).map(Some),
         };
@@ -247,6 +254,36 @@ impl<'g> Posting<'g> {
             zone: &SystemZone,
         };
         Ok(inject::inject(draft, &poster, &site, now))
+    }
+
+    /// The token of the account in Injection-Info.
+    fn token(&self, now: InjectionTime) -> anyhow::Result<String> {
+        match self.settings.post.log_seconds() {
+            0 => Ok(String::new()),
+            _ if self.has("no-post") => Ok(String::new()),
+            keep => {
+                let who = (self.account.name.as_bytes(), &b"localhost"[..]);
+                let token = posts_log::token(self.directory.root(), who, now.seconds, keep);
+                token.with_context(|| format!("cannot use {}", posts_log::KEY))
+            }
+        }
+    }
+
+    /// Writes who posts this to posts.log.
+    fn log_post(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
+        if self.settings.post.log_seconds() == 0 {
+            return Ok(());
+        }
+        let line = PostLine {
+            seconds: now.seconds,
+            token: &self.token(now)?,
+            id: &String::from_utf8_lossy(&injected.id),
+            account: &self.account.name,
+            host: "localhost",
+            is_secure: false,
+        };
+        posts_log::append(self.directory.root(), &line)
+            .with_context(|| format!("cannot write {}", posts_log::POSTS))
     }
 
     /// The rights of the account: it posts to every group.
@@ -382,14 +419,14 @@ impl<'g> Posting<'g> {
             Done::Mailed { group, address } => ("mailed", Some((group, address))),
             Done::Queued { group, address } => ("queued", Some((group, address))),
         };
-        if self.given.has("json") {
+        if self.has("json") {
             let mut told = serde_json::json!({ "status": word, "message_id": id });
             if let (Some((group, address)), Some(told)) = (to, told.as_object_mut()) {
                 told.insert("group".to_owned(), group.as_str().into());
                 told.insert("moderator".to_owned(), address.as_str().into());
             }
             writeln!(out, "{told}")?;
-        } else if self.given.has("verbose") {
+        } else if self.has("verbose") {
             match to {
                 None => writeln!(out, "{word} {id}")?,
                 Some((group, address)) => writeln!(out, "{word} {id} for {group} to {address}")?,
@@ -414,12 +451,12 @@ impl<'g> Posting<'g> {
         post: &mut dyn Read,
         out: &mut dyn Write,
     ) -> anyhow::Result<Status> {
-        let saved = match self.given.has("no-post") {
+        let saved = match self.has("no-post") {
             true => None,
             false => Some(self.save(post)),
         };
         let Failed { status, code, why } = failed;
-        if self.given.has("json") {
+        if self.has("json") {
             let path = saved.as_ref().and_then(|saved| saved.as_ref().ok());
             let path = path.map(|path| path.display().to_string());
             let told =

@@ -12,6 +12,9 @@ use crate::directory::NewsDirectory;
 use crate::text;
 use settings::Settings;
 
+/// A certificate that ends within this time gets a warning, seconds: 14 days.
+const ENDS_SOON_SECONDS: i64 = 14 * 86_400;
+
 /// Where it listens, and its certificate, which is opened as `serve` opens it.
 pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
     let nntp = &settings.nntp;
@@ -31,11 +34,21 @@ pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, 
         Some([certificate, key]) => {
             let opened = Certificates::open(&certificate, &key);
             let facts = opened.map_err(|fault| fault.to_string())?.facts();
-            let ends = facts.expires.map_or_else(String::new, |at| {
-                let is_over = at <= Now::read().seconds;
-                let word = if is_over { "EXPIRED" } else { "valid until" };
-                format!(", {word} {}", text::utc(at))
-            });
+            let now = Now::read().seconds;
+            let ends = match facts.expires {
+                None => String::new(),
+                Some(at) if at <= now => {
+                    return Err(format!(
+                        "the certificate {facts} ended at {}: clients refuse it; renew it",
+                        text::utc(at)
+                    ));
+                }
+                Some(at) if at <= now.saturating_add(ENDS_SOON_SECONDS) => format!(
+                    ", valid until {}\n    warning: the certificate ends within 14 days: renew it",
+                    text::utc(at)
+                ),
+                Some(at) => format!(", valid until {}", text::utc(at)),
+            };
             format!("{listens}; certificate {facts}{ends}")
         }
     })
@@ -59,7 +72,7 @@ pub fn program(directory: &NewsDirectory, settings: &Settings) -> Result<String,
 }
 
 /// A program as the system finds it: along PATH, or from the news directory where the name has a slash.
-fn place_of(name: &OsStr, news: &Path) -> Option<PathBuf> {
+pub fn place_of(name: &OsStr, news: &Path) -> Option<PathBuf> {
     let is_program =
         |path: &PathBuf| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
     if name.as_bytes().contains(&b'/') {

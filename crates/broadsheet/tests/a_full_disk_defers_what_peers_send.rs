@@ -19,6 +19,7 @@ fn they_send_it_later() {
     listen(&program, ALL_MAY);
     // So that it is not the daemon that stops in time.
     set(&program, "keep_free = \"128 MiB\"", "keep_free = 0");
+    program.keep_nothing_free();
     let copied = program.path("copied");
     std::fs::rename(program.path("news"), &copied).unwrap();
     std::fs::create_dir(program.path("news")).unwrap();

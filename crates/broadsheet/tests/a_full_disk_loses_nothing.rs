@@ -23,6 +23,7 @@ fn with_small_commits() -> Program {
         .replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"128 KiB\"");
     assert!(settings.contains("128 KiB"));
     program.write("news/broadsheet.toml", settings.as_bytes());
+    program.keep_nothing_free();
     program
 }
 

@@ -80,6 +80,7 @@ fn in_coming_on_a_small_file_system() {
 #[test]
 fn the_store_on_a_small_file_system() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.keep_nothing_free();
     set(
         &program,
         "commit_bytes = \"8 MiB\"",

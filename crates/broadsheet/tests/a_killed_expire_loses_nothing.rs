@@ -15,7 +15,7 @@ use program::articles::{batch, date, id, with};
 
 const DAY: u64 = 86_400;
 const GROUPS: [&str; 5] = ["go.run", "go.some", "mid.one", "mid.two", "stay.here"];
-const POLICY: &str = "/expired/ x 6 -\n/bounds/ x 0-9-12 -\ngo.run x 1 -\ngo.some x 2 -\nmid.one x 4 -\nmid.two x 7 -\nstay.here x never -\nall x 9 -\n";
+const POLICY: &str = "/expired/ x 0.5 -\n/bounds/ x 0-9-12 -\ngo.run x 1 -\ngo.some x 2 -\nmid.one x 4 -\nmid.two x 7 -\nstay.here x never -\nall x 9 -\n";
 /// Moments at which expire is told that it is, half days after filing.
 const MOMENTS: u64 = 20;
 /// Kills at random before each moment.

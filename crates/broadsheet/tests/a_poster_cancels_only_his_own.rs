@@ -19,7 +19,7 @@ impl Reader {
             lines: BufReader::new(stream),
         };
         // No posting before the login.
-        reader.answer("201");
+        reader.answer("200");
         reader.ask(&format!("AUTHINFO USER {user}"), "381");
         reader.ask(&format!("AUTHINFO PASS {password}"), "281");
         reader

@@ -70,6 +70,7 @@ fn numbers_are_never_given_again() {
 fn a_group_taken_out_is_gone_and_its_articles_stay() {
     let program =
         Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+    program.junk_as_c_news();
     file(&program, "<1@example.com>", "comp.test,comp.misc");
     let kept: String = program
         .read("news/active")

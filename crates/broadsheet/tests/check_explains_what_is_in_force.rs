@@ -136,8 +136,9 @@ fn sites_of_both_files_are_told_with_their_place() {
     assert_eq!(told.status, 0, "{told:?}");
     let said = format!(
         "sys: 3 sites to feed; accepted groups: the line of ME\n    site: batch (sys:2)\n        \
-         note: batches for site have no destination: add a line for it, class u, to batchparms, or `via = {{ batch = ... }}' to its [[site]]\n    \
-         site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n"
+         note: batches for site have no destination: add a line for it, class u, to batchparms, or `via = {{ batch = ... }}' to its [[site]]\n        \
+         warning: site: nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron\n    \
+         site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n        warning: other: /srv is not a news directory\n"
     );
     assert!(told.out.contains(&said), "{told:?}");
     // The same name in both: told by all who read them.

@@ -24,6 +24,7 @@ fn state(program: &Program) -> String {
 #[test]
 fn a_group_made_beside_it_takes_articles_at_once() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.junk_as_c_news();
     let daemon = Daemon::start(&program);
     let told = program.rnews(&batch(&many("early", 1, "misc.new", 100)));
     assert_eq!(told.count("junked"), 1, "{told:?}");

@@ -311,7 +311,8 @@ fn dead_segments_go_and_their_ids_after_them() {
         let told = program.rnews(&batch(&articles));
         assert_eq!(told.count("duplicates"), 700, "after {days} days: {told:?}");
     }
-    expire(&program, began + 6 * DAY);
+    // The life and `/expired/`.
+    expire(&program, began + 7 * DAY);
     program.assert_clean();
     // Of their segments nothing at all is left.
     assert!(

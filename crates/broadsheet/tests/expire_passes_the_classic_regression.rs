@@ -232,9 +232,8 @@ fn expire_passes_the_classic_regression() {
     }
     let known = |id: &str| snapshot.history_line(id.as_bytes()).unwrap().is_some();
     for id in CASES.iter().map(|case| case.0).chain(["<gone96>"]) {
-        let remembered =
-            id.starts_with("<wont") || ["<gone96>", "<gone98>", "<multi99>"].contains(&id);
-        assert_eq!(known(id), remembered, "{id}");
+        // C News counts `/expired/' from arrival and has forgotten all but the newest. Here it counts from the end of the longest life.
+        assert!(known(id), "{id}");
     }
     drop(snapshot);
     program.assert_clean();

@@ -50,6 +50,7 @@ fn groups_named_like_paths_go_to_junk() {
         "comp.test..",
     ] {
         let program = Program::with_news(ACTIVE);
+        program.junk_as_c_news();
         let before = everything(&program);
         let (told, lines) = file(&program, &article("<1@example.com>", name));
         assert_eq!(told.count("junked"), 1, "{name}: {told:?}");
@@ -164,6 +165,7 @@ fn nuls_survive_and_break_nothing() {
     );
 
     let program = Program::with_news(ACTIVE);
+    program.junk_as_c_news();
     let (told, _) = file(&program, &article("<1@example.com>", "comp.test\0"));
     assert_eq!(told.count("junked"), 1);
     // No command could request it.

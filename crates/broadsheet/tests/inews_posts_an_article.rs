@@ -4,6 +4,7 @@ use crate::program;
 use std::io::Write;
 use std::process::Stdio;
 
+use program::nntp::set;
 use program::{Program, Told};
 
 const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.no 0 1 n\n";
@@ -11,6 +12,9 @@ const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.no 0 1 n\
 fn site() -> Program {
     let program = Program::with_news(ACTIVE);
     std::fs::create_dir(program.path("home")).expect("a home");
+    // Articles have no token, which would be another each time.
+    set(&program, "log_days = 30", "log_days = 0");
+    set(&program, "reveal = \"logging\"", "reveal = \"\"");
     program
 }
 

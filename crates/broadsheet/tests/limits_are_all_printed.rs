@@ -268,6 +268,14 @@ const ALSO: &[(&str, &str)] = &[
         "server::DAMAGE_REMEMBERED_MAX",
     ),
     (
+        "store::history::cancels::REMOVAL_TEXT_BYTES_MAX",
+        "store::REMOVAL_TEXT_BYTES_MAX",
+    ),
+    (
+        "store::expiry::state::EXPIRES_REMEMBERED_SECONDS_MAX",
+        "store::EXPIRES_REMEMBERED_SECONDS_MAX",
+    ),
+    (
         "store::io::salvage::PASSED_BYTES_MAX",
         "store::PASSED_BYTES_MAX",
     ),

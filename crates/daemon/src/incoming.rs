@@ -113,6 +113,15 @@ pub fn drain(
     Ok(Waits::No)
 }
 
+/// Reports files in in.coming/ with names that no batch has.
+///
+/// # Errors
+/// in.coming/ cannot be read.
+pub fn report_others(drain: &mut Drain, feeds: &Feeds) -> Result<(), Error> {
+    let is_over = &|| false;
+    drain.report_others(&mut Journal { feeds, is_over })
+}
+
 /// Sends messages to the journal.
 struct Journal<'a> {
     feeds: &'a Feeds,

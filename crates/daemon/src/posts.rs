@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
 use inject::{
-    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Moderators, Refusal, Route,
-    mail_queue,
+    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Moderators, PostLine, Refusal,
+    Route, mail_queue, posts_log,
 };
 use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
@@ -20,6 +21,8 @@ use settings::{NewsDirectory, Settings, SystemZone};
 pub struct Posts {
     root: PathBuf,
     rules: InjectRules,
+    /// Time for which posts.log keeps a line, seconds; 0: there is none.
+    log_seconds: i64,
     /// Mail to moderators.
     mails: Mails,
 }
@@ -40,6 +43,7 @@ impl Posts {
         Posts {
             root: directory.root().to_owned(),
             rules: settings.inject_rules(directory),
+            log_seconds: settings.post.log_seconds(),
             mails,
         }
     }
@@ -63,7 +67,15 @@ impl Posts {
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
         let now = InjectionTime::now()?;
-        let injected = match self.inject(&native, poster, sender, active, now)? {
+        let token = match self.log_seconds {
+            0 => String::new(),
+            keep => {
+                let who = (poster.user.as_bytes(), poster.host.as_bytes());
+                posts_log::token(&self.root, who, now.seconds, keep)
+                    .with_context(|| format!("cannot use {}", posts_log::KEY))?
+            }
+        };
+        let injected = match self.inject(&native, poster, (sender, &token), active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
                 let kind = match refusal {
@@ -75,6 +87,18 @@ impl Posts {
                 return Ok(Made::Refused(refusal.to_string(), kind));
             }
         };
+        if self.log_seconds > 0 {
+            let line = PostLine {
+                seconds: now.seconds,
+                token: &token,
+                id: &String::from_utf8_lossy(&injected.id),
+                account: &poster.user,
+                host: &poster.host,
+                is_secure: poster.is_secure,
+            };
+            posts_log::append(&self.root, &line)
+                .with_context(|| format!("cannot write {}", posts_log::POSTS))?;
+        }
         match &injected.route {
             Route::File => Ok(Made::Article(injected.bytes, injected.id)),
             Route::Mail { .. } => {
@@ -88,7 +112,7 @@ impl Posts {
         &self,
         native: &[u8],
         poster: &server::Poster,
-        sender: &dyn Sender,
+        (sender, token): (&dyn Sender, &str),
         active: &Active,
         now: InjectionTime,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
@@ -97,13 +121,12 @@ impl Posts {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let account = account(poster);
-        let logging_data = now.random.to_string();
         let who = inject::Poster {
             account: account.as_bytes(),
             // The reader chooses From (RFC 5537, 3.5).
             from: b"",
             host: poster.host.as_bytes(),
-            logging_data: logging_data.as_bytes(),
+            logging_data: token.as_bytes(),
             sender,
             is_admin: false,
         };
@@ -155,6 +178,7 @@ mod tests {
         let poster = |user: &str, host: &str| server::Poster {
             user: user.to_owned(),
             host: host.to_owned(),
+            is_secure: false,
         };
         assert_eq!(account(&poster("anna", "192.0.2.1")), "anna");
         assert_eq!(account(&poster("", "192.0.2.1")), "");

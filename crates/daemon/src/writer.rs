@@ -404,6 +404,13 @@ impl Writer {
             filer.set_rules(rules);
             Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?)
         });
+        let done = match done {
+            // The directory is short now.
+            Ok(Waits::No) => incoming::report_others(&mut drain, &self.feeds)
+                .map(|()| Waits::No)
+                .map_err(anyhow::Error::from),
+            done => done,
+        };
         let is_stopped = match &done {
             // If too many files were left, an administrator is needed.
             Ok(_) => drain.is_over() && drain.drained().left < LEFT_MAX as u64,

@@ -5,7 +5,7 @@
 //! one by one (`a,!b` means: groups that match a, and groups that do not match b), so each
 //! becomes a line of its own. INN keeps a group that no line matches for
 //! ever, so a last line does the same. (One thing is only similar: `/remember/`
-//! counts from posting, `/expired/` from arrival.) The converter never guesses: a line without an equivalent
+//! counts from posting, `/expired/` from expiry.) The converter never guesses: a line without an equivalent
 //! becomes a comment in its place, and is reported.
 
 mod wild;

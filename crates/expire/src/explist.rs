@@ -12,7 +12,7 @@
 //! `never`. The directory is `-` (no archive), `@` (the directory of `-a`), or
 //! a path, absolute or relative to the news directory; a leading `=` archives
 //! flat. `/bounds/` sets the ends of later dates that contain none;
-//! `/expired/` sets how long history keeps the line of a removed article.
+//! `/expired/` sets how long history keeps the line of a removed article after its expiry.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -21,11 +21,14 @@ use crate::archive::Archive;
 use crate::dates::Dates;
 use crate::error::Error;
 use crate::explist::{Explist, Rule, shown};
-use crate::life::{Lifetime, Share};
+use crate::life::{DAY_SECONDS, Lifetime, Share};
 use crate::rule_index::RuleIndex;
 
 /// The arrival of an article whose arrival date cannot be read.
 pub const ARRIVAL_UNREADABLE: i64 = -1;
+
+/// Longest life that [`Policy::forget_before`] adds to `/expired/`, days: memory of ids costs about 100 bytes an id.
+pub const LIFE_REMEMBERED_DAYS_MAX: u32 = 400;
 
 /// No rule: the group was added after the policy was compiled.
 const NO_RULE: u32 = u32::MAX;
@@ -298,10 +301,50 @@ impl Policy {
 
     /// The time before which history forgets: a history line without an article (expired,
     /// refused, cancelled in advance) is dropped if its arrival is earlier.
-    /// Counted from arrival, the only date in a history line. Without an
-    /// `/expired/` line, every such line is dropped.
+    ///
+    /// `/expired/` counts from the expiry of the article. A history line has only the arrival, so
+    /// the longest default life of the policy is added, at most [`LIFE_REMEMBERED_DAYS_MAX`].
+    /// Without an `/expired/` line, every such line is dropped.
     pub fn forget_before(&self, now: i64) -> i64 {
-        self.expired.map_or(i64::MAX, |life| life.before(now))
+        let Some(life) = self.expired else {
+            return i64::MAX;
+        };
+        let longest = self.longest_life_seconds();
+        life.before(now.saturating_sub(longest))
+    }
+
+    /// The longest default life that ends, seconds, as [`Policy::forget_before`] counts it.
+    fn longest_life_seconds(&self) -> i64 {
+        let lives = self.rules().filter_map(|rule| match rule.dates.default() {
+            Lifetime::Seconds(seconds) => Some(seconds),
+            Lifetime::Never => None,
+        });
+        let most = u64::from(LIFE_REMEMBERED_DAYS_MAX) * DAY_SECONDS;
+        let longest = lives.max().unwrap_or(0).min(most);
+        i64::try_from(longest).unwrap_or(i64::MAX)
+    }
+
+    /// What lets expired articles come back: one sentence each, for `broadsheet check`.
+    pub fn returns(&self, file: &str) -> Vec<String> {
+        if self.expired.is_none() {
+            return vec![format!(
+                "{file}: there is no /expired/ line, so ids are forgotten when their articles expire, and the articles can come back; \
+                 add a line such as `/expired/ x 14 -'"
+            )];
+        }
+        let most = Lifetime::days(LIFE_REMEMBERED_DAYS_MAX);
+        let long = self.rules().filter(|rule| {
+            let life = rule.dates.default();
+            life > most && life != Lifetime::Never
+        });
+        long.map(|rule| {
+            format!(
+                "{file}:{}: a life of more than {LIFE_REMEMBERED_DAYS_MAX} days: ids are remembered as if it were {LIFE_REMEMBERED_DAYS_MAX} days, so these \
+                 articles can come back after they expire; set limits.article_age_days_max to refuse old articles",
+                rule.line
+            )
+        })
+        .collect()
     }
 
     fn search(&self, name: &[u8], moderated: bool) -> Option<u32> {

@@ -159,7 +159,7 @@ pub fn run(
         report.deciding = started.elapsed();
     }
     if removes || is_short || store::is_unreclaimed(dir, forget_before)? {
-        let reclaim_policy = reclaim_policy(&options.space, is_short);
+        let reclaim_policy = reclaim_policy(&options.space, is_short, options.now);
         report.reclaimed = store::reclaim(dir, options.store, reclaim_policy)?;
         report.reclaiming = started.elapsed().saturating_sub(report.deciding);
     }
@@ -202,13 +202,17 @@ fn apply_decision(
     }
 }
 
-fn reclaim_policy(space: &SpaceLimits, is_short: bool) -> ReclaimPolicy {
+fn reclaim_policy(space: &SpaceLimits, is_short: bool, now: i64) -> ReclaimPolicy {
     match is_short {
         true => ReclaimPolicy {
             dead_part: space.dead_fraction.min(SHORTAGE_DEAD_FRACTION),
             everywhere: true,
+            now,
         },
-        false => ReclaimPolicy::usual(space.dead_fraction),
+        false => ReclaimPolicy {
+            now,
+            ..ReclaimPolicy::usual(space.dead_fraction)
+        },
     }
 }
 

@@ -207,7 +207,10 @@ fn check(dir: &Path, filed: &[Filed], forget_before: i64) {
             .is_some();
         // A cancelled article may have lost even its row, which shows that its number was used.
         if !article.cancelled {
-            let should = alive || article.arrival >= forget_before;
+            let latest = article.arrival + store::EXPIRES_REMEMBERED_SECONDS_MAX;
+            let expires = article.expires.unwrap_or(article.arrival);
+            let from = expires.clamp(article.arrival, latest);
+            let should = alive || from >= forget_before;
             assert_eq!(known, should, "{}", article.id);
         }
         for (group, number, alive) in &article.links {

@@ -13,9 +13,10 @@
 //! | [`mail_queue`] | waiting mail: stored in files, sent by a program |
 //! | [`mailbox`] | addresses |
 //! | [`message_id`] | new ids |
+//! | [`posts_log`] | who posted: `posts.log`, and tokens |
 //! | [`refusal`] | the reasons for refusing a post |
 //!
-//! *Architecture Invariant:* only [`mail_queue`] does I/O. The caller passes the time, the groups and random numbers, so that a
+//! *Architecture Invariant:* only [`mail_queue`] and [`posts_log`] do I/O. The caller passes the time, the groups and random numbers, so that a
 //! command and a socket inject in the same way.
 
 pub mod cancel_locks;
@@ -28,6 +29,7 @@ pub mod moderators;
 pub mod post;
 mod poster;
 pub mod posting_groups;
+pub mod posts_log;
 pub mod refusal;
 pub mod submission;
 
@@ -35,4 +37,5 @@ pub use draft::Draft;
 pub use moderators::Moderators;
 pub use post::{InjectRules, Injected, InjectionSite, InjectionTime, Reveal, Route, inject};
 pub use poster::{EveryGroup, Poster};
+pub use posts_log::PostLine;
 pub use refusal::Refusal;

@@ -227,6 +227,11 @@ pub trait Backend {
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
+    /// Whether lists show a group to the client: it may read the group, or as a peer send articles of it.
+    fn may_list(&mut self, group: &[u8]) -> bool {
+        self.may_read(group)
+    }
+
     /// Notes that the client asks for a group that it may read: GROUP, LISTGROUP, an article by its number.
     fn group_asked(&mut self, group: &[u8]) {
         let _ = group;

@@ -42,6 +42,8 @@ pub struct Permissions {
     pub headfeed: bool,
     /// Logging in may grant more: denied commands get 480 instead of 502 (RFC 3977, 3.2.1).
     pub could_log_in: bool,
+    /// Some login may post.
+    pub could_post: bool,
     /// Has logged in.
     pub is_logged_in: bool,
 }

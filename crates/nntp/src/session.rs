@@ -130,9 +130,11 @@ impl Session {
         }
         let host = &self.capabilities.host;
         let software = &self.capabilities.software;
-        let (code, what) = match posts {
-            true => (200, "posting allowed"),
-            false => (201, "no posting"),
+        // 200 also where posting needs a login first: some newsreaders never offer to post after 201.
+        let (code, what) = match (posts, self.could_post()) {
+            (true, _) => (200, "posting allowed"),
+            (false, true) => (200, "posting allowed after a login"),
+            (false, false) => (201, "no posting"),
         };
         out.push(format!("{code} {host} {software} ready, {what}\r\n").as_bytes());
     }
@@ -145,6 +147,12 @@ impl Session {
     /// The client may post. Posts are whole articles.
     fn may_post(&self) -> bool {
         self.permissions.posts && !self.capabilities.headers_only
+    }
+
+    /// Whether the client may post after a login.
+    fn could_post(&self) -> bool {
+        let could = self.permissions.could_post && self.could_log_in();
+        could && !self.capabilities.headers_only
     }
 
     /// The client's permissions.
@@ -490,6 +498,9 @@ impl Session {
         }
         if !capabilities.headers_only && (permissions.posts || could && permissions.reads) {
             offer("POST");
+        }
+        if permissions.sends && !(permissions.reads || could && capabilities.has("READER")) {
+            offer(&self.lists(backend));
         }
         if permissions.sends {
             offer("IHAVE");

@@ -13,6 +13,7 @@ const COULD: Permissions = Permissions {
     sends: false,
     headfeed: false,
     could_log_in: true,
+    could_post: false,
     is_logged_in: false,
 };
 

@@ -164,6 +164,10 @@ pub fn decide<'a, E>(
             sort_by_name(state.active, &mut scratch.excluded);
             return refuse(Reason::AllExcluded(required.newsgroups));
         }
+        let is_unknown = scratch.named.is_empty() && !is_control;
+        if is_unknown && !rules.junk && hop_count(article) > 0 {
+            return refuse(Reason::UnknownGroups(required.newsgroups));
+        }
         if let Err(reason) = file_in_junk(state.active, required.newsgroups, scratch) {
             return refuse(reason);
         }

@@ -17,7 +17,7 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
-    /// The batch is not spooled, since too little of the disk would stay free.
+    /// The batch is neither filed nor spooled, since too little of the disk would stay free.
     #[error(
         "no space for a batch in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; free space, then run rnews on it again",
         path.display()

@@ -17,6 +17,7 @@ use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
 use crate::headers_only;
+use crate::incoming::spool::free_bytes;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
 use crate::reason::{Reason, RefusalKind};
@@ -74,6 +75,10 @@ pub struct FilerOptions {
     pub processor: ControlOptions,
     /// Articles come without their bodies, and no others are filed ([`crate::headers_only`]).
     pub headers_only: bool,
+    /// Time for which a cancelled article can be restored, seconds; its space stays as long.
+    pub restorable_seconds: i64,
+    /// Free space of the disk below which nothing is filed, bytes; 0 for no limit.
+    pub keep_free: u64,
 }
 
 impl Default for FilerOptions {
@@ -85,6 +90,8 @@ impl Default for FilerOptions {
             cancel: CancelPolicy::default(),
             processor: ControlOptions::default(),
             headers_only: false,
+            restorable_seconds: 0,
+            keep_free: 0,
         }
     }
 }
@@ -131,6 +138,8 @@ pub struct Filer {
     processor: ControlProcessor,
     effects: Vec<apply_control::Line>,
     cancels_itself: bool,
+    /// The second in which the free space was last found sufficient.
+    space_checked: i64,
 }
 
 impl Filer {
@@ -159,6 +168,7 @@ impl Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
             effects: Vec::new(),
             cancels_itself: false,
+            space_checked: i64::MIN,
             spool,
             selector,
             rules,
@@ -306,6 +316,7 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
+        self.check_space(now)?;
         let form = article.form();
         let is_complete = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -322,6 +333,25 @@ impl Filer {
         };
         self.converted = converted;
         verdict
+    }
+
+    /// Refuses to file while too little of the disk is free: looks with the first article of each commit, and at most once a second.
+    fn check_space(&mut self, now: Now) -> Result<(), Error> {
+        let keep_free = self.options.keep_free;
+        if keep_free == 0 || self.spool.pending_bytes() > 0 || self.space_checked == now.seconds {
+            return Ok(());
+        }
+        let dir = self.spool.dir();
+        let free = free_bytes(dir)?;
+        if free < keep_free {
+            return Err(Error::NoRoom {
+                path: dir.to_owned(),
+                free,
+                keep_free,
+            });
+        }
+        self.space_checked = now.seconds;
+        Ok(())
     }
 
     /// Logs an article that is cut off by the end of its batch. It is not filed: C News filed the incomplete article, and then refused

@@ -67,6 +67,8 @@ pub enum Reason<'a> {
     NotSubscribed(&'a [u8]),
     /// Every group is x'ed, or unknown and not in our subscription.
     AllExcluded(&'a [u8]),
+    /// The article comes from another site, and active has none of these groups.
+    UnknownGroups(&'a [u8]),
     /// The groups are unknown, and `junk` is x'ed.
     JunkExcluded(&'a [u8]),
     /// The groups are unknown, and there is no `junk`.
@@ -113,6 +115,7 @@ impl Reason<'_> {
             Reason::Unapproved(_) => RefusalKind::Unapproved,
             Reason::NotSubscribed(_)
             | Reason::AllExcluded(_)
+            | Reason::UnknownGroups(_)
             | Reason::JunkExcluded(_)
             | Reason::NoJunk(_) => RefusalKind::Groups,
             Reason::Duplicate => RefusalKind::Other,
@@ -166,6 +169,7 @@ impl Reason<'_> {
             Reason::AllExcluded(groups) => {
                 quote(out, b"all groups `", groups, b"' excluded in active");
             }
+            Reason::UnknownGroups(groups) => quote(out, b"no known groups in `", groups, b"'"),
             Reason::JunkExcluded(groups) => quote(
                 out,
                 b"no known groups in `",
@@ -188,7 +192,10 @@ impl Reason<'_> {
     /// Whether an article refused for this reason gets a history line as in C News, so that the next copy is a duplicate: only for
     /// reasons about the groups, which are the same in every copy.
     pub fn is_remembered(&self) -> bool {
-        matches!(self, Reason::NotSubscribed(_) | Reason::AllExcluded(_))
+        matches!(
+            self,
+            Reason::NotSubscribed(_) | Reason::AllExcluded(_) | Reason::UnknownGroups(_)
+        )
     }
 }
 

@@ -20,6 +20,7 @@ use crate::handed::cannot_open;
 pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
+use crate::reason::RefusalKind;
 use crate::tee::Tee;
 use crate::verified::{Failure, Verified, has_checksum};
 
@@ -441,9 +442,19 @@ impl Run<'_> {
                 break;
             }
             match item {
-                Ok(Some(Item::Article { bytes, .. })) => {
+                Ok(Some(Item::Article { bytes, offset })) => {
                     entry = start;
-                    self.article(bytes, now, (source, state))?;
+                    // Without a `#! rnews' line the input is one article, or no news at all.
+                    let is_bare = start == 0 && offset == 0;
+                    if let Some(why) = self.article(bytes, now, (source, state))?
+                        && is_bare
+                    {
+                        let why = String::from_utf8_lossy(&why).escape_debug().to_string();
+                        self.filer.commit()?;
+                        self.save(source, tee, 0, state);
+                        let what = format!("neither a batch nor an article: {why}");
+                        self.report_bad(source, state, Status::Bad, &what);
+                    }
                     if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
                         if let Some(map) = map {
@@ -458,9 +469,16 @@ impl Run<'_> {
                 Ok(Some(Item::TooLarge { size, head, offset })) => {
                     let text = self.filer.too_large(head, size, now);
                     self.count_refused(0);
+                    let is_bare = start == 0 && offset == 0;
                     let start = start_of_entry(0, size, offset);
                     let mut place = String::new();
-                    if self.options.save_too_large {
+                    if is_bare {
+                        // A mailbox or an archive: not even its size is that of news.
+                        state.status = state.status.max(Status::Bad);
+                        self.filer.commit()?;
+                        self.save_to_end(source, tee, start, state);
+                        place = format!("; {}", place_of(state));
+                    } else if self.options.save_too_large {
                         self.filer.commit()?;
                         self.save(source, tee, start, state);
                         place = format!("; {}", place_of(state));
@@ -534,12 +552,14 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Files an article. Returns the reason if it is refused because its header is not that of an article.
     fn article(
         &mut self,
         bytes: &[u8],
         now: Now,
         (source, state): (&Source, &mut InputState),
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut malformed = None;
         self.summary.articles += 1;
         self.summary.bytes += bytes.len() as u64;
         match self.filer.file(bytes, Form::Native, now)? {
@@ -549,7 +569,10 @@ impl Run<'_> {
                 self.summary.junked += 1;
             }
             Verdict::Duplicate => self.summary.duplicates += 1,
-            Verdict::Refused(_) => self.summary.refused += 1,
+            Verdict::Refused(refusal) => {
+                self.summary.refused += 1;
+                malformed = (refusal.kind == RefusalKind::Malformed).then_some(refusal.text);
+            }
             Verdict::NeedsAttention(_) => {
                 self.summary.refused += 1;
                 self.raise_status(Status::Attention);
@@ -564,7 +587,7 @@ impl Run<'_> {
             self.watch
                 .progress(self.summary.bytes, self.summary.articles);
         }
-        Ok(())
+        Ok(malformed)
     }
 
     /// Keeps an article that could not be filed in a batch of its own in `bad/`, and reports it.

@@ -28,6 +28,8 @@ pub struct Rules {
     pub future_seconds_max: i64,
     /// Oldest accepted Date, seconds before now; `None` for any, to load archives (`-o DAYS` of relaynews).
     pub age_seconds_max: Option<i64>,
+    /// Whether articles from other sites whose groups are all unknown are filed in `junk`; otherwise they are refused.
+    pub junk: bool,
     /// Whether an id refused for its groups gets a history line, so that the next copy is a duplicate (`-h` of relaynews disables it).
     pub remember_refused: bool,
     /// Whether an article in only one group gets an Xref (`-x` of relaynews disables it).
@@ -45,6 +47,7 @@ impl Rules {
             message_id_bytes_max: MESSAGE_ID_BYTES_MAX,
             future_seconds_max: FUTURE_SECONDS_MAX,
             age_seconds_max: None,
+            junk: true,
             remember_refused: true,
             xref_single: true,
         }

@@ -22,6 +22,8 @@ pub struct Poster {
     pub user: String,
     /// The client's address; empty for this machine.
     pub host: String,
+    /// The connection uses TLS.
+    pub is_secure: bool,
 }
 
 /// Approximate memory of a batched article besides its bytes (entry, message-id, pending reply), bytes. It bounds floods of empty

@@ -213,6 +213,7 @@ impl Client {
             sends: rights.is_peer(),
             headfeed: rights.has_headfeed(),
             could_log_in: rights.can_log_in() && self.user.is_none(),
+            could_post: rights.could_post() && self.user.is_none(),
             is_logged_in: self.user.is_some(),
         }
     }

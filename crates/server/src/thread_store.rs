@@ -326,6 +326,7 @@ impl Backend for SessionContext<'_> {
             Box::new(Poster {
                 user: self.client.user.clone().unwrap_or_default(),
                 host: self.client.host(),
+                is_secure: self.client.is_secure,
             })
         });
         self.client.in_flight.0 += 1;
@@ -404,6 +405,11 @@ impl Backend for SessionContext<'_> {
 
     fn may_read(&mut self, group: &[u8]) -> bool {
         self.client.rights.may_read(group)
+    }
+
+    fn may_list(&mut self, group: &[u8]) -> bool {
+        let rights = &self.client.rights;
+        rights.may_read(group) || rights.may_send(group)
     }
 
     fn group_asked(&mut self, group: &[u8]) {

@@ -12,6 +12,7 @@ impl Default for Settings {
             organization: String::new(),
             log_format: "text".to_owned(),
             sandbox: true,
+            junk: false,
             headers_only: false,
             limits: Limits {
                 article_bytes_max: rules::ARTICLE_BYTES_MAX as u64,
@@ -29,6 +30,7 @@ impl Default for Settings {
                 commit_bytes: 8 << 20,
                 checkpoint_bytes: 64 << 20,
                 sync: Sync::Commit,
+                restorable_days: 7,
             },
             schedule: Schedule {
                 expire: When::Daily(4 * 3_600 + 30 * 60),
@@ -68,7 +70,8 @@ impl Default for Settings {
             post: Post {
                 mailname: String::new(),
                 approve: "*".to_owned(),
-                reveal: String::new(),
+                reveal: "logging".to_owned(),
+                log_days: 30,
                 complaints: String::new(),
                 sendmail: "/usr/sbin/sendmail -oi -t".to_owned(),
                 signature_lines: 4,

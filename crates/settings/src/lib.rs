@@ -63,6 +63,8 @@ pub struct Settings {
     pub log_format: String,
     /// Whether the daemon confines its threads.
     pub sandbox: bool,
+    /// Whether articles from other sites whose groups are all unknown are filed in `junk`.
+    pub junk: bool,
     /// Whether the articles of this news directory lack their bodies.
     pub headers_only: bool,
     /// `[limits]`

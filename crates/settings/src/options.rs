@@ -17,6 +17,7 @@ impl Settings {
             groups_max: count(self.limits.groups_per_article_max),
             message_id_bytes_max: count(self.limits.message_id_bytes_max),
             future_seconds_max: seconds(self.limits.clock_skew_seconds),
+            junk: self.junk,
             age_seconds_max: (age > 0).then(|| seconds(age.saturating_mul(86_400))),
             ..relay::Rules::new(self.name.as_bytes())
         }
@@ -28,9 +29,17 @@ impl Settings {
             cancel: self.control.cancel,
             processor: self.control_options(),
             zone: &SystemZone,
+            restorable_seconds: self.restorable_seconds(),
+            keep_free: self.incoming.keep_free,
             headers_only: self.headers_only,
             ..relay::FilerOptions::default()
         }
+    }
+
+    /// Time for which a removed article can be restored, seconds.
+    pub fn restorable_seconds(&self) -> i64 {
+        let seconds = self.store.restorable_days.saturating_mul(86_400);
+        i64::try_from(seconds).unwrap_or(i64::MAX)
     }
 
     /// The options for control messages that make and remove groups.

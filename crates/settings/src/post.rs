@@ -9,6 +9,8 @@ pub struct Post {
     pub approve: String,
     /// What articles reveal about their posters.
     pub reveal: String,
+    /// Days for which posts.log keeps a line; 0: there is no such file.
+    pub log_days: u64,
     /// The address for complaints.
     pub complaints: String,
     /// The command that sends mail.
@@ -24,6 +26,11 @@ impl Post {
     pub fn lets_approve(&self, user: &str) -> bool {
         let mut users = self.approve.split(',').map(str::trim);
         users.any(|known| known == "*" || known == user)
+    }
+
+    /// Time for which posts.log keeps a line, seconds; 0: there is none.
+    pub fn log_seconds(&self) -> i64 {
+        i64::try_from(self.log_days.saturating_mul(86_400)).unwrap_or(i64::MAX)
     }
 
     /// Whether `Subject: cmsg X` makes a control message.

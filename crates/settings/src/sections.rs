@@ -47,6 +47,8 @@ pub struct Store {
     pub checkpoint_bytes: u64,
     /// When articles are forced to the disk.
     pub sync: Sync,
+    /// Days for which a removed article can be restored.
+    pub restorable_days: u64,
 }
 
 /// `[incoming]`: batches that wait in in.coming/.

@@ -43,6 +43,15 @@ pub static TABLE: &[Setting] = &[
     },
     Setting {
         section: "",
+        key: "junk",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Articles from other sites whose groups are all missing in active: true files them in the group `junk', if sys \
+               subscribes to them, as C News did; false refuses them.",
+        slot: |s| Slot::Truth(&mut s.junk),
+    },
+    Setting {
+        section: "",
         key: "headers_only",
         unit: Unit::Text,
         range: ANY,
@@ -166,6 +175,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Sync(&mut s.store.sync),
     },
     Setting {
+        section: "store",
+        key: "restorable_days",
+        unit: Unit::Count("days"),
+        range: (0, 36_500),
+        help: "How long an article that was cancelled, or removed by `article remove', can be restored by `article restore'. \
+               Its space is not returned before, unless it expires or is erased.",
+        slot: |s| Slot::Number(&mut s.store.restorable_days),
+    },
+    Setting {
         section: "control",
         key: "cancel",
         unit: Unit::Text,
@@ -196,8 +214,8 @@ pub static TABLE: &[Setting] = &[
         key: "keep_free",
         unit: Unit::Bytes,
         range: (0, 1 << 60),
-        help: "Free disk space that must remain when a batch is written to in.coming/. Otherwise the batch is \
-               rejected.",
+        help: "Free disk space that must remain when a batch is filed, or written to in.coming/. Otherwise filing stops \
+               with an error, and the sender keeps the batch.",
         slot: |s| Slot::Number(&mut s.incoming.keep_free),
     },
     Setting {
@@ -232,9 +250,19 @@ pub static TABLE: &[Setting] = &[
         key: "reveal",
         unit: Unit::Text,
         range: ANY,
-        help: "What a post reveals about its poster besides From: account, host and logging (in Injection-Info), \
-               and sender (a Sender header where From has another address); separated by commas.",
+        help: "What a post reveals about its poster besides From, separated by commas: logging (a token in Injection-Info, which only \
+               `broadsheet post-owner' here can resolve), account and host (in Injection-Info), and sender (a Sender header where \
+               From has another address).",
         slot: |s| Slot::Text(&mut s.post.reveal),
+    },
+    Setting {
+        section: "post",
+        key: "log_days",
+        unit: Unit::Count("days"),
+        range: (0, 36_500),
+        help: "How long the private file posts.log keeps who posted what: login, address, time, TLS. Lines go after half of this time at \
+               the earliest; then the key of the tokens changes, too. 0: there is no such file, and there are no tokens.",
+        slot: |s| Slot::Number(&mut s.post.log_days),
     },
     Setting {
         section: "post",

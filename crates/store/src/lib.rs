@@ -34,10 +34,10 @@ pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
 pub use error::Error;
 pub use expiry::decision::ExpiryDecision;
-pub use expiry::state::ExpiryState;
+pub use expiry::state::{EXPIRES_REMEMBERED_SECONDS_MAX, ExpiryState};
 pub use expiry::survey::{Boundary, Survey};
 pub use history::HistoryLine;
-pub use history::cancels::Cancels;
+pub use history::cancels::{CancelLine, Cancels, REMOVAL_TEXT_BYTES_MAX, RemovalNote, RemovedBy};
 pub use history::expires_header;
 pub use history::expires_header::Expires;
 pub use history::seen_hashes;
@@ -66,8 +66,17 @@ pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
+pub use spool::erase::Erased;
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 pub use spool::{Committed, Spool};
 pub use state::checkgroups_serials::{Serial, Serials};
 pub use state::group_files::GroupEdits;
 pub use state::pending_cancels::{PendingCancel, PendingCancels};
+
+/// Seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
+}

@@ -56,6 +56,8 @@ pub struct ReclaimPolicy {
     pub dead_part: f64,
     /// Examines all segments, including those without removals since the last run.
     pub everywhere: bool,
+    /// The time, seconds since 1970: the space of articles that can still be restored stays.
+    pub now: i64,
 }
 
 impl ReclaimPolicy {
@@ -64,6 +66,7 @@ impl ReclaimPolicy {
         ReclaimPolicy {
             dead_part,
             everywhere: false,
+            now: crate::now(),
         }
     }
 }
@@ -87,6 +90,7 @@ pub fn reclaim_on(
     ReclaimPolicy {
         dead_part: dead_part_max,
         everywhere,
+        now,
     }: ReclaimPolicy,
 ) -> Result<Reclaimed, Error> {
     let segments = Segments::of(&disk, dir);
@@ -96,6 +100,7 @@ pub fn reclaim_on(
         return Ok(Reclaimed::default());
     }
     let mut snapshot = Snapshot::open_on(disk.clone(), dir)?;
+    snapshot.spare_restorable(now);
     let current = snapshot.segments().last().copied().unwrap_or(0);
     let forget_before = snapshot.expired().forget_before();
     let is_listed = |base: &u64| {
@@ -112,6 +117,7 @@ pub fn reclaim_on(
         let seal = || Spool::open_on(disk.clone(), dir, options)?.seal_for_reclaim(is_worth);
         if (is_worth || is_much) && seal()? {
             snapshot = Snapshot::open_on(disk.clone(), dir)?;
+            snapshot.spare_restorable(now);
         } else if part > 0.0 {
             left.insert(current, NOW);
         }
@@ -276,7 +282,8 @@ impl Job<'_> {
         }
         if survey
             .lines()
-            .any(|line| line.is_filed() && expired.keeps_any(&line))
+            // The rows of an erased article are gone.
+            .any(|line| line.is_filed() && self.snapshot.is_alive(&line))
         {
             return Err(damaged(
                 SegmentFile::Ovr,

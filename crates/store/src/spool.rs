@@ -6,6 +6,7 @@ mod apply_entry;
 mod control_state;
 pub(crate) mod derived;
 mod edited_active;
+pub(crate) mod erase;
 mod expire;
 mod free_numbers;
 mod group_changes;
@@ -23,7 +24,7 @@ use groups::Active;
 
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::{CancelLine, Cancels, RemovalNote};
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
 use crate::history::seen_hashes::SeenHashes;
@@ -352,12 +353,57 @@ impl Spool {
 
     /// Cancels the article at a position: it is no longer shown; its history line stays (C News's cancel).
     pub fn cancel(&mut self, position: Position, id: &[u8]) -> Result<(), Error> {
-        self.make_room((id.len() + 256) as u64)?;
+        self.log_cancel(&CancelLine {
+            position,
+            id,
+            is_restored: false,
+            note: None,
+        })
+    }
+
+    /// Removes the article at a position, as [`Spool::cancel`], and records when, why, and until when it can be restored. Waits for
+    /// the next commit.
+    ///
+    /// # Errors
+    /// Those of filing.
+    pub fn remove(
+        &mut self,
+        position: Position,
+        id: &[u8],
+        note: RemovalNote<'_>,
+    ) -> Result<(), Error> {
+        self.log_cancel(&CancelLine {
+            position,
+            id,
+            is_restored: false,
+            note: Some(note),
+        })
+    }
+
+    /// Restores a removed article: it is shown again under its numbers. Waits for the next commit.
+    ///
+    /// # Errors
+    /// Those of filing.
+    pub fn restore(&mut self, position: Position, id: &[u8]) -> Result<(), Error> {
+        self.log_cancel(&CancelLine {
+            position,
+            id,
+            is_restored: true,
+            note: None,
+        })
+    }
+
+    /// Logs and applies a line of `cancels`.
+    pub(crate) fn log_cancel(&mut self, line: &CancelLine<'_>) -> Result<(), Error> {
+        if !self.derived.cancelled.is_changed_by(line) {
+            return Ok(());
+        }
+        let mut text = Vec::with_capacity(line.id.len() + 64);
+        line.push(&mut text);
+        self.make_room(text.len() as u64 + 256)?;
         let commit = self.commit_of_record();
-        let mut text = Vec::with_capacity(id.len() + 32);
-        Cancels::push_line(&mut text, position, id);
         record::push_text(self.art.pending.out(), Kind::Cancel, commit, &text);
-        self.derived.push_cancel(position, id);
+        self.derived.push_cancel(line);
         Ok(())
     }
 

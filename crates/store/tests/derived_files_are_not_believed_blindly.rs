@@ -38,6 +38,7 @@ fn expired(news: &News, double: &Double) {
     let eagerness = ReclaimPolicy {
         dead_part: 0.1,
         everywhere: true,
+        now: i64::MAX,
     };
     let told = reclaim_on(disk, dir, small(), eagerness).unwrap();
     assert!(told.repacked > 1, "{told:?}");

@@ -153,6 +153,7 @@ fn life(news: &News, double: &Double) {
             ReclaimPolicy {
                 dead_part,
                 everywhere: true,
+                now: i64::MAX,
             },
         )
         .unwrap();
@@ -177,6 +178,7 @@ fn life(news: &News, double: &Double) {
         ReclaimPolicy {
             dead_part: 0.0,
             everywhere: true,
+            now: i64::MAX,
         },
     )
     .unwrap();

@@ -103,6 +103,7 @@ fn what_was_written_anew_keeps_its_positions() {
     let eagerness = ReclaimPolicy {
         dead_part: 0.1,
         everywhere: true,
+        now: i64::MAX,
     };
     let reclaimed = store::reclaim(news.dir(), options, eagerness).unwrap();
     assert!(reclaimed.repacked > 0, "{reclaimed:?}");

@@ -1,5 +1,6 @@
 //! `broadsheet article`
 
+use std::ffi::OsStr;
 use std::io::Write;
 
 use store::{Record, Snapshot};
@@ -15,8 +16,8 @@ pub static COMMAND: Command = Command {
     summary: "print an article as it was filed",
     about: "\
 Finds an article by its Message-ID, or by group and number, and prints it byte for byte as it was
-filed: with this site's name first in Path, and with its Xref. Give a Message-ID with its brackets,
-and quote it for the shell:
+filed: with this site's name first in Path, and with its Xref. Quote a Message-ID for the shell; its
+brackets may be left out:
 
   broadsheet article '<1993Apr5.1234@news.example.org>'
   broadsheet article comp.lang.c/123",
@@ -46,7 +47,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let (mut buffer, mut native) = (Vec::new(), Vec::new());
     for operand in &given.operands {
         let Some(record) = find(&snapshot, operand.as_encoded_bytes(), &mut buffer)? else {
-            eprintln!("broadsheet: no such article: {}", operand.display());
+            eprintln!("broadsheet: {}", missing(&snapshot, operand));
             status = Status::NO;
             continue;
         };
@@ -67,6 +68,24 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
+/// Why there is no article of this name.
+fn missing(snapshot: &Snapshot, name: &OsStr) -> String {
+    let shown = name.display();
+    match link(name.as_encoded_bytes()) {
+        Some((group, _))
+            if !name.as_encoded_bytes().contains(&b'@')
+                && snapshot.active().find(&group).is_none() =>
+        {
+            let group = String::from_utf8_lossy(&group).into_owned();
+            format!("no such article: {shown}: the group `{group}' is not in active")
+        }
+        None if !name.as_encoded_bytes().contains(&b'@') => {
+            format!("no such article: {shown}: neither a Message-ID nor GROUP/NUMBER")
+        }
+        _ => format!("no such article: {shown}"),
+    }
+}
+
 /// Copies the article with a name into a buffer: an id in its brackets, or group and number.
 ///
 /// # Errors
@@ -78,6 +97,7 @@ pub fn find<'b>(
 ) -> Result<Option<Record<'b>>, store::Error> {
     match (name.first(), link(name)) {
         (Some(b'<'), _) => snapshot.article(name, buffer),
+        _ if name.contains(&b'@') => snapshot.article(&[b"<", name, b">"].concat(), buffer),
         (_, Some((group, number))) => snapshot.article_by_number(&group, number, buffer),
         (_, None) => Ok(None),
     }

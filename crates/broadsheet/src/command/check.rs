@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::control_files::{self, Finding};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::text;
 use settings::{Origin, Read, TABLE};
 
@@ -21,7 +21,15 @@ pub static COMMAND: Command = Command {
 Prints each setting with its value, where it was set, and its purpose. Then checks active,
 newsgroups, sys, explist, the certificate and the other control files. Changes nothing.",
     operands: Operands::NONE,
-    flags: &[DIR, JSON],
+    flags: &[
+        DIR,
+        JSON,
+        Flag::classic(
+            'q',
+            "quiet",
+            "Print only what is wrong: errors, warnings and notes. Nothing: all is well.",
+        ),
+    ],
     exits: &[
         Meaning {
             status: Status::OK,
@@ -37,7 +45,10 @@ newsgroups, sys, explist, the certificate and the other control files. Changes n
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let checked = check(NewsDirectory::meant(given)?)?;
-    given.print(&checked, out)?;
+    match given.has("quiet") && !given.has("json") {
+        true => checked.write_faults(out)?,
+        false => given.print(&checked, out)?,
+    }
     Ok(match checked.errors() {
         0 => Status::OK,
         _ => Status::NO,
@@ -66,6 +77,24 @@ pub fn check(directory: NewsDirectory) -> anyhow::Result<Checked> {
 }
 
 impl Checked {
+    /// Only what is wrong, a line each.
+    fn write_faults(&self, out: &mut dyn Write) -> io::Result<()> {
+        for finding in &self.findings {
+            match &finding.told {
+                Err(told) => writeln!(out, "{}: ERROR: {told}", finding.file)?,
+                Ok(told) => {
+                    let lines = told.lines().map(str::trim_start);
+                    let is_fault =
+                        |line: &&str| line.starts_with("warning: ") || line.starts_with("note: ");
+                    for line in lines.filter(is_fault) {
+                        writeln!(out, "{}: {line}", finding.file)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn errors(&self) -> usize {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.told.is_err()).count()

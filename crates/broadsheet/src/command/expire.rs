@@ -8,6 +8,9 @@ use expire::{Archiving, Explist, RunOptions, Tables};
 use groups::sites::{Site, Via};
 use settings::Read;
 
+use anyhow::Context;
+use inject::posts_log;
+
 use crate::command::init;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
@@ -185,6 +188,11 @@ pub fn carry_out(
         index: given.has("print-index").then_some(&mut *out),
     };
     let outcome = expire::run(directory.root(), list, &order, archiving)?;
+    let log_seconds = settings.post.log_seconds();
+    if !order.dry && !order.trace && log_seconds > 0 {
+        posts_log::rotate(directory.root(), now, log_seconds)
+            .with_context(|| format!("cannot renew {}", posts_log::POSTS))?;
+    }
     if given.has("complain") {
         expiry_report::complain(&outcome.plan.unreadable)?;
     }

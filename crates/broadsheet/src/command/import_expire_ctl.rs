@@ -22,7 +22,7 @@ pub static COMMAND: Command = Command {
     about: "\
 Prints the explist equivalent to FILE. In expire.ctl the last line that matches a group applies to
 it, in explist the first, so the lines are printed in reverse order. A group that no line matches is
-kept for ever, as in INN. `/remember/' becomes `/expired/': it counts from arrival here, from
+kept for ever, as in INN. `/remember/' becomes `/expired/': it counts from expiry here, from
 posting in INN. A line without an equivalent is an error: all errors are reported, and nothing is
 printed or installed.
 

@@ -74,7 +74,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(path) => read(Path::new(path))?,
         None => Vec::new(),
     };
+    let lines = active.iter().filter(|&&byte| byte == b'\n').count();
     let (text, active) = with_needed_groups(active)?;
+    if let Some(path) = given.value("active")
+        && active.bad_line_count() * 2 > lines
+    {
+        anyhow::bail!(
+            "{}: {} of {lines} lines are not lines of active (GROUP HIGH LOW FLAG); give a list of descriptions with --newsgroups",
+            Path::new(path).display(),
+            active.bad_line_count()
+        );
+    }
     let newsgroups = match given.value("newsgroups") {
         Some(path) => read(Path::new(path))?,
         None => Vec::new(),

@@ -107,6 +107,7 @@ impl Answer for Drained {
                 ("files", self.files),
                 ("bad", self.bad),
                 ("left", self.left),
+                ("others", self.others),
             ] {
                 fields.insert(key.to_owned(), count.into());
             }
@@ -126,6 +127,7 @@ pub fn drain(
     options: DrainOptions,
 ) -> anyhow::Result<Drained> {
     let mut drain = Drain::new(directory.root(), options);
+    drain.report_others(&mut Messages)?;
     while !drain.is_over() && drain.is_waiting()? {
         let Some(lock) = drain.take_lock()? else {
             break;

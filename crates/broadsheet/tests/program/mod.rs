@@ -93,6 +93,23 @@ impl Program {
         program
     }
 
+    /// Files articles of other sites in unknown groups in `junk`, in the news directory `news`, as C News did.
+    pub fn junk_as_c_news(&self) {
+        self.set("junk = false", "junk = true");
+    }
+
+    /// Lets the disk of the news directory `news` fill up to its last byte.
+    pub fn keep_nothing_free(&self) {
+        self.set("keep_free = \"5 MiB\"", "keep_free = 0");
+    }
+
+    fn set(&self, from: &str, to: &str) {
+        let settings = self.read("news/broadsheet.toml");
+        let changed = settings.replacen(from, to, 1);
+        assert_ne!(settings, changed, "{from}");
+        self.write("news/broadsheet.toml", changed.as_bytes());
+    }
+
     /// Lets anybody cancel in the news directory `news`.
     pub fn cancel_as_c_news(&self) {
         let settings = self.read("news/broadsheet.toml");

@@ -1,6 +1,6 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
 //!
-//! Lists omit groups that the client may not read, and everything that names them: the target of an alias, and lines of other lists
+//! Lists omit groups that the client may neither read nor, as a peer, send articles to, and everything that names them: the target of an alias, and lines of other lists
 //! whose patterns begin with their names.
 
 use std::sync::Arc;
@@ -103,8 +103,9 @@ impl Session {
         };
         match backend.file(file) {
             Ok(Some(text)) => return Some(show(LIST_FOLLOWS, text, kind, out)),
-            // LIST NEWSGROUPS is mandatory (RFC 3977, 7.6.6); without a file it is empty.
-            Ok(None) if what == ListKeyword::Newsgroups => {
+            // LIST NEWSGROUPS is mandatory (RFC 3977, 7.6.6); without a file it is empty. A server on which no group was created
+            // yet has no active.times.
+            Ok(None) if matches!(what, ListKeyword::Newsgroups | ListKeyword::ActiveTimes) => {
                 return Some(show(LIST_FOLLOWS, Arc::default(), kind, out));
             }
             Ok(None) => out.push(NOT_KEPT),
@@ -115,14 +116,13 @@ impl Session {
 
     /// The LIST line of CAPABILITIES.
     pub(super) fn lists<W: Backend>(&self, backend: &mut W) -> String {
-        let mut line = "LIST ACTIVE NEWSGROUPS COUNTS".to_owned();
+        let mut line = "LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES".to_owned();
         for (capability, keyword) in [("HDR", " HEADERS"), ("OVER", " OVERVIEW.FMT")] {
             if self.capabilities.has(capability) {
                 line.push_str(keyword);
             }
         }
         for (file, keyword) in [
-            (ControlFile::ActiveTimes, " ACTIVE.TIMES"),
             (ControlFile::DistribPats, " DISTRIB.PATS"),
             (ControlFile::Distributions, " DISTRIBUTIONS"),
             (ControlFile::Moderators, " MODERATORS"),
@@ -285,7 +285,7 @@ impl GroupList {
         text: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
         let name = self.active.name(id);
-        if name.is_empty() || !self.filter.has(name, slice) || !backend.may_read(name) {
+        if name.is_empty() || !self.filter.has(name, slice) || !backend.may_list(name) {
             return Ok(());
         }
         let count = match self.with_counts {
@@ -310,7 +310,7 @@ fn push_group<W: Backend>(
     let marks = backend.marks(id)?;
     let flag = match active.flag(id) {
         // The name would reveal that the group exists.
-        Flag::Alias(target) if !backend.may_read(target) => Flag::NoPosting,
+        Flag::Alias(target) if !backend.may_list(target) => Flag::NoPosting,
         flag => flag,
     };
     text.extend_from_slice(active.name(id));
@@ -332,7 +332,7 @@ fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
         let part = part.strip_prefix(b"!").unwrap_or(part);
         let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
         let name = part.split(is_special).next().unwrap_or_default();
-        name.is_empty() || backend.may_read(name)
+        name.is_empty() || backend.may_list(name)
     })
 }
 
@@ -379,14 +379,14 @@ impl LineKind {
             LineKind::Groups(filter) => {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
-                if !is_comment && filter.has(group, slice) && backend.may_read(group) {
+                if !is_comment && filter.has(group, slice) && backend.may_list(group) {
                     push_line(line, text);
                 }
             }
             LineKind::CreatedSince(since, active) => {
                 let birth = times::since(line, *since).next();
                 if let Some(id) = birth.and_then(|birth| active.find(birth.group))
-                    && backend.may_read(active.name(id))
+                    && backend.may_list(active.name(id))
                 {
                     push_group(active, id, None, backend, text)?;
                 }

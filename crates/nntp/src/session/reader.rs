@@ -94,6 +94,7 @@ impl Session {
             Command::Date => return Session::date(backend, out),
             Command::Help => return Session::help(out),
             Command::ModeReader => return self.mode_reader(out),
+            Command::List(..) if self.permissions.sends => {}
             _ if !self.permissions.reads => return self.deny(out),
             _ => {}
         }
@@ -159,7 +160,10 @@ impl Session {
 
     fn mode_reader(&mut self, out: &mut OutBuffer) {
         let permissions = self.permissions;
-        match (self.may_post(), permissions.reads || self.could_log_in()) {
+        match (
+            self.may_post() || self.could_post(),
+            permissions.reads || self.could_log_in(),
+        ) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 Posting prohibited\r\n"),
             (false, false) => {

@@ -442,6 +442,7 @@ pub const ALL: Permissions = Permissions {
     sends: true,
     headfeed: true,
     could_log_in: false,
+    could_post: false,
     is_logged_in: false,
 };
 

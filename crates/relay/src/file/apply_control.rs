@@ -5,7 +5,7 @@
 
 use article::{Article, Form, Header, message_id};
 use groups::{Destination, Sender};
-use store::{Expires, HistoryLine, PendingCancel, Position};
+use store::{Expires, HistoryLine, PendingCancel, Position, RemovalNote, RemovedBy};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock::{self, Element};
@@ -118,7 +118,7 @@ impl Filer {
             self.log.line(now, site, line.code, id, &line.text);
         }
         if std::mem::take(&mut self.cancels_itself) {
-            self.spool.cancel(position, id)?;
+            self.remove(position, id, id, now)?;
         }
         Ok(())
     }
@@ -195,11 +195,12 @@ impl Filer {
             .find(cancelled)?
             .map(|line| line.position.filter(|_| line.is_filed()));
         match (found, policy) {
-            // Known but not filed, or cancelled already: nothing to do.
+            // Known but not filed, or removed already: nothing to do.
             (Some(None), _) => {}
+            (Some(Some(position)), _) if self.spool.cancelled().contains(position) => {}
             (Some(Some(position)), CancelPolicy::Classic) => {
                 match self.may_reach(position, sender)? {
-                    true => self.spool.cancel(position, cancelled)?,
+                    true => self.remove(position, cancelled, id, now)?,
                     false => self.note(&[
                         b"not cancelled `",
                         cancelled,
@@ -208,7 +209,7 @@ impl Filer {
                 }
             }
             (Some(Some(position)), _) => match self.may_cancel(position, article)? {
-                true => self.spool.cancel(position, cancelled)?,
+                true => self.remove(position, cancelled, id, now)?,
                 false => self.note(&[
                     b"not cancelled `",
                     cancelled,
@@ -246,6 +247,17 @@ impl Filer {
             }
         }
         Ok(())
+    }
+
+    /// Removes the article at a position, cancelled by the message `by`.
+    fn remove(&mut self, position: Position, id: &[u8], by: &[u8], now: Now) -> Result<(), Error> {
+        let note = RemovalNote {
+            seconds: now.seconds,
+            until: now.seconds.saturating_add(self.options.restorable_seconds),
+            by: RemovedBy::Cancel,
+            text: by,
+        };
+        Ok(self.spool.remove(position, id, note)?)
     }
 
     /// Whether a sender may send to the groups of the article at a position.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use store::{Error as StoreError, Lock};
 
+use super::STOP;
 use super::name::{Grade, Grades, Name};
 use super::stop::{incoming_dir, is_stopped};
 use super::tries::{TRIES_MAX, Tries};
@@ -31,6 +32,10 @@ pub const LEFT_MAX: usize = 10_000;
 /// Time after which the directory is listed again, if filing has taken [`LISTING_SHARE`] times as long as listing.
 const LISTING_VALID: Duration = Duration::from_secs(1);
 const LISTING_SHARE: u32 = 20;
+/// Files with other names that are reported; of more, nothing is said.
+pub const OTHERS_MAX: usize = 100;
+/// Age below which a file with another name is not reported: it may still get its own.
+const BEING_WRITTEN: Duration = Duration::from_secs(60);
 /// Age of a temporary file that belongs to a killed program.
 const TEMPORARY_AGE: Duration = Duration::from_secs(86_400);
 
@@ -64,6 +69,8 @@ pub struct Drained {
     pub bad: u64,
     /// Files that could be neither read nor moved, and stay.
     pub left: u64,
+    /// Files with names that no batch has; they stay.
+    pub others: u64,
     /// The counts of articles.
     pub summary: Summary,
     /// The worst status.
@@ -91,6 +98,8 @@ pub struct Drain {
     tries: Tries,
     drained: Drained,
     is_over: bool,
+    /// Reported files with other names.
+    others: HashSet<std::ffi::OsString>,
 }
 
 impl Drain {
@@ -107,10 +116,12 @@ impl Drain {
                 files: 0,
                 bad: 0,
                 left: 0,
+                others: 0,
                 summary: Summary::default(),
                 status: Status::Fine,
             },
             is_over: false,
+            others: HashSet::new(),
         }
     }
 
@@ -139,6 +150,45 @@ impl Drain {
             Err(StoreError::Locked(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Reports files with names that no batch has, each once: nothing would ever file them.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn report_others(&mut self, watch: &mut dyn Watch) -> Result<(), Error> {
+        let dir = incoming_dir(&self.dir);
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(StoreError::io("list", &dir, source).into()),
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let bytes = name.as_bytes();
+            let is_ours = bytes.starts_with(TEMPORARY.as_bytes()) || bytes == STOP.as_bytes();
+            if is_ours || bytes.starts_with(b".") || Name::parse(bytes).is_some() {
+                continue;
+            }
+            // Someone may be writing it still, and rename it at the end.
+            let is_fresh = entry
+                .metadata()
+                .and_then(|data| data.modified())
+                .is_ok_and(|at| {
+                    SystemTime::now()
+                        .duration_since(at)
+                        .is_ok_and(|age| age < BEING_WRITTEN)
+                });
+            if is_fresh || self.others.len() >= OTHERS_MAX || !self.others.insert(name) {
+                continue;
+            }
+            self.drained.others = self.others.len() as u64;
+            watch.message(&format!(
+                "{}: batches have other names, so this file is never filed; run `broadsheet rnews' on it, then remove it",
+                entry.path().to_string_lossy().escape_debug()
+            ));
+        }
+        Ok(())
     }
 
     /// Whether an untried batch waits.

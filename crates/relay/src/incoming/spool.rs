@@ -141,7 +141,8 @@ fn fill(from: &mut dyn Read, out: &mut Vec<u8>, count: usize) -> io::Result<usiz
     from.take(count as u64).read_to_end(out)
 }
 
-fn free_bytes(dir: &Path) -> Result<u64, Error> {
+/// Free space of the file system of a directory, bytes.
+pub(crate) fn free_bytes(dir: &Path) -> Result<u64, Error> {
     let space = rustix::fs::statvfs(dir)
         .map_err(|errno| StoreError::io("read the free space of", dir, errno.into()))?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))

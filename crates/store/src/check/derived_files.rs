@@ -78,9 +78,7 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
     }
     let file = Cancels::read(&**segments.disk(), dir, u64::MAX);
     let mut cancelled = file.unwrap_or_default();
-    Cancels::each_of_log(segments, |position, _| {
-        cancelled.insert(position);
-    })?;
+    Cancels::each_of_log(segments, |line| _ = cancelled.apply(&line))?;
     for &base in bases {
         damaged.extend(rebuild_derived(segments, dir, base, &cancelled)?.1);
     }

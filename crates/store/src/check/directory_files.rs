@@ -1,15 +1,15 @@
 //! The check of the files that describe all segments: `cancels`, the index and `active`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::check::report::{FINDINGS_MAX, Report};
 use crate::check::segment_files::Seen;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::CancelLine;
 use crate::history::lookup::{Histories, is_line_of};
 use crate::io::disk::Open;
 use crate::log::segments::{Segments, base_of};
 use crate::overview::used_numbers::UsedNumbers;
-use crate::{Error, Position, Spool};
+use crate::{Error, Spool};
 
 /// Every cancel of the log must be in `cancels`, and no other except those of removed segments.
 pub fn check_cancels(
@@ -27,38 +27,50 @@ pub fn check_cancels(
     text.truncate(got);
     let segments = spool.segments().clone();
     let bases = segments.bases()?;
-    let mut there = HashSet::new();
+    let mut there: HashMap<u64, (u64, CancelLine<'_>, &[u8])> = HashMap::new();
     let mut bad = None;
+    // Of each position the last line counts.
     for (offset, line) in crate::history::lines(&text) {
-        let right = Cancels::parse_line(line).is_some_and(|(position, _)| {
-            there.insert(position);
-            match seen.cancels.get(&position) {
-                Some(told) => told.strip_suffix(b"\n") == Some(line),
-                None => !has_article(&segments, &bases, position),
-            }
-        });
+        match CancelLine::parse(line) {
+            Some(parsed) => drop(there.insert(parsed.position.0, (offset, parsed, line))),
+            None => bad = bad.or(Some(offset)),
+        }
+    }
+    for (position, (offset, parsed, line)) in &there {
+        let right = match seen.cancels.get(position) {
+            Some(told) => told.strip_suffix(b"\n") == Some(line),
+            None => parsed.is_restored || !has_article(&segments, &bases, *position),
+        };
         if !right {
-            bad = bad.or(Some(offset));
+            bad = Some(bad.map_or(*offset, |bad: u64| bad.min(*offset)));
         }
     }
     // Records of cancels were damaged: the space of their articles may be reclaimed already, so they must stay cancelled.
-    let mut again: Vec<(Position, &[u8])> = Vec::new();
+    let mut again: HashMap<u64, CancelLine<'_>> = HashMap::new();
     let before = if repair { before } else { b"" };
     for (_, line) in crate::history::lines(before) {
-        if let Some((position, id)) = Cancels::parse_line(line)
-            && !seen.cancels.contains_key(&position)
-            && has_article(&segments, &bases, position)
-            && spool.find(id)?.and_then(|line| line.position) == Some(Position(position))
-        {
-            again.push((Position(position), id));
+        if let Some(line) = CancelLine::parse(line) {
+            again.insert(line.position.0, line);
         }
     }
+    let mut unknown = Vec::new();
+    for (position, line) in again {
+        if !line.is_restored
+            && !seen.cancels.contains_key(&position)
+            && has_article(&segments, &bases, position)
+            && spool.find(line.id)?.and_then(|line| line.position) == Some(line.position)
+        {
+            unknown.push(line);
+        }
+    }
+    let mut again = unknown;
+    again.sort_unstable_by_key(|line| line.position);
     if !again.is_empty() {
         bad = bad.or(Some(0));
     }
     // Cancels of removed segments may be missing.
     let is_missing =
-        |position: &u64| !there.contains(position) && has_article(&segments, &bases, *position);
+        |position: &u64| !there.contains_key(position) && has_article(&segments, &bases, *position);
     let is_whole = text.is_empty() || text.ends_with(b"\n");
     if bad.is_none() && (!is_whole || seen.cancels.keys().any(is_missing)) {
         bad = Some(text.len() as u64);
@@ -66,8 +78,8 @@ pub fn check_cancels(
     if let Some(offset) = bad {
         if repair {
             spool.rewrite_cancels()?;
-            for (position, id) in again {
-                spool.cancel(position, id)?;
+            for line in again {
+                spool.log_cancel(&line)?;
             }
             spool.commit()?;
         }

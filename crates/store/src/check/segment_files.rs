@@ -8,7 +8,7 @@ use crate::check::repair;
 use crate::check::report::{LOST_IDS_MAX, Report};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::CancelLine;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
 use crate::io::disk::{Disk, Open};
@@ -143,9 +143,12 @@ pub fn check_segment(
                 );
                 expected.links += kept_links(&record, alive);
                 if record.head.kind == Kind::Cancel
-                    && let Some((position, _)) = Cancels::parse_line(record.line())
+                    && let Some(line) =
+                        CancelLine::parse(record.line().strip_suffix(b"\n").unwrap_or_default())
                 {
-                    seen.cancels.insert(position, record.line().to_vec());
+                    // Of each position the last line counts.
+                    let text = record.line().to_vec();
+                    seen.cancels.insert(line.position.0, text);
                 }
                 if record.head.kind == Kind::Article
                     && !views_bad

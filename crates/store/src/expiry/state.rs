@@ -23,6 +23,8 @@ use crate::log::segments::Segments;
 use crate::Error;
 
 const MAGIC: &[u8] = b"BSexpired1 ";
+/// Longest time after arrival that an Expires header makes an id remembered, seconds: 400 days. Senders choose the header.
+pub const EXPIRES_REMEMBERED_SECONDS_MAX: i64 = 400 * 86_400;
 /// The line that ends a complete copy in the log.
 pub const END_OF_COPY: &[u8] = b"=\n";
 
@@ -41,6 +43,16 @@ struct GroupExpiry {
     early: BTreeSet<u64>,
     /// No article below this position is left to decide by the group's default: saves examining them again.
     settled: u64,
+}
+
+/// The time from which an id's memory counts: its arrival, or a later date in its Expires, because the article stays until then.
+pub(crate) fn remembered_from(line: &HistoryLine<'_>) -> i64 {
+    let Some(arrival) = line.arrival else {
+        return i64::MIN;
+    };
+    let latest = arrival.saturating_add(EXPIRES_REMEMBERED_SECONDS_MAX);
+    let expires = line.expires.date().unwrap_or(arrival);
+    expires.clamp(arrival, latest)
 }
 
 impl GroupExpiry {
@@ -69,7 +81,7 @@ impl ExpiryState {
 
     /// Whether an id is forgotten: it has expired, or was never filed, and is older than expire's `/expired/`.
     pub fn forgets(&self, line: &HistoryLine<'_>) -> bool {
-        line.arrival.unwrap_or(i64::MIN) < self.forget_before && !self.keeps_any(line)
+        remembered_from(line) < self.forget_before && !self.keeps_any(line)
     }
 
     /// As [`ExpiryState::forgets`], of the first line of a text.

@@ -1,6 +1,9 @@
-//! The cancelled articles: a file of `position TAB id` lines, derived from the log.
+//! The cancelled and removed articles: a file of lines, derived from the log.
+//!
+//! A line is `position TAB id`, which may continue with `TAB time TAB until TAB how TAB text`; or `-position TAB id TAB time`: restored.
+//! The last line of a position counts.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use article::decimal;
@@ -10,10 +13,137 @@ use crate::log::record::Kind;
 use crate::log::segments::Segments;
 use crate::{Error, Position};
 
+/// Longest text of a removal (the reason, or the id of a cancel message), bytes. A longer one is truncated.
+pub const REMOVAL_TEXT_BYTES_MAX: usize = 500;
+
 /// The positions that were cancelled.
 #[derive(Debug, Default, Clone)]
 pub struct Cancels {
-    positions: BTreeSet<u64>,
+    /// With the time until which the article can be restored, seconds since 1970; its space stays as long.
+    positions: BTreeMap<u64, i64>,
+}
+
+/// How an article was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovedBy {
+    /// By a cancel or Supersedes message; the text is its id.
+    Cancel,
+    /// By the administrator; the text is the reason.
+    Hand,
+    /// By the administrator, who also had its bytes erased; the text is the reason.
+    Erasure,
+}
+
+/// Why and when an article was removed, and until when it can be restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemovalNote<'a> {
+    /// The time of the removal, seconds since 1970.
+    pub seconds: i64,
+    /// The time until which it can be restored, seconds since 1970.
+    pub until: i64,
+    /// How it was removed.
+    pub by: RemovedBy,
+    /// The reason, or the id of the cancel message.
+    pub text: &'a [u8],
+}
+
+/// One line of the file of cancels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CancelLine<'a> {
+    /// The position of the article.
+    pub position: Position,
+    /// Its message-id.
+    pub id: &'a [u8],
+    /// The article was restored.
+    pub is_restored: bool,
+    /// When and why it was removed, if that is known.
+    pub note: Option<RemovalNote<'a>>,
+}
+
+impl RemovedBy {
+    fn letter(self) -> u8 {
+        match self {
+            RemovedBy::Cancel => b'c',
+            RemovedBy::Hand => b'r',
+            RemovedBy::Erasure => b'e',
+        }
+    }
+
+    /// The word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            RemovedBy::Cancel => "cancel",
+            RemovedBy::Hand => "removed",
+            RemovedBy::Erasure => "erased",
+        }
+    }
+}
+
+impl<'a> CancelLine<'a> {
+    /// Parses a line without its newline.
+    pub fn parse(line: &'a [u8]) -> Option<CancelLine<'a>> {
+        let mut fields = line.splitn(6, |&byte| byte == b'\t');
+        let place = fields.next()?;
+        let (place, is_restored) = match place.strip_prefix(b"-") {
+            Some(place) => (place, true),
+            None => (place, false),
+        };
+        let position = Position(decimal::parse(place)?);
+        let id = fields.next()?;
+        let note = match (fields.next(), fields.next(), fields.next(), fields.next()) {
+            (Some(seconds), Some(until), Some(how), Some(text)) => {
+                let by = match how {
+                    b"c" => RemovedBy::Cancel,
+                    b"e" => RemovedBy::Erasure,
+                    _ => RemovedBy::Hand,
+                };
+                Some(RemovalNote {
+                    seconds: decimal::parse_signed(seconds)?,
+                    until: decimal::parse_signed(until)?,
+                    by,
+                    text,
+                })
+            }
+            _ => None,
+        };
+        Some(CancelLine {
+            position,
+            id,
+            is_restored,
+            note,
+        })
+    }
+
+    /// Appends the line with its newline.
+    pub fn push(&self, out: &mut Vec<u8>) {
+        if self.is_restored {
+            out.push(b'-');
+        }
+        decimal::push(out, self.position.0);
+        out.push(b'\t');
+        push_clean(out, self.id);
+        if let Some(note) = &self.note {
+            out.push(b'\t');
+            decimal::push_signed(out, note.seconds);
+            out.push(b'\t');
+            decimal::push_signed(out, note.until);
+            out.extend_from_slice(&[b'\t', note.by.letter(), b'\t']);
+            let end = note.text.len().min(REMOVAL_TEXT_BYTES_MAX);
+            push_clean(out, note.text.get(..end).unwrap_or_default());
+        }
+        out.push(b'\n');
+    }
+
+    /// The time until which the article can be restored.
+    fn until(&self) -> i64 {
+        self.note.map_or(i64::MIN, |note| note.until)
+    }
+}
+
+/// A tab or newline would end the field.
+fn push_clean(out: &mut Vec<u8>, text: &[u8]) {
+    let clean = |&byte: &u8| if byte.is_ascii_control() { b' ' } else { byte };
+    out.extend(text.iter().map(clean));
 }
 
 impl Cancels {
@@ -31,18 +161,18 @@ impl Cancels {
         Ok(Cancels::parse(&text))
     }
 
-    /// Calls `each` for every cancel of the log.
+    /// Calls `each` for every removal and restoration of the log, in order.
     pub fn each_of_log(
         segments: &Segments,
-        mut each: impl FnMut(Position, &[u8]),
+        mut each: impl FnMut(CancelLine<'_>),
     ) -> Result<(), Error> {
         for base in segments.bases()? {
             segments.each_record(base, |_, record| {
                 let line = record.line().strip_suffix(b"\n").unwrap_or_default();
                 if record.head.kind == Kind::Cancel
-                    && let Some((position, id)) = Cancels::parse_line(line)
+                    && let Some(line) = CancelLine::parse(line)
                 {
-                    each(Position(position), id);
+                    each(line);
                 }
             })?;
         }
@@ -51,11 +181,41 @@ impl Cancels {
 
     /// Reads the file's text; a line that cannot be read is passed over (the log has it).
     pub fn parse(text: &[u8]) -> Cancels {
-        let positions = text
-            .split(|&b| b == b'\n')
-            .filter_map(|line| Some(Cancels::parse_line(line)?.0))
-            .collect();
-        Cancels { positions }
+        let mut cancels = Cancels::default();
+        cancels.add(text);
+        cancels
+    }
+
+    /// Applies a line. Returns false if it changes nothing.
+    pub fn apply(&mut self, line: &CancelLine<'_>) -> bool {
+        let position = line.position.0;
+        match line.is_restored {
+            true => self.positions.remove(&position).is_some(),
+            false => self.positions.insert(position, line.until()) != Some(line.until()),
+        }
+    }
+
+    /// Whether a line would change anything.
+    pub fn is_changed_by(&self, line: &CancelLine<'_>) -> bool {
+        let known = self.positions.get(&line.position.0).copied();
+        match line.is_restored {
+            true => known.is_some(),
+            false => known != Some(line.until()),
+        }
+    }
+
+    /// The time until which the article at a position can be restored, if it was removed.
+    pub fn until(&self, position: Position) -> Option<i64> {
+        self.positions.get(&position.0).copied()
+    }
+
+    /// Without those that can still be restored at this time: their space must stay.
+    pub(crate) fn without_restorable(&self, now: i64) -> Cancels {
+        let is_due = |(_, until): &(&u64, &i64)| **until <= now;
+        let due = self.positions.iter().filter(is_due);
+        Cancels {
+            positions: due.map(|(position, until)| (*position, *until)).collect(),
+        }
     }
 
     /// Number of cancelled articles at a position or later.
@@ -66,51 +226,33 @@ impl Cancels {
     /// Returns whether every line is valid. A write that the disk refused may have left zeros, which nothing else reports once the file
     /// system was mounted again.
     pub fn is_whole(text: &[u8]) -> bool {
-        crate::history::lines(text).all(|(_, line)| Cancels::parse_line(line).is_some())
+        crate::history::lines(text).all(|(_, line)| CancelLine::parse(line).is_some())
             && (text.is_empty() || text.ends_with(b"\n"))
-    }
-
-    /// The position and the id of one line.
-    pub fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
-        let tab = memchr::memchr(b'\t', line)?;
-        let (position, id) = line.split_at_checked(tab)?;
-        Some((decimal::parse(position)?, id.get(1..)?))
-    }
-
-    /// Appends one line.
-    pub fn push_line(out: &mut Vec<u8>, position: Position, id: &[u8]) {
-        decimal::push(out, position.0);
-        out.push(b'\t');
-        out.extend(id.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
-        out.push(b'\n');
     }
 
     /// True when the article there was cancelled.
     pub fn contains(&self, position: Position) -> bool {
-        self.positions.contains(&position.0)
-    }
-
-    /// Adds one; false when it was there.
-    pub fn insert(&mut self, position: Position) -> bool {
-        self.positions.insert(position.0)
+        self.positions.contains_key(&position.0)
     }
 
     /// The first one at a position or behind it: who asks about many knows of all in front of it at once.
     pub fn next_from(&self, position: Position) -> Option<Position> {
         let mut behind = self.positions.range(position.0..);
-        behind.next().copied().map(Position)
+        behind.next().map(|(position, _)| Position(*position))
     }
 
-    /// Adds those of lines that were added to the file.
+    /// Applies lines that were added to the file.
     pub fn add(&mut self, text: &[u8]) {
-        let lines = text.split(|&b| b == b'\n');
-        let positions = lines.filter_map(|line| Some(Cancels::parse_line(line)?.0));
-        self.positions.extend(positions);
+        for line in text.split(|&b| b == b'\n') {
+            if let Some(line) = CancelLine::parse(line) {
+                self.apply(&line);
+            }
+        }
     }
 
     /// All of them, ascending.
     pub fn positions(&self) -> impl Iterator<Item = Position> {
-        self.positions.iter().copied().map(Position)
+        self.positions.keys().copied().map(Position)
     }
 
     /// How many.

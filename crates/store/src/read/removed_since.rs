@@ -1,6 +1,8 @@
 //! The removals since an earlier snapshot: for copies of articles outside the store, which lose what the store loses.
 
-use crate::history::cancels::Cancels;
+use std::sync::Arc;
+
+use crate::history::cancels::CancelLine;
 use crate::history::lines;
 use crate::io::disk::Open;
 use crate::read::snapshot::Snapshot;
@@ -42,14 +44,15 @@ impl Snapshot {
         // It was replaced by a shorter one.
         is_same_file &= from + text.len() as u64 == self.log.mark.cancels_end;
         for (number, (offset, line)) in lines(&text).enumerate() {
-            let Some((position, id)) = Cancels::parse_line(line) else {
+            let Some(parsed) = CancelLine::parse(line) else {
                 is_same_file = false;
                 continue;
             };
+            let (position, id) = (parsed.position.0, parsed.id);
             last_cancel = (from + offset, position);
             if number == 0 && known != 0 {
                 is_same_file &= position == known;
-            } else if is_same_file {
+            } else if is_same_file && !parsed.is_restored {
                 let line = self.history_line(id)?;
                 match line.filter(|line| line.position == Some(Position(position))) {
                     Some(line) => cancelled.push(line),
@@ -63,6 +66,20 @@ impl Snapshot {
             last_cancel,
         };
         Ok((removals, is_same_file.then_some(cancelled)))
+    }
+
+    /// The lines of `cancels`, as far as they are published: see [`CancelLine`]. The last line of a position counts.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn removed_lines(&self) -> Result<Vec<u8>, Error> {
+        self.cancels_text(0)
+    }
+
+    /// Counts articles that can still be restored at a time as visible, so that their space stays.
+    pub(crate) fn spare_restorable(&mut self, now: i64) {
+        let log = Arc::make_mut(&mut self.log);
+        log.cancelled = Arc::new(log.cancelled.without_restorable(now));
     }
 
     /// The file of cancels from an offset on, as far as it is published.

@@ -3,6 +3,7 @@
 //! Long runs of dead records are punched out of `.art`. Scattered ones cannot be: if they exceed a share
 //! of the segment, it is repacked instead; a smaller share waits until more articles are dead.
 
+use crate::expiry::state::remembered_from;
 use crate::expiry::survey::Survey;
 use crate::history::HistoryLine;
 use crate::history::compacted::thin;
@@ -246,11 +247,11 @@ impl Ids {
         if is_kept {
             return;
         }
-        if line.arrival.unwrap_or(i64::MIN) < forget_before {
+        let from = remembered_from(line);
+        if from < forget_before {
             self.forgotten += 1;
         } else {
-            let due = line.arrival.map(|arrival| arrival.saturating_add(1));
-            self.due = self.due.max(due);
+            self.due = self.due.max(Some(from.saturating_add(1)));
         }
     }
 }

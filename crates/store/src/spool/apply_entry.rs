@@ -7,7 +7,7 @@ use groups::Active;
 use crate::Error;
 use crate::expiry::state::END_OF_COPY;
 use crate::history::HistoryLine;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::CancelLine;
 use crate::log::filing::{Filing, Piece};
 use crate::log::record::{Kind, Record};
 use crate::overview::row::OverviewFields;
@@ -90,13 +90,14 @@ impl Spool {
     /// Applies a cancel: its position is of the other log, so its id finds the article.
     fn apply_cancel(&mut self, text: &[u8]) -> Result<(), Error> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        let Some((_, id)) = Cancels::parse_line(text) else {
+        let Some(line) = CancelLine::parse(text) else {
             return Ok(());
         };
-        match self.find(id)?.and_then(|line| line.position) {
-            Some(position) if !self.cancelled().contains(position) => self.cancel(position, id),
-            _ => Ok(()),
-        }
+        let Some(position) = self.find(line.id)?.and_then(|line| line.position) else {
+            return Ok(());
+        };
+        let here = CancelLine { position, ..line };
+        self.log_cancel(&here)
     }
 
     fn apply_active(&mut self, text: &[u8]) -> Result<(), Error> {

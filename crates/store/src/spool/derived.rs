@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::history::cancels::Cancels;
+use crate::history::cancels::{CancelLine, Cancels};
 use crate::history::exceptions::Exceptions;
 use crate::index::watermark::Watermark;
 use crate::io::append_file::AppendFile;
@@ -14,7 +14,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::overview;
 use crate::overview::merge::merge;
 use crate::overview::rows::Rows;
-use crate::{Error, Expires, Position};
+use crate::{Error, Expires};
 
 /// The views derived from `.art`: written at each commit, synced only at a checkpoint.
 #[derive(Debug)]
@@ -146,10 +146,10 @@ impl Derived {
         crate::history::lines(written).chain(waiting)
     }
 
-    /// Adds a cancel.
-    pub fn push_cancel(&mut self, position: Position, id: &[u8]) {
-        if self.cancelled.insert(position) {
-            Cancels::push_line(&mut self.cancels_pending, position, id);
+    /// Adds a cancel or a restoration.
+    pub fn push_cancel(&mut self, line: &CancelLine<'_>) {
+        if self.cancelled.apply(line) {
+            line.push(&mut self.cancels_pending);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Old segments go: the log behind them must say all that is needed of them.
 
+use std::collections::BTreeMap;
+
 use crate::Error;
 use crate::expiry::state::END_OF_COPY;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::CancelLine;
 use crate::index::watermark::Watermark;
 use crate::io::disk::Open;
 use crate::io::replace::replace;
@@ -66,8 +68,15 @@ impl Spool {
             base.is_some_and(|base| base < newest && !dead.contains(&base))
         };
         let text = self.cancels_text()?;
+        // Of each position the last line counts, be it that the article was restored.
+        let mut last = BTreeMap::new();
         for (_, line) in crate::history::lines(&text) {
-            if Cancels::parse_line(line).is_some_and(|(position, _)| stays(position)) {
+            if let Some(parsed) = CancelLine::parse(line) {
+                last.insert(parsed.position.0, line);
+            }
+        }
+        for (position, line) in last {
+            if stays(position) {
                 self.make_room(line.len() as u64 + 256)?;
                 self.log_text(Kind::Cancel, &[line, b"\n"].concat());
             }
@@ -85,7 +94,7 @@ impl Spool {
         let oldest = bases.first().copied().unwrap_or(0);
         let text = self.cancels_text()?;
         let stays =
-            |line: &[u8]| Cancels::parse_line(line).is_some_and(|(position, _)| position >= oldest);
+            |line: &[u8]| CancelLine::parse(line).is_some_and(|line| line.position.0 >= oldest);
         let kept: Vec<u8> = text
             .split_inclusive(|&b| b == b'\n')
             .filter(|line| stays(line))

@@ -138,6 +138,7 @@ pub fn open(
         spool.index.abandon(&*spool.disk);
     }
     caught_up?;
+    spool.finish_erasures()?;
     if is_new {
         // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.
         spool.states.pending_cancels.prepare()?;

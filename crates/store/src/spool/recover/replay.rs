@@ -1,7 +1,8 @@
 //! The replay: derived files and states learn the part of the log that they lack.
 
+use crate::Error;
 use crate::history::HistoryLine;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::{CancelLine, Cancels};
 use crate::history::sealed::SealedHistory;
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
@@ -16,7 +17,6 @@ use crate::spool::active_from_log::apply_to_active;
 use crate::spool::derived::Derived;
 use crate::spool::recover::open_art;
 use crate::spool::recover::start::{Known, Start};
-use crate::{Error, Position};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
@@ -222,10 +222,10 @@ impl Spool {
             self.remember_address(self.hash(line.id)?, address)?;
         }
         if record.head.kind == Kind::Cancel
-            && let Some((position, id)) =
-                Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
+            && let Some(line) =
+                CancelLine::parse(record.line().strip_suffix(b"\n").unwrap_or_default())
         {
-            self.derived.push_cancel(Position(position), id);
+            self.derived.push_cancel(&line);
         }
         Ok(())
     }
@@ -249,12 +249,12 @@ impl Spool {
     /// Cancels of every segment: the file that held them is gone.
     fn collect_cancels(&mut self) -> Result<(), Error> {
         let mut found = Vec::new();
-        Cancels::each_of_log(&self.segments, |position, id| {
-            found.push((position, id.to_vec()));
-        })?;
+        Cancels::each_of_log(&self.segments, |line| line.push(&mut found))?;
         self.derived.cancels.cut(0)?;
-        for (position, id) in found {
-            self.derived.push_cancel(position, &id);
+        for (_, line) in crate::history::lines(&found) {
+            if let Some(line) = CancelLine::parse(line) {
+                self.derived.push_cancel(&line);
+            }
         }
         Ok(())
     }

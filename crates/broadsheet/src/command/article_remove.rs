@@ -1,0 +1,307 @@
+//! `broadsheet article remove`
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use article::{Article, Form, Header};
+use groups::sites::Via;
+use inject::Draft;
+use serde_json::{Value, json};
+use store::{
+    Erased, Expires, Lock, Position, REMOVAL_TEXT_BYTES_MAX, RemovalNote, RemovedBy, Snapshot,
+    Spool,
+};
+
+use crate::answer::Answer;
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::posting::Posting;
+use crate::removed::{self, shown};
+use crate::text;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["article", "remove"],
+    also: &[],
+    summary: "take articles down",
+    about: "\
+Removes articles at once: readers and feeds do not see them any more, and copies are refused as
+duplicates. `article restore' brings them back for store.restorable_days, unless they are erased.
+The id of an article that is not here is remembered, so that the article is refused when it comes.
+Other sites hear nothing, unless --cancel is given.
+
+With --erase the record in the log, the overview rows and the files of trees are overwritten, and the
+disk is read again. Archives of expire, batches that wait for other sites and backups are not
+touched, and what a file system that copies on write, or a flash disk, keeps of old blocks is out of
+reach.",
+    operands: Operands {
+        shown: "ID|GROUP/NUMBER...",
+        least: 1,
+        most: usize::MAX,
+    },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new("reason", "Why; `article show' and `article removed' tell it.").value("TEXT"),
+        Flag::new("erase", "Overwrite the bytes on the disk now. This cannot be undone."),
+        Flag::new("cancel", "Post a cancel message, too, so that other sites remove the articles if they accept it."),
+    ],
+    exits: &[
+        Meaning {
+            status: Status::NO,
+            when: "an article could not be removed; the others were",
+        },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "an error occurred: the message says what was done",
+        },
+    ],
+    run,
+};
+
+/// An article to remove.
+struct Target {
+    id: Vec<u8>,
+    position: Option<Position>,
+    links: Vec<(Vec<u8>, u64)>,
+    newsgroups: Vec<u8>,
+    was_removed: bool,
+}
+
+/// What was done.
+struct Done {
+    id: String,
+    is_here: bool,
+    erased: Option<Erased>,
+    tree_files: usize,
+}
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let reason = given
+        .value("reason")
+        .map(|reason| reason.to_string_lossy().into_owned());
+    let reason = reason.unwrap_or_default();
+    if reason.len() > REMOVAL_TEXT_BYTES_MAX || reason.chars().any(char::is_control) {
+        return Err(given
+            .usage(format!(
+                "the reason must be one line of at most {REMOVAL_TEXT_BYTES_MAX} bytes"
+            ))
+            .into());
+    }
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let is_erasing = given.has("erase");
+    // No segment is rewritten meanwhile.
+    let _one = is_erasing
+        .then(|| Lock::take_named(directory.root(), "lock.expire", true))
+        .transpose()?;
+    let snapshot = Snapshot::open(directory.root())?;
+    let mut status = Status::OK;
+    let mut targets = Vec::new();
+    for name in &given.operands {
+        let name = name.as_encoded_bytes();
+        let id = removed::id_of(&snapshot, name)?;
+        let id = id.filter(|id| article::message_id::check(id).is_ok());
+        let Some(id) = id else {
+            eprintln!("broadsheet: no such article: {}", shown(name));
+            status = Status::NO;
+            continue;
+        };
+        targets.push(Target::of(&snapshot, id)?);
+    }
+    drop(snapshot);
+    let trees = match is_erasing {
+        true => trees(&directory, &settings)?,
+        false => Vec::new(),
+    };
+    let now = relay::Now::read().seconds;
+    let note = RemovalNote {
+        seconds: now,
+        until: now.saturating_add(settings.restorable_seconds()),
+        by: RemovedBy::Hand,
+        text: reason.as_bytes(),
+    };
+    let mut spool = Spool::open(directory.root(), settings.store_options())?;
+    for target in &targets {
+        match target.position {
+            Some(_) if target.was_removed => {}
+            Some(position) => spool.remove(position, &target.id, note)?,
+            None if spool.has(&target.id)? => {}
+            None => spool.remember(&target.id, now, Expires::Absent)?,
+        }
+    }
+    spool.commit()?;
+    drop(spool);
+    if given.has("cancel") {
+        let posting = Posting::begin(given)?;
+        for target in targets.iter().filter(|target| target.position.is_some()) {
+            let mut told = Vec::new();
+            let posted = posting.post(target.cancel(&reason, &settings.name), &mut told)?;
+            if posted != Status::OK {
+                eprintln!(
+                    "broadsheet: {}: removed here, but the cancel message was not posted",
+                    shown(&target.id)
+                );
+                status = Status::NO;
+            }
+        }
+    }
+    let mut spool = match is_erasing {
+        true => Some(Spool::open(directory.root(), settings.store_options())?),
+        false => None,
+    };
+    for target in &targets {
+        let mut done = Done {
+            id: shown(&target.id),
+            is_here: target.position.is_some(),
+            erased: None,
+            tree_files: 0,
+        };
+        if let (Some(spool), Some(position)) = (&mut spool, target.position) {
+            for tree in &trees {
+                done.tree_files += target.erase_in_tree(tree)?;
+            }
+            done.erased = Some(spool.erase(position, &target.id, note)?);
+        }
+        given.print(&done, out)?;
+    }
+    Ok(status)
+}
+
+impl Target {
+    fn of(snapshot: &Snapshot, id: Vec<u8>) -> anyhow::Result<Target> {
+        let line = snapshot.history_line(&id)?;
+        let position = line.and_then(|line| line.position);
+        let mut buffer = Vec::new();
+        let record = match position {
+            Some(position) => snapshot.record(position, &mut buffer).ok().flatten(),
+            None => None,
+        };
+        let newsgroups = record.and_then(|record| {
+            let parsed = Article::parse(record.wire_article(), Form::Wire);
+            Some(parsed.value(Header::Newsgroups)?.to_vec())
+        });
+        Ok(Target {
+            links: line
+                .iter()
+                .flat_map(|line| line.links())
+                .map(|(group, number)| (group.to_vec(), number))
+                .collect(),
+            newsgroups: newsgroups.unwrap_or_default(),
+            was_removed: position.is_some_and(|position| snapshot.is_cancelled(position)),
+            position,
+            id,
+        })
+    }
+
+    /// The cancel message.
+    fn cancel(&self, reason: &str, host: &str) -> Draft {
+        let control = [b"cancel ", self.id.as_slice()].concat();
+        let mut draft =
+            Draft::of_body(format!("Removed by the news administrator. {reason}\n").into_bytes());
+        draft.set("Newsgroups", &self.newsgroups);
+        draft.set("Subject", &[b"cmsg ", control.as_slice()].concat());
+        draft.set("Control", &control);
+        draft.set("Approved", format!("news@{host}").as_bytes());
+        draft
+    }
+
+    /// Overwrites and removes the files of the article in a tree. Returns their number.
+    fn erase_in_tree(&self, tree: &Path) -> anyhow::Result<usize> {
+        let mut paths = Vec::new();
+        for (group, number) in &self.links {
+            let group = String::from_utf8_lossy(group).replace('.', "/");
+            if group.split('/').any(|part| matches!(part, "" | "." | "..")) {
+                continue;
+            }
+            let path = tree.join(group).join(number.to_string());
+            if has_article(&path, &self.id)? {
+                paths.push(path);
+            }
+        }
+        // All of them may be names of one file.
+        for path in &paths {
+            overwrite(path).map_err(|error| {
+                anyhow::Error::new(error).context(format!("cannot erase {}", path.display()))
+            })?;
+        }
+        Ok(paths.len())
+    }
+}
+
+/// Whether a file has this article.
+fn has_article(path: &Path, id: &[u8]) -> io::Result<bool> {
+    match std::fs::symlink_metadata(path) {
+        Ok(data) if data.is_file() => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(false),
+    }
+    let bytes = std::fs::read(path)?;
+    let parsed = Article::parse(&bytes, Form::Native);
+    Ok(parsed.value(Header::MessageId) == Some(id))
+}
+
+/// Overwrites and removes a file.
+fn overwrite(path: &Path) -> io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(0);
+    file.write_all(&vec![0; length])?;
+    file.sync_all()?;
+    std::fs::remove_file(path)
+}
+
+/// The directories of the sites that get a tree of files.
+fn trees(directory: &NewsDirectory, settings: &settings::Settings) -> anyhow::Result<Vec<PathBuf>> {
+    let sites = directory.sys(settings)?;
+    let trees = sites.sites().iter().filter_map(|site| match &site.via {
+        Via::Tree {
+            directory: tree, ..
+        } => Some(directory.root().join(tree)),
+        _ => None,
+    });
+    Ok(trees.collect())
+}
+
+impl Answer for Done {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let id = &self.id;
+        match (self.is_here, &self.erased) {
+            (false, _) => writeln!(
+                out,
+                "remembered {id}: it is not here, and is refused when it comes"
+            ),
+            (true, None) => writeln!(out, "removed {id}"),
+            (true, Some(erased)) => {
+                let verified = match (erased.bytes, erased.is_verified) {
+                    (0, _) => "; nothing of it was left in the log",
+                    (_, true) => "; the disk was read again and has only zeros there",
+                    (_, false) => {
+                        "; the file system does not let the disk be read past the page cache"
+                    }
+                };
+                let rows = text::counted(erased.rows, "overview row");
+                let files = match self.tree_files {
+                    0 => String::new(),
+                    files => format!(" and {}", text::counted(files as u64, "file of trees")),
+                };
+                writeln!(
+                    out,
+                    "erased {id}: overwrote {} bytes of the log, {rows}{files}{verified}",
+                    erased.bytes
+                )
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "here": self.is_here,
+            "erased_bytes": self.erased.map(|erased| erased.bytes),
+            "erased_rows": self.erased.map(|erased| erased.rows),
+            "verified": self.erased.map(|erased| erased.is_verified),
+            "tree_files": self.tree_files,
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! `broadsheet article restore`
+
+use std::io::Write;
+
+use store::{RemovedBy, Snapshot, Spool};
+
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Given, Operands};
+use crate::removed::{self, shown};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["article", "restore"],
+    also: &[],
+    summary: "bring removed articles back",
+    about: "\
+Shows cancelled or removed articles again, under their numbers. This works for store.restorable_days
+after the removal, and as long as expire keeps the article; an erased article is gone. Feeds that
+passed the article while it was removed do not send it.",
+    operands: Operands {
+        shown: "ID...",
+        least: 1,
+        most: usize::MAX,
+    },
+    flags: &[DIR],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "an article could not be restored",
+    }],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let now = relay::Now::read().seconds;
+    let mut spool = Spool::open(directory.root(), options)?;
+    let snapshot = Snapshot::open(directory.root())?;
+    let removed = removed::all(&snapshot)?;
+    let mut status = Status::OK;
+    let mut restored = Vec::new();
+    for name in &given.operands {
+        let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
+        let mut removed = removed.iter().rev();
+        let why = match removed.find(|article| article.id == id) {
+            None => "no such removed article; `broadsheet article removed' lists them".to_owned(),
+            Some(article) if article.by == Some(RemovedBy::Erasure) => {
+                format!("it was {}; nothing of it is left", article.told())
+            }
+            Some(article) => {
+                let mut buffer = Vec::new();
+                let is_there = spool.record(article.position, &mut buffer)?.is_some();
+                let line = snapshot.history_line(&id)?;
+                let is_kept = line.is_some_and(|line| snapshot.expired().keeps_any(&line));
+                match (is_there, is_kept, article.is_restorable(now)) {
+                    (true, true, true) => {
+                        spool.restore(article.position, &id)?;
+                        restored.push(id);
+                        continue;
+                    }
+                    (true, true, false) => {
+                        "the time in which it could be restored is over (store.restorable_days)"
+                            .to_owned()
+                    }
+                    (true, false, _) => "it has expired".to_owned(),
+                    (false, ..) => "its space was returned".to_owned(),
+                }
+            }
+        };
+        eprintln!(
+            "broadsheet: cannot restore {}: {why}",
+            shown(name.as_encoded_bytes())
+        );
+        status = Status::NO;
+    }
+    spool.commit()?;
+    drop(spool);
+    for id in restored {
+        writeln!(out, "restored {}", shown(&id))?;
+    }
+    Ok(status)
+}

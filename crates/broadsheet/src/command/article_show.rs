@@ -1,0 +1,193 @@
+//! `broadsheet article show`
+
+use std::io::{self, Write};
+
+use article::{Article, Form, Header};
+use feed::site_state;
+use serde_json::{Value, json};
+use store::{HistoryLine, Position, Snapshot};
+
+use crate::answer::Answer;
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::removed::{self, RemovedArticle, shown};
+use crate::text;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["article", "show"],
+    also: &[],
+    summary: "tell what happened to an article",
+    about: "\
+Prints when and from which site an article came, where it was filed, which sites got it or will get
+it, and what removed it. Give a Message-ID (quoted for the shell), or GROUP/NUMBER.",
+    operands: Operands {
+        shown: "ID|GROUP/NUMBER...",
+        least: 1,
+        most: usize::MAX,
+    },
+    flags: &[DIR, JSON],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "nothing is known of an article",
+    }],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let snapshot = Snapshot::open(directory.root())?;
+    let removed = removed::all(&snapshot)?;
+    let mut status = Status::OK;
+    for name in &given.operands {
+        let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
+        let Some(line) = snapshot.history_line(&id)? else {
+            eprintln!(
+                "broadsheet: nothing is known of {}: it never came, or its id is forgotten; `grep' the file log for a refusal",
+                shown(name.as_encoded_bytes())
+            );
+            status = Status::NO;
+            continue;
+        };
+        let story = Story::of(&directory, &snapshot, &line, &removed)?;
+        given.print(&story, out)?;
+    }
+    Ok(status)
+}
+
+/// What happened to an article.
+struct Story {
+    id: String,
+    arrival: Option<i64>,
+    from_site: Option<String>,
+    poster: Option<String>,
+    subject: Option<String>,
+    bytes: Option<u64>,
+    links: Vec<String>,
+    /// The sites that were chosen for it, and whether they got it.
+    sites: Vec<(String, &'static str)>,
+    state: String,
+    removed: Option<Value>,
+}
+
+impl Story {
+    fn of(
+        directory: &NewsDirectory,
+        snapshot: &Snapshot,
+        line: &HistoryLine<'_>,
+        removed: &[RemovedArticle],
+    ) -> anyhow::Result<Story> {
+        let now = relay::Now::read().seconds;
+        let mut story = Story {
+            id: shown(line.id),
+            arrival: line.arrival,
+            from_site: None,
+            poster: None,
+            subject: None,
+            bytes: line.size,
+            links: line
+                .links()
+                .map(|(group, number)| format!("{}/{number}", shown(group)))
+                .collect(),
+            sites: Vec::new(),
+            state: String::new(),
+            removed: None,
+        };
+        let mut buffer = Vec::new();
+        let record = match line.position {
+            Some(position) => snapshot.record(position, &mut buffer).ok().flatten(),
+            None => None,
+        };
+        if let (Some(record), Some(position)) = (record, line.position) {
+            let parsed = Article::parse(record.wire_article(), Form::Wire);
+            story.from_site = Some(sender_of(&parsed));
+            story.poster = parsed.value(Header::From).map(shown);
+            story.subject = parsed.value(Header::Subject).map(shown);
+            for site in record.sites().split(|&byte| byte == b' ') {
+                if !site.is_empty() {
+                    let state = site_got(directory, site, position);
+                    story.sites.push((shown(site), state));
+                }
+            }
+        }
+        let mut all = removed.iter();
+        let removal = all.find(|article| Some(article.position) == line.position);
+        story.removed = removal.map(|article| article.json(now));
+        story.state = match (removal, line.is_filed()) {
+            (Some(article), _) if article.is_restorable(now) => format!(
+                "{}; `article restore' can bring it back until {}",
+                article.told(),
+                text::utc(article.until)
+            ),
+            (Some(article), _) => article.told(),
+            (None, false) => {
+                "not here: it was refused, or cancelled in advance; its id is remembered".to_owned()
+            }
+            (None, true) if snapshot.is_alive(line) => "here".to_owned(),
+            (None, true) => "expired; its id is remembered".to_owned(),
+        };
+        Ok(story)
+    }
+}
+
+/// The site from which an article came: the first one in Path behind ours, or this one.
+fn sender_of(article: &Article<'_>) -> String {
+    let path = article.value(Header::Path).unwrap_or_default();
+    let mut hosts = path.split(|&byte| byte == b'!').skip(1);
+    match hosts.next() {
+        Some(host) if host.starts_with(b".POSTED") => "posted here".to_owned(),
+        Some(host) if hosts.next().is_some() => shown(host),
+        _ => "posted here".to_owned(),
+    }
+}
+
+/// Whether a site got the article at a position.
+fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'static str {
+    match site_state::look(directory.root(), site) {
+        Ok(Some(look)) if look.deferred.iter().any(|item| item.position == position) => "deferred",
+        Ok(Some(look)) if look.cursor.has_passed(position) => "passed",
+        Ok(Some(_)) => "waits",
+        Ok(None) | Err(_) => "no feed",
+    }
+}
+
+impl Answer for Story {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut row = |name: &str, value: &str| match value {
+            "" => Ok(()),
+            value => writeln!(out, "{name:10} {value}"),
+        };
+        row("id", &self.id)?;
+        row("subject", self.subject.as_deref().unwrap_or_default())?;
+        row("from", self.poster.as_deref().unwrap_or_default())?;
+        row("arrived", &self.arrival.map(text::utc).unwrap_or_default())?;
+        row("came from", self.from_site.as_deref().unwrap_or_default())?;
+        let bytes = self.bytes.map(|bytes| format!("{bytes} bytes"));
+        row("size", &bytes.unwrap_or_default())?;
+        row("filed in", &self.links.join(" "))?;
+        for (site, state) in &self.sites {
+            row("site", &format!("{site}: {state}"))?;
+        }
+        row("state", &self.state)
+    }
+
+    fn json(&self) -> Value {
+        let sites = self.sites.iter();
+        let sites: Vec<Value> = sites
+            .map(|(site, state)| json!({"site": site, "state": state}))
+            .collect();
+        json!({
+            "id": self.id,
+            "subject": self.subject,
+            "from": self.poster,
+            "arrived": self.arrival,
+            "came_from": self.from_site,
+            "bytes": self.bytes,
+            "links": self.links,
+            "sites": sites,
+            "state": self.state,
+            "removed": self.removed,
+        })
+    }
+}

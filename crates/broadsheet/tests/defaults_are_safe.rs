@@ -43,10 +43,10 @@ fn an_expired_article_does_not_come_back() {
     expire_after(&program, 31);
     let gone = program.run(&["article", "--dir", "news", "<old@example.com>"]);
     assert_ne!(gone.status, 0, "{gone:?}");
-    let told = program.rnews(&batch(&[old.clone()]));
+    let told = program.rnews(&batch(std::slice::from_ref(&old)));
     assert_eq!(told.count("duplicates"), 1, "{told:?}");
     expire_after(&program, 43);
-    let told = program.rnews(&batch(&[old.clone()]));
+    let told = program.rnews(&batch(std::slice::from_ref(&old)));
     assert_eq!(told.count("duplicates"), 1, "{told:?}");
     // Not for ever.
     expire_after(&program, 45);

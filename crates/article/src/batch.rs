@@ -238,7 +238,8 @@ impl<R: Read> Batch<'_, R> {
 
     /// Decides between a batch and a bare article.
     fn detect(&mut self) -> Option<Found> {
-        self.fill_to(LEADING_BLANK_BYTES_MAX);
+        // The byte behind them as well: it decides, wherever the portions of a pipe end.
+        self.fill_to(LEADING_BLANK_BYTES_MAX + 1);
         let blank = leading_blank_lines(self.unread());
         self.state = match self.unread().get(blank) {
             None => {

@@ -185,7 +185,11 @@ impl Draft {
             });
         }
         // `Subject:` with its text on the next line becomes one line.
-        field.value = field.value.trim_ascii().to_vec();
+        let value = field.value.trim_ascii();
+        let end = value.iter().position(|&byte| byte == b'\n');
+        let (first, rest) = value.split_at(end.unwrap_or(value.len()));
+        // The first line has no blanks at its end, as where it is read again.
+        field.value = [first.trim_ascii_end(), rest].concat();
         if field.value.is_empty() {
             return Ok(());
         }

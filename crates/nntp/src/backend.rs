@@ -227,7 +227,7 @@ pub trait Backend {
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
-    /// Whether lists show a group to the client: it may read the group, or as a peer send articles of it.
+    /// Whether lists show a group to the client: it may read the group; to a peer that reads and posts nothing, whether it may send articles of it.
     fn may_list(&mut self, group: &[u8]) -> bool {
         self.may_read(group)
     }

@@ -47,3 +47,10 @@ pub struct Permissions {
     /// Has logged in.
     pub is_logged_in: bool,
 }
+
+impl Permissions {
+    /// Whether the client sends articles, and neither reads nor posts: it may then list the groups that it may send.
+    pub fn is_peer_only(&self) -> bool {
+        self.sends && !self.reads && !self.posts
+    }
+}

@@ -499,7 +499,7 @@ impl Session {
         if !capabilities.headers_only && (permissions.posts || could && permissions.reads) {
             offer("POST");
         }
-        if permissions.sends && !(permissions.reads || could && capabilities.has("READER")) {
+        if permissions.is_peer_only() && !(could && capabilities.has("READER")) {
             offer(&self.lists(backend));
         }
         if permissions.sends {

@@ -27,7 +27,7 @@ fn a_reader_and_peer() {
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
-         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT MOTD
+         < LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES HEADERS OVERVIEW.FMT MOTD
          < HDR
          < NEWNEWS
          < OVER MSGID
@@ -53,7 +53,7 @@ fn disabled_capabilities_are_missing() {
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
-         < LIST ACTIVE NEWSGROUPS COUNTS
+         < LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES
          < IHAVE
          < .
          > XOVER 1-
@@ -86,7 +86,7 @@ fn without_logins_no_reply_asks_for_one() {
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
-         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT
+         < LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES HEADERS OVERVIEW.FMT
          < HDR
          < NEWNEWS
          < OVER MSGID
@@ -125,7 +125,7 @@ fn logging_in() {
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
-         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT
+         < LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES HEADERS OVERVIEW.FMT
          < HDR
          < NEWNEWS
          < OVER MSGID
@@ -155,6 +155,7 @@ fn logging_in() {
          < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
+         < LIST ACTIVE NEWSGROUPS COUNTS ACTIVE.TIMES HEADERS OVERVIEW.FMT
          < IHAVE
          < STREAMING
          < SASL PLAIN SCRAM-SHA-256

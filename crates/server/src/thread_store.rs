@@ -409,7 +409,7 @@ impl Backend for SessionContext<'_> {
 
     fn may_list(&mut self, group: &[u8]) -> bool {
         let rights = &self.client.rights;
-        rights.may_read(group) || rights.may_send(group)
+        rights.may_read(group) || !rights.is_reader() && rights.may_send(group)
     }
 
     fn group_asked(&mut self, group: &[u8]) {

@@ -1,6 +1,6 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
 //!
-//! Lists omit groups that the client may neither read nor, as a peer, send articles to, and everything that names them: the target of an alias, and lines of other lists
+//! Lists omit groups that the client may not read (for a peer that reads and posts nothing: may not send articles to), and everything that names them: the target of an alias, and lines of other lists
 //! whose patterns begin with their names.
 
 use std::sync::Arc;

@@ -94,7 +94,7 @@ impl Session {
             Command::Date => return Session::date(backend, out),
             Command::Help => return Session::help(out),
             Command::ModeReader => return self.mode_reader(out),
-            Command::List(..) if self.permissions.sends => {}
+            Command::List(..) if self.permissions.is_peer_only() => {}
             _ if !self.permissions.reads => return self.deny(out),
             _ => {}
         }

@@ -233,7 +233,8 @@ impl Story {
                     continue;
                 }
                 Deed::Pending(id) => {
-                    if is_pending(spool, id) {
+                    // The power may go here as well.
+                    if is_pending(spool, id)? {
                         kept.push(deed.clone());
                     }
                     continue;
@@ -282,7 +283,8 @@ impl Story {
                     assert!(spool.active().low(group) >= *low, "{what}: low of {name}");
                 }
                 Deed::Pending(id) if place < self.reported => {
-                    assert!(is_pending(spool, id), "{what}: {id} is not pending");
+                    let pending = is_pending(spool, id).unwrap();
+                    assert!(pending, "{what}: {id} is not pending");
                 }
                 Deed::Group(name, there) if place < self.reported => {
                     guests.insert(name, Some(*there));
@@ -335,7 +337,7 @@ impl Story {
                     .active()
                     .find(name.as_bytes())
                     .is_some_and(|group| spool.active().low(group) >= *low),
-                Deed::Pending(id) => is_pending(spool, id),
+                Deed::Pending(id) => is_pending(spool, id).unwrap(),
                 Deed::Group(..) => false,
                 Deed::Seen(_) => true,
             }
@@ -410,9 +412,9 @@ impl Story {
     }
 }
 
-fn is_pending(spool: &Spool, id: &str) -> bool {
-    let pending = spool.pending_cancels().unwrap();
-    pending.find(id.as_bytes(), 1000).is_some()
+fn is_pending(spool: &Spool, id: &str) -> Result<bool, store::Error> {
+    let pending = spool.pending_cancels()?;
+    Ok(pending.find(id.as_bytes(), 1000).is_some())
 }
 
 /// The article of a deed is in its place, byte for byte.

@@ -1,4 +1,4 @@
-//! What `broadsheet check` finds in the control files.
+//! The findings of `broadsheet check` in the control files.
 
 use std::ffi::OsStr;
 use std::io;
@@ -31,7 +31,7 @@ pub const NEEDED: &[&str] = &["control", "junk"];
 pub struct Finding {
     /// Its name in the news directory.
     pub file: &'static str,
-    /// What is in it, or what is wrong with it.
+    /// Its content in short, or its fault.
     pub told: Result<String, String>,
 }
 
@@ -322,7 +322,7 @@ fn explist(text: &[u8], active: &Active) -> Result<String, String> {
     policy(list, active)
 }
 
-/// Who may make and remove groups: control.ctl, controlperm and the keys.
+/// Permissions to make and remove groups: control.ctl, controlperm and the keys.
 fn control(directory: &NewsDirectory) -> Result<String, String> {
     let policy = relay::control::policy::Policy::read(directory.root());
     let told = policy.map_err(|error| error.to_string())?.summary()?;

@@ -12,7 +12,7 @@ pub struct Fixed {
     pub value: u64,
     /// Of what.
     pub unit: Unit,
-    /// What it is for, or what happens beyond it.
+    /// Its purpose, or the effect of exceeding it.
     pub help: &'static str,
 }
 

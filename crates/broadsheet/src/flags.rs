@@ -15,12 +15,12 @@ pub struct Command {
     pub words: &'static [&'static str],
     /// Other names, also by `argv[0]`: the classic programs this command stands for.
     pub also: &'static [&'static str],
-    /// What it does, in a few words, no full stop.
+    /// Its effect in a few words, without a full stop.
     pub summary: &'static str,
-    /// What a news administrator should know before using it. Lines that begin with two blanks
+    /// The text that a news administrator reads before using it. Lines that begin with two blanks
     /// are examples and kept as they are; an empty line parts paragraphs.
     pub about: &'static str,
-    /// What follows the flags.
+    /// The operands, which follow the flags.
     pub operands: Operands,
     /// The table.
     pub flags: &'static [Flag],
@@ -46,7 +46,7 @@ impl Command {
     }
 }
 
-/// What may follow the flags of a command.
+/// The operands of a command.
 #[derive(Clone, Copy)]
 pub struct Operands {
     /// As shown in the usage line, `PATTERN GROUP...`; empty for none.
@@ -168,14 +168,14 @@ pub struct Section {
     pub commands: &'static [&'static Command],
 }
 
-/// What was given on the command line, checked against the command's table.
+/// The command line, checked against the command's table.
 pub struct Given {
     /// All commands, for those that describe them.
     pub sections: &'static [Section],
     /// The command that was chosen.
     pub command: &'static Command,
     flags: Vec<(&'static str, Option<OsString>)>,
-    /// What followed the flags, in order.
+    /// The operands, in order.
     pub operands: Vec<OsString>,
 }
 

@@ -1,4 +1,4 @@
-//! What `inews` and `injnews` share: a draft goes into the news system, to a moderator, or back to its poster.
+//! The common part of `inews` and `injnews`: a draft goes into the news system, to a moderator, or back to its poster.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -49,7 +49,7 @@ pub struct Posting<'g> {
     given: &'g Given,
 }
 
-/// What became of a post, for people and for machines.
+/// The result of a post, for people and for machines.
 enum Done {
     Filed,
     /// Filed, but a log could not be written, and why.

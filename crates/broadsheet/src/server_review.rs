@@ -1,4 +1,4 @@
-//! What `broadsheet check` finds about the NNTP server and the program that checks passwords.
+//! The findings of `broadsheet check` about the NNTP server and the program that checks passwords.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -15,7 +15,7 @@ use super::say;
 /// Longest time that a change stays in memory alone, seconds.
 const SAVE_SECONDS: i64 = 600;
 
-/// What follows from a note.
+/// The consequence of a note.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Note {
     /// Nothing.

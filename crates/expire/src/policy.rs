@@ -324,7 +324,7 @@ impl Policy {
         i64::try_from(longest).unwrap_or(i64::MAX)
     }
 
-    /// What lets expired articles come back: one sentence each, for `broadsheet check`.
+    /// Reasons why expired articles can come back, one sentence each, for `broadsheet check`.
     pub fn returns(&self, file: &str) -> Vec<String> {
         if self.expired.is_none() {
             return vec![format!(

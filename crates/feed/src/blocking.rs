@@ -170,7 +170,7 @@ impl BlockingConnection {
         }
     }
 
-    /// What was received and is not taken.
+    /// Received bytes that are not taken.
     pub fn unread(&self) -> &[u8] {
         self.input.get(self.used..).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! What comes over, what does not, and why: a line for each line of the other system's files that says something.
+//! The report of an import: for each line of the other system's files that says something, whether it comes over, and why not.
 
 use std::path::{Path, PathBuf};
 
 /// Entries of one report; further ones are only counted.
 pub const ENTRIES_MAX: usize = 100_000;
 
-/// What becomes of one line.
+/// The result for one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// It comes over with the same meaning.
@@ -34,9 +34,9 @@ pub struct Entry {
     pub path: PathBuf,
     /// The line, from 1; 0: the whole file.
     pub line: usize,
-    /// What becomes of it.
+    /// Its result.
     pub fate: Fate,
-    /// What it said, and what becomes of it, in words.
+    /// Its content and its result, in words.
     pub text: String,
 }
 

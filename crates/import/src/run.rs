@@ -39,7 +39,7 @@ pub enum Error {
     /// A file cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The failed action.
         doing: &'static str,
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub trait Watch {
     fn progress(&mut self, _read: u64, _all: u64, _counts: &Counts) {}
 }
 
-/// What became of the lines of the history.
+/// The results for the lines of the history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Articles filed.

@@ -1,4 +1,4 @@
-//! Who posted: the private file `posts.log`, a line a post, and the token in Injection-Info that leads to it.
+//! The identities of posters: the private file `posts.log`, a line a post, and the token in Injection-Info that leads to it.
 //!
 //! A token is a keyed hash of login and address: the posts of one person have one token, until the key changes. The key changes when the
 //! file is renamed to `posts.log.old`, after half of the time for which lines are kept; then the old file before is gone.

@@ -191,7 +191,7 @@ impl<'a> Fields<'a> {
         Some((tag, content))
     }
 
-    /// What is in the next element, if that has this tag.
+    /// The content of the next element, if that has this tag.
     fn within(&mut self, wanted: u8) -> Option<Fields<'a>> {
         let (tag, content) = self.next()?;
         (tag == wanted).then_some(Fields(content))

@@ -1,4 +1,4 @@
-//! What is in the file system, without FUSE: names, attributes, the entries of directories, contents.
+//! The content of the file system, without FUSE: names, attributes, the entries of directories, contents.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -111,7 +111,7 @@ impl Tree {
         self.live.catch_up()
     }
 
-    /// What tells that there is something to take over.
+    /// The descriptor that is readable when there is something to take over.
     pub fn events(&self) -> std::io::Result<std::os::fd::OwnedFd> {
         self.live.events()
     }

@@ -27,7 +27,7 @@ use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoginResult;
 
-/// What the session waits for after [`Session::process`].
+/// The event that the session waits for after [`Session::process`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// More input.

@@ -123,7 +123,7 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
 /// sites have.
 ///
 /// # Errors
-/// What is wrong, and what to do.
+/// The fault, and advice.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("the site has no name: say name = \"news.example.org\"".to_owned());

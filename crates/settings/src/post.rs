@@ -7,7 +7,7 @@ pub struct Post {
     pub mailname: String,
     /// Users who may post with Approved, and post control messages; `*` for all.
     pub approve: String,
-    /// What articles reveal about their posters.
+    /// The facts that articles reveal about their posters.
     pub reveal: String,
     /// Days for which posts.log keeps a line; 0: there is no such file.
     pub log_days: u64,

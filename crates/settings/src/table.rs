@@ -442,7 +442,7 @@ pub static TABLE: &[Setting] = &[
     },
 ];
 
-/// What each `[section]` is about; the comment above it in the file.
+/// The subject of each `[section]`: the comment above it in the file.
 pub static SECTIONS: &[(&str, &str)] = &[
     (
         "limits",

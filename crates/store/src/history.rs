@@ -33,7 +33,7 @@ pub struct HistoryLine<'a> {
     pub id: &'a [u8],
     /// When it came, epoch seconds. `None`: unreadable (expire then drops it, as C News did).
     pub arrival: Option<i64>,
-    /// What its Expires says; absent for `-` or nothing.
+    /// The time of its Expires; absent for `-` or nothing.
     pub expires: Expires<'a>,
     /// Bytes as filed, native form, Path and Xref included.
     pub size: Option<u64>,

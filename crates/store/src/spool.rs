@@ -57,7 +57,7 @@ pub(crate) const SNAPSHOT_PART: u64 = 4;
 /// A segment that has its size is sealed at the first commit of a batch, and within a batch at most this often.
 const SEAL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What one commit made durable.
+/// The result of one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
     /// Bytes of the log.
@@ -88,7 +88,7 @@ pub struct Spool {
     taken_up: u64,
     /// The used numbers of all groups; collected for the first late article.
     used: Option<UsedByGroup>,
-    /// What another news system had seen.
+    /// Ids that another news system had seen.
     seen_hashes: Option<SeenHashes>,
     lock: Lock,
     publisher: Option<Publisher>,
@@ -140,7 +140,7 @@ impl Spool {
         self.lock.say_idle(is_idle)
     }
 
-    /// What opening found and mended, in sentences for the administrator.
+    /// Repairs made on opening, in sentences for the administrator.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

@@ -69,7 +69,7 @@ struct Target {
     was_removed: bool,
 }
 
-/// What was done.
+/// The result of removing an article.
 struct Done {
     id: String,
     is_here: bool,

@@ -56,7 +56,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// What happened to an article.
+/// The story of an article.
 struct Story {
     id: String,
     arrival: Option<i64>,

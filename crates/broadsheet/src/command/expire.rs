@@ -117,7 +117,7 @@ pub const FLAGS: &[Flag] = &[
     ),
 ];
 
-/// What it may end with.
+/// The exit statuses.
 pub const EXITS: &[Meaning] = &[
     Meaning {
         status: Status::NO,

@@ -153,7 +153,7 @@ fn make(root: &Path, settings: &settings::Settings, from: &Translation) -> anyho
     init::make_moved(root, settings, &files, &from.settings_text)
 }
 
-/// What the history tells, for a dry run.
+/// The counts of the history, for a dry run.
 #[derive(Default)]
 struct History {
     /// Articles by storage method, in the order in which they were met.

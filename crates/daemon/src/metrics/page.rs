@@ -15,7 +15,7 @@ use super::super::daemon_status::{DaemonStatus, Entry, FedPeer, Nntp, Took};
 use super::super::intake_queue::IntakeState;
 use super::super::writer_handle::WriterHandle;
 
-/// What takes a look at the store is looked at anew after this, or after ten times as long as it took.
+/// Interval after which figures from the store are read again, or ten times the duration of reading them.
 const FRESH: Duration = Duration::from_secs(10);
 
 /// Makes the page.
@@ -23,11 +23,11 @@ pub struct Page {
     directory: NewsDirectory,
     writer: Arc<WriterHandle>,
     since: i64,
-    /// What the store told, and until when that is fresh enough.
+    /// The figures from the store, and the time until which they are fresh enough.
     shelf: Option<(Shelf, Instant)>,
 }
 
-/// What the store tells.
+/// Figures from the store.
 #[derive(Debug, Default)]
 struct Shelf {
     segments: u64,

@@ -13,7 +13,7 @@ pub type Hash = [u8; 16];
 /// One line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// What it says of the Message-ID.
+    /// The Message-ID, or its hash.
     pub id: Id<'a>,
     /// When the article arrived, epoch seconds.
     pub arrived: i64,

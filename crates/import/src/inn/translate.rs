@@ -24,7 +24,7 @@ pub struct Translation {
     pub settings_text: String,
     /// The other files.
     pub files: Vec<MovedFile>,
-    /// What became of each line.
+    /// The result for each line.
     pub report: Report,
 }
 
@@ -417,7 +417,7 @@ fn classic(list: &str, active: &Active) -> (String, usize, String) {
     (patterns, other.len(), first)
 }
 
-/// What to tell of converted patterns.
+/// The remark on converted patterns.
 fn pattern_fate(
     (patterns, differing, first): &(String, usize, String),
     has_poison: bool,

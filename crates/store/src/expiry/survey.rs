@@ -1,4 +1,4 @@
-//! What expire reads of a segment: its groups, the place of a cut-off, and the lines to decide individually. It opens no
+//! The part of a segment that expire reads: its groups, the place of a cut-off, and the lines to decide individually. It opens no
 //! article, and does not read the rows of articles that stay.
 
 use std::collections::HashSet;

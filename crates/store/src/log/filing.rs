@@ -1,4 +1,4 @@
-//! What the relay hands over for one article, and how it becomes a record.
+//! One article from the relay, and how it becomes a record.
 
 use article::LeftOut;
 use article::wire_facts::LineCounts;
@@ -76,7 +76,7 @@ pub struct Filing<'a> {
     pub id: &'a [u8],
     /// When it came, epoch seconds.
     pub arrival: i64,
-    /// What its Expires says.
+    /// The time of its Expires.
     pub expires: Expires<'a>,
     /// One of the numbers is not above the group's high mark before this article.
     pub is_late: bool,
@@ -90,7 +90,7 @@ pub struct Filing<'a> {
     pub body: Piece<'a>,
     /// The stated size of an article that came without its body; `None` of a whole one.
     pub left_out: Option<LeftOut>,
-    /// What its overview row is made of.
+    /// The fields of its overview row.
     pub overview: OverviewFields<'a>,
 }
 

@@ -16,7 +16,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"BSr1");
 const FLAG_NO_FINAL_NEWLINE: u8 = 1;
 const FLAG_HEADER_ONLY: u8 = 2;
 
-/// What a record says.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     /// An article filed; the text is its history line and the sites that get it.
@@ -94,7 +94,7 @@ pub struct Head {
     pub checksum: u32,
     /// The whole record, padding included, bytes.
     pub length: u32,
-    /// What it says.
+    /// Its kind.
     pub kind: Kind,
     /// The article had no newline at its end when it came in native form.
     pub no_final_newline: bool,
@@ -236,7 +236,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What [`finish`] needs besides the bytes already laid down.
+/// The input of [`finish`] besides the bytes already laid down.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lengths {
     /// As in [`Head`].

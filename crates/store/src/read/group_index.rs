@@ -16,14 +16,14 @@ use crate::{Error, Position};
 
 /// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 56 bytes each.
 const EXTENTS_KEPT: usize = 1 << 20;
-/// What is told of rows that are left out.
+/// Damage of rows that are left out.
 const ROWS_DAMAGED: &str = "rows are damaged and left out of answers";
-/// What is told of blocks that are.
+/// Damage of blocks that are left out.
 const BLOCK_DAMAGED: &str = "a block of rows is damaged and left out of answers";
 /// Rows looked at before they are handed on.
 pub const ROWS_AT_ONCE: usize = 1024;
 
-/// What is looked at of rows that are handed on.
+/// The checked part of rows that are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// Their numbers, and where their articles are.
@@ -71,7 +71,7 @@ struct Current {
     groups: HashMap<Vec<u8>, Vec<Extent>>,
 }
 
-/// What is known of one group.
+/// The index of one group.
 #[derive(Debug, Default)]
 struct Known {
     /// By first number.

@@ -1,4 +1,4 @@
-//! What the low marks of active should be, as C News's upact found them: the lowest article that is there, and for an
+//! The right low marks of active, as C News's upact found them: the lowest article that is there, and for an
 //! empty group one more than its high mark.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use groups::Active;
 use crate::log::segments::SegmentFile;
 use crate::{Error, Position, Snapshot, Spool, overview};
 
-/// What one group's low mark should be.
+/// The right low mark of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowMark {
     /// The group, as it stands in active.
@@ -75,7 +75,7 @@ impl Snapshot {
     }
 }
 
-/// What the rows of one group tell.
+/// The result of reading the rows of one group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Numbers {
     lowest: Option<u64>,

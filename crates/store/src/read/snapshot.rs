@@ -35,11 +35,11 @@ use crate::{Error, Position};
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) dir: Arc<Path>,
-    /// What the writer of this process publishes, and how much of that is taken over.
+    /// The publications of this process's writer, and how much of them is taken over.
     published: Option<(Arc<Published>, Seen)>,
     groups: Arc<Groups>,
     index: Arc<Index>,
-    /// What another news system had seen.
+    /// Ids that another news system had seen.
     seen_hashes: Option<SeenHashes>,
     /// Of the sealed segments.
     histories: Arc<SealedHistory>,
@@ -347,7 +347,7 @@ impl Snapshot {
         self.log.cancelled.contains(position)
     }
 
-    /// What has expired.
+    /// The expiry state.
     pub fn expired(&self) -> &ExpiryState {
         &self.log.expired
     }

@@ -202,7 +202,7 @@ impl Dead {
         self.bytes() - self.runs.iter().map(worth).sum::<u64>()
     }
 
-    /// So many scattered dead bytes may stay.
+    /// Maximum of scattered dead bytes that stay.
     fn held_max(&self, dead_part: f64) -> u64 {
         (dead_part * (self.live + self.scattered()) as f64) as u64
     }

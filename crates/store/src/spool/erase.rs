@@ -25,7 +25,7 @@ const FILE: &str = "erasing";
 /// Zeros written at a time, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// What was erased.
+/// The result of erasing an article.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Erased {
     /// Overwritten bytes of the record.

@@ -17,7 +17,7 @@ use crate::spool::{Committed, Spool};
 pub const PIECE_BYTES: usize = 128 << 10;
 
 impl Spool {
-    /// What has expired so far.
+    /// The expiry state so far.
     pub fn expired(&self) -> Result<&ExpiryState, Error> {
         self.expired.state()
     }

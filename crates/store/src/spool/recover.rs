@@ -32,7 +32,7 @@ use crate::spool::recover::start::{Start, art_length};
 use crate::state::States;
 use crate::{Error, index::key, reclaim::unreclaimed};
 
-/// What is being made when a program that holds the lock is killed.
+/// Files in the making when a program that holds the lock is killed.
 const UNFINISHED: [&str; 3] = ["index.new", "index.key.new", "active.new"];
 
 /// Opens the news directory `dir`.

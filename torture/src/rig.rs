@@ -45,7 +45,8 @@ const FILE_SYSTEMS: [FileSystem; 3] = [
     FileSystem {
         name: "btrfs",
         make: &["mkfs.btrfs", "-q", "-f"],
-        sector: 512,
+        // Its superblock of 4,096 bytes has a checksum, and mounting reads the first copy only: if it is torn, the mount fails.
+        sector: 4096,
     },
 ];
 

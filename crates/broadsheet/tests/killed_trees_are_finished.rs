@@ -52,9 +52,15 @@ fn tree(program: &Program, tree: &str) -> BTreeMap<String, (u64, Vec<u8>)> {
     let mut found = BTreeMap::new();
     for group in ["alt/test", "comp/test"] {
         for path in program.files(&format!("{tree}/{group}")) {
-            let inode = std::fs::metadata(&path).unwrap().ino();
+            // The daemon may remove one meanwhile.
+            let Ok(text) = std::fs::read(&path) else {
+                continue;
+            };
+            let Ok(data) = std::fs::metadata(&path) else {
+                continue;
+            };
             let name = format!("{group}/{}", path.file_name().unwrap().display());
-            found.insert(name, (inode, std::fs::read(&path).unwrap()));
+            found.insert(name, (data.ino(), text));
         }
     }
     found

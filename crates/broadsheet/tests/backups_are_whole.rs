@@ -131,6 +131,8 @@ fn unchanged_contents_are_copied_once() {
         program.rnews(&batch(&many("c", 1, "comp.test", 10))).status,
         0
     );
+    // An interrupted backup leaves contents without a list.
+    program.write(&format!("backups/data/{}", "0".repeat(64)), b"left");
     let last = backup(&program, &["--keep", "1"]);
     let list = program.read(&format!("backups/{:012}.list", size(&last, "time")));
     let files = list.lines().filter(|line| line.split(' ').count() == 7);

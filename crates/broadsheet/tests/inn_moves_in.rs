@@ -1,5 +1,5 @@
-//! A real INN is moved in: its numbers, overview rows and articles are told here byte for byte as INN told them, what it had seen is
-//! refused, and its settings pass `check`.
+//! `import inn` of a real INN: numbers, overview rows and articles are byte for byte those of INN, ids that it had seen are refused, and the
+//! settings pass `check`.
 
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]

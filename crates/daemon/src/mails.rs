@@ -65,7 +65,7 @@ impl Mails {
         };
         if let Err(error) = self.0.starter.spawn("mail", Box::new(send)) {
             self.0.sending.fetch_sub(1, Ordering::SeqCst);
-            say(&format!("the mail to the moderator waits: {error}"));
+            report(&error);
         }
     }
 
@@ -99,7 +99,7 @@ impl Mails {
         };
         if let Err(error) = self.0.starter.spawn("mail-retry", Box::new(retry)) {
             self.0.retries.store(false, Ordering::SeqCst);
-            say(&format!("the mail to the moderator waits: {error}"));
+            report(&error);
         }
     }
 }
@@ -111,21 +111,41 @@ impl State {
             Ok(is_sent) => is_sent,
             Err(mail_queue::Error::Busy) => false,
             Err(error) => {
-                say(&format!("the mail to the moderator waits: {error}"));
+                report(&error);
                 false
             }
         }
     }
 
-    /// Passes all mail that waits. Returns whether all of it was sent. It ends at the first failure, since the next mail would fail likewise.
+    /// Passes all mail that waits. Returns whether all of it was sent. A mail that the program refuses does not keep the others back; without
+    /// the program, or if it hangs, the next mail would fail likewise.
     fn pass_all(&self) -> bool {
-        let waiting = mail_queue::list(&self.root).unwrap_or_default();
-        waiting.iter().all(|mail| self.pass(mail))
+        let mut is_all_sent = true;
+        for mail in mail_queue::list(&self.root).unwrap_or_default() {
+            match mail_queue::send_by(&mail, &self.sendmail) {
+                Ok(true) => {}
+                Err(error @ mail_queue::Error::NotTaken { .. }) => {
+                    report(&error);
+                    is_all_sent = false;
+                }
+                Err(mail_queue::Error::Busy) => is_all_sent = false,
+                Ok(false) => return false,
+                Err(error) => {
+                    report(&error);
+                    return false;
+                }
+            }
+        }
+        is_all_sent
     }
 
     fn has_mail(&self) -> bool {
         mail_queue::list(&self.root).is_ok_and(|waiting| !waiting.is_empty())
     }
+}
+
+fn report(error: &dyn std::fmt::Display) {
+    say(&format!("the mail to the moderator waits: {error}"));
 }
 
 #[cfg(test)]
@@ -160,6 +180,23 @@ mod tests {
         wait_for("all mail is sent", || !mails.0.has_mail());
         wait_for("it rests", || !mails.0.retries.load(Ordering::SeqCst));
         assert!(path("taken").exists());
+    }
+
+    #[test]
+    fn a_refused_mail_keeps_no_other_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let starter = Starter::start().unwrap();
+        for (random, text) in [(1, "refused"), (2, "taken")] {
+            let mail = format!("To: a@b\n\n{text}\n");
+            mail_queue::enqueue(dir.path(), mail.as_bytes(), random, random as u64).unwrap();
+        }
+        let first = Duration::from_millis(1);
+        let mails = Mails::with_interval(dir.path(), "grep -q taken", &starter, first);
+        mails.retry();
+        wait_for("the second is sent", || {
+            mail_queue::list(dir.path()).unwrap().len() == 1
+        });
+        assert_eq!(mail_queue::list(dir.path()).unwrap()[0].since, 1);
     }
 
     #[test]

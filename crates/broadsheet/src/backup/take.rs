@@ -152,11 +152,9 @@ fn remove_old(backups: &Path, contents: &Contents, keep: usize) -> anyhow::Resul
     for time in old {
         fs::remove_file(backups.join(Manifest::name(*time)))?;
     }
-    if !old.is_empty() {
-        // First the lists are gone for certain: each list that is there has its contents.
-        File::open(backups)?.sync_all()?;
-        contents.keep_only(&needed)?;
-    }
+    // First the lists are gone for certain: each list that is there has its contents. Those of an interrupted backup go as well.
+    File::open(backups)?.sync_all()?;
+    contents.keep_only(&needed)?;
     Ok(old.len())
 }
 

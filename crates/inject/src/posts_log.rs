@@ -16,7 +16,7 @@ pub const POSTS: &str = "posts.log";
 pub const OLD: &str = "posts.log.old";
 /// The key of the tokens: the time when it was made, seconds since 1970, and random bytes in hexadecimal digits.
 pub const KEY: &str = "keys/posts.key";
-/// Length of a token, characters.
+/// Length of a token, letters and digits.
 const TOKEN_CHARACTERS: usize = 16;
 /// Random bytes of a key.
 const KEY_BYTES: usize = 32;
@@ -99,12 +99,9 @@ pub fn token(
     let hash = Secret::new(key.as_bytes()).key(Holder::User(&who), b"");
     let hash = hash.unwrap_or_default();
     let hash = hash.split_once(':').map_or("", |(_, hash)| hash);
-    let plain = |c: char| match c {
-        '+' => '-',
-        '/' => '_',
-        c => c,
-    };
-    Ok(hash.chars().take(TOKEN_CHARACTERS).map(plain).collect())
+    // Letters and digits alone: a token that begins with a hyphen would look like a flag.
+    let plain = hash.chars().filter(char::is_ascii_alphanumeric);
+    Ok(plain.take(TOKEN_CHARACTERS).collect())
 }
 
 /// Appends a line, durably: before the post is filed.
@@ -225,7 +222,14 @@ mod tests {
             token(dir, (account.as_bytes(), b"192.0.2.1"), now, 30 * DAY).unwrap()
         };
         let anna = of("anna", 1_000);
-        assert_eq!(anna.len(), TOKEN_CHARACTERS);
+        for number in 0..1_000 {
+            let token = of(&format!("user{number}"), 1_000);
+            assert_eq!(token.len(), TOKEN_CHARACTERS);
+            assert!(
+                token.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                "{token}"
+            );
+        }
         assert_eq!(of("anna", 1_000 + 14 * DAY), anna);
         assert_ne!(of("berta", 1_000), anna);
         let line = PostLine {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use inject::mail_queue::{self, QueuedMail};
 
 use super::sandbox::Starter;
-use super::say;
+use super::warn;
 
 /// Maximum number of mails passed to the mail program at once; more wait for a retry.
 pub const MAILS_MAX: usize = 4;
@@ -145,7 +145,7 @@ impl State {
 }
 
 fn report(error: &dyn std::fmt::Display) {
-    say(&format!("the mail to the moderator waits: {error}"));
+    warn(&format!("the mail to the moderator waits: {error}"));
 }
 
 #[cfg(test)]

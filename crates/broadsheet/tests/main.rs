@@ -47,6 +47,7 @@ mod classic_tools_answer;
 mod commands_work_beside_the_daemon;
 mod completions_work_in_their_shells;
 mod compression_begins_behind_a_full_socket;
+mod connections_are_listed_and_closed;
 mod crates_depend_one_way;
 mod damage_is_named_and_repaired;
 mod defaults_are_safe;

@@ -26,6 +26,7 @@ mod ihave;
 mod key_report;
 mod man;
 mod matcher;
+mod moving_in;
 mod new_password;
 mod peer;
 mod posting;

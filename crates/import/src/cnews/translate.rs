@@ -268,7 +268,7 @@ fn waiting(
     let name = String::from_utf8_lossy(&site.name).into_owned();
     let dir = cnews.articles.join("out.going").join(&name);
     let is_full = |name: &&str| std::fs::metadata(dir.join(name)).is_ok_and(|info| info.len() > 0);
-    if WAITING.iter().any(|name| is_full(&name)) {
+    if WAITING.iter().any(is_full) {
         report.add(
             file.at(number),
             Fate::Dropped,

@@ -112,7 +112,11 @@ fixed! {
     inject::mailbox::RECIPIENT_BYTES_MAX, Unit::Bytes, "address of a moderator", "No mail is sent to a longer one.";
     inject::moderators::FILE_BYTES_MAX, Unit::Bytes, "mailpaths or moderators", "The rest of a larger file is ignored.";
     inject::mail_queue::MAIL_BYTES_MAX, Unit::Bytes, "mail to a moderator", "The rest of a larger mail is not sent.";
-    inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Timeout of the mail program: it is killed, and the mail stays in mail.queue/.";
+    inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Timeout of the mail program or server: the program is killed, and the mail stays in mail.queue/.";
+    inject::smtp::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a mail server", "Then the next address is tried, or the mail stays in mail.queue/.";
+    inject::smtp::REPLY_SECONDS_MAX, Unit::Count("seconds"), "reply of a mail server", "After a longer wait the mail stays in mail.queue/ (RFC 5321, 4.5.3.2).";
+    inject::smtp::REPLY_LINE_BYTES_MAX, Unit::Bytes, "line of a reply of a mail server", "After a longer one the mail stays in mail.queue/.";
+    inject::smtp::REPLY_LINES_MAX, Unit::Count("lines"), "lines of a reply of a mail server", "After more the mail stays in mail.queue/.";
     crate::posting::SIGNATURE_BYTES_MAX, Unit::Bytes, "signature", "The rest of a larger ~/.signature is ignored.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is an error.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "Highest article number. A group that has reached it accepts no articles.";

@@ -24,6 +24,7 @@ mod flags;
 mod help;
 mod ihave;
 mod key_report;
+mod mail_review;
 mod man;
 mod matcher;
 mod moving_in;

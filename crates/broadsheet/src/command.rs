@@ -39,6 +39,7 @@ mod history_dump;
 mod history_find;
 mod history_import;
 mod history_rebuild;
+mod import_cnews;
 mod import_expire_ctl;
 mod import_inn;
 mod inews;
@@ -190,6 +191,7 @@ pub static SECTIONS: &[Section] = &[
             &expire_if_low::COMMAND,
             &import_expire_ctl::COMMAND,
             &import_inn::COMMAND,
+            &import_cnews::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

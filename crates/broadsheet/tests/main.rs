@@ -44,6 +44,7 @@ mod batches_are_spooled_as_they_are;
 mod batches_go_from_site_to_site;
 mod check_explains_what_is_in_force;
 mod classic_tools_answer;
+mod cnews_moves_in;
 mod commands_work_beside_the_daemon;
 mod completions_work_in_their_shells;
 mod compression_begins_behind_a_full_socket;

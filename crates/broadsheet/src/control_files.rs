@@ -14,6 +14,7 @@ use rustix::fs::Access;
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
+use crate::mail_review;
 use crate::server_review;
 use crate::text;
 use feed::serving::BATCHPARMS;
@@ -62,6 +63,10 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         Finding {
             file: "mailpaths",
             told: moderators(directory, &groups),
+        },
+        Finding {
+            file: "mail",
+            told: mail_review::mail(directory, settings, &groups),
         },
         look("explist", &|text| explist(&text, &groups)),
         Finding {

@@ -54,6 +54,7 @@ fixed! {
     store::EXPIRES_REMEMBERED_SECONDS_MAX, Unit::Count("seconds"), "time after arrival that an Expires header makes an id remembered", "A later date in Expires counts as this.";
     relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After this many, newsrun ends.";
     daemon::REASON_BYTES_MAX, Unit::Bytes, "reason of `intake pause'", "A longer one is truncated.";
+    crate::command::connections_close::CLOSED_MAX, Unit::Count("connections"), "connections that one `connections close' closes", "With more operands it is a usage error.";
     daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "log messages of one kind in a row", "Further messages are counted and suppressed; then one is logged every two seconds.";
     daemon::METRICS_REQUEST_BYTES_MAX, Unit::Bytes, "request for metrics", "A longer one is rejected.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is truncated and ends in `...'.";
@@ -112,7 +113,11 @@ fixed! {
     inject::mailbox::RECIPIENT_BYTES_MAX, Unit::Bytes, "address of a moderator", "No mail is sent to a longer one.";
     inject::moderators::FILE_BYTES_MAX, Unit::Bytes, "mailpaths or moderators", "The rest of a larger file is ignored.";
     inject::mail_queue::MAIL_BYTES_MAX, Unit::Bytes, "mail to a moderator", "The rest of a larger mail is not sent.";
-    inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Timeout of the mail program: it is killed, and the mail stays in mail.queue/.";
+    inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Timeout of the mail program or server: the program is killed, and the mail stays in mail.queue/.";
+    inject::smtp::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a mail server", "Then the next address is tried, or the mail stays in mail.queue/.";
+    inject::smtp::REPLY_SECONDS_MAX, Unit::Count("seconds"), "reply of a mail server", "After a longer wait the mail stays in mail.queue/ (RFC 5321, 4.5.3.2).";
+    inject::smtp::REPLY_LINE_BYTES_MAX, Unit::Bytes, "line of a reply of a mail server", "After a longer one the mail stays in mail.queue/.";
+    inject::smtp::REPLY_LINES_MAX, Unit::Count("lines"), "lines of a reply of a mail server", "After more the mail stays in mail.queue/.";
     crate::posting::SIGNATURE_BYTES_MAX, Unit::Bytes, "signature", "The rest of a larger ~/.signature is ignored.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is an error.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "Highest article number. A group that has reached it accepts no articles.";
@@ -135,11 +140,13 @@ fixed! {
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "Part of a segment that is reserved for the padding.";
     store::POSITION_MAX, Unit::Bytes, "log", "Total size of everything ever filed: the index stores addresses of 48 bits.";
     import::report::ENTRIES_MAX, Unit::Count("lines"), "report of an import", "Further lines are counted.";
-    import::run::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted.";
-    import::run::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
+    import::importer::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted, and all are listed in import.refused.";
+    import::importer::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
     import::inn::history::LINE_BYTES_MAX, Unit::Bytes, "line of INN's history", "A longer line is skipped and counted.";
-    import::inn::conf::FILE_BYTES_MAX, Unit::Bytes, "file of INN's settings or groups", "A larger one is an error.";
+    import::conf_file::FILE_BYTES_MAX, Unit::Bytes, "file of settings or groups of another system", "A larger one is an error.";
     import::inn::conf::DEPTH_MAX, Unit::Count("groups"), "depth of groups in INN's settings", "Deeper groups are read as part of the last one.";
+    import::cnews::tree::ARTICLE_BYTES_MAX, Unit::Bytes, "article in C News's tree", "A larger one is not imported, and reported.";
+    import::cnews::tree::GROUP_FILES_MAX, Unit::Count("articles"), "articles of one group in C News's tree", "A group with more is reported, and only its articles that the history has are imported.";
     import::inn::caf::ARTICLE_BYTES_MAX, Unit::Bytes, "article in INN's spools", "A larger one is not imported, and reported.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is an error.";
     store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is not a date, in history", "A longer one is truncated.";

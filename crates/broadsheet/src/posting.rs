@@ -392,18 +392,14 @@ impl<'g> Posting<'g> {
             path,
             since: now.seconds,
         };
-        Ok(
-            match mail_queue::send_by(&mail, &self.settings.post.sendmail) {
-                Ok(true) => Done::Mailed { group, address },
-                Ok(false) => Done::Queued { group, address },
-                Err(error) => {
-                    eprintln!(
-                        "broadsheet: the mail to the moderator stays in mail.queue/: {error}"
-                    );
-                    Done::Queued { group, address }
-                }
-            },
-        )
+        Ok(match self.settings.mailer(&self.directory).send(&mail) {
+            Ok(true) => Done::Mailed { group, address },
+            Ok(false) => Done::Queued { group, address },
+            Err(error) => {
+                eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {error}");
+                Done::Queued { group, address }
+            }
+        })
     }
 
     fn tell(

@@ -1,8 +1,11 @@
 //! Posts to moderated groups go to the moderator by a program, or wait for one.
 
 use crate::program;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 
 use program::{Program, Told};
 
@@ -30,11 +33,15 @@ fn site(status: u8) -> Program {
 }
 
 fn set_sendmail(program: &Program, command: &str) {
+    set(program, "sendmail", command);
+}
+
+fn set(program: &Program, key: &str, value: &str) {
     let settings = program.read("news/broadsheet.toml");
     let lines: Vec<String> = settings
         .lines()
-        .map(|line| match line.starts_with("sendmail = ") {
-            true => format!("sendmail = \"{command}\""),
+        .map(|line| match line.starts_with(&format!("{key} = ")) {
+            true => format!("{key} = \"{value}\""),
             false => line.to_owned(),
         })
         .collect();
@@ -155,4 +162,116 @@ fn an_approved_article_is_filed() {
     let told = post(&program, &["injnews", "-V"], &approved);
     assert_eq!(told.out, "posted <1@b.example>\n", "{told:?}");
     assert!(!program.path("mail").exists());
+}
+
+/// A mail server that serves one session, and replies to RCPT with `reply`. Returns its address, and its thread with what it got.
+fn mail_server(reply: &'static str) -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let mut lines = BufReader::new(stream.try_clone().expect("a copy")).lines();
+        let mut got = String::new();
+        let mut is_text = false;
+        write!(stream, "220 mail.example ready\r\n").expect("a greeting");
+        while let Some(Ok(line)) = lines.next() {
+            let told = match line.get(..4).unwrap_or(&line) {
+                "." => "250 kept",
+                _ if is_text => "",
+                "RCPT" => reply,
+                "DATA" => "354 go on",
+                "QUIT" => "221 bye",
+                _ => "250 fine",
+            };
+            is_text = (is_text && line != ".") || line == "DATA";
+            got.push_str(&format!("{line}\n"));
+            if !told.is_empty() && write!(stream, "{told}\r\n").is_err() {
+                break;
+            }
+        }
+        got
+    });
+    (address, thread)
+}
+
+#[test]
+fn a_mail_server_gets_the_mail() {
+    let program = site(1);
+    let (address, thread) = mail_server("250 fine");
+    set(&program, "mail_server", &address);
+    let told = post(&program, &["injnews", "-V"], POST);
+    assert!(told.out.starts_with("mailed <1@b.example>"), "{told:?}");
+    let got = thread.join().expect("a session");
+    assert!(
+        got.contains("\nRCPT TO:<mod@site.example>\nDATA\nTo: mod@site.example\n"),
+        "{got}"
+    );
+    assert!(
+        got.contains("\nMAIL FROM:<news@") && got.contains("\n\n..\nFrom here\n.\n"),
+        "{got}"
+    );
+    assert!(queue(&program).is_empty());
+    assert!(!program.path("mail").exists());
+}
+
+#[test]
+fn mail_that_a_server_refuses_waits_and_its_reason_is_told() {
+    let program = site(1);
+    for reply in ["451 try again", "550 no such mailbox"] {
+        let (address, thread) = mail_server(reply);
+        set(&program, "mail_server", &address);
+        let told = post(&program, &["injnews"], POST);
+        thread.join().expect("a session");
+        assert_eq!(told.status, 0, "{told:?}");
+        let why = format!("the mail to mod@site.example at RCPT TO: {reply}");
+        assert!(told.err.contains(&why), "{told:?}");
+    }
+    assert_eq!(queue(&program).len(), 2);
+    let (address, thread) = mail_server("250 fine");
+    set(&program, "mail_server", &address);
+    let listed = post(&program, &["mail", "list", "--json"], b"");
+    let name = listed.summary()["name"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
+    let told = post(&program, &["mail", "send", &name], b"");
+    thread.join().expect("a session");
+    assert_eq!((told.status, queue(&program).len()), (0, 1), "{told:?}");
+}
+
+#[test]
+fn check_tells_the_way_of_mail() {
+    let program = site(0);
+    let check = |words: &[&str]| {
+        program
+            .run(&[&["check", "--dir", "news"], words].concat())
+            .out
+    };
+    assert!(check(&[]).contains("\nmail: goes to "), "{}", check(&[]));
+    let (address, thread) = mail_server("250 fine");
+    set(&program, "mail_server", &address);
+    let told = check(&[]);
+    assert!(
+        told.contains(&format!(
+            "\nmail: goes to the server {address}, which answers: 220 mail.example ready\n"
+        )),
+        "{told}"
+    );
+    thread.join().expect("a session");
+    // Now nothing listens there.
+    let told = check(&["-q"]);
+    assert!(told.contains("mail: warning: posts to moderated groups wait in mail.queue/: cannot connect to the mail server"), "{told}");
+    set(&program, "mail_server", "127.0.0.1:x");
+    let told = program.run(&["check", "--dir", "news"]);
+    assert!(
+        told.status != 0 && told.err.contains("post.mail_server"),
+        "{told:?}"
+    );
+    set(&program, "mail_server", "");
+    set_sendmail(&program, "/nonexistent/sendmail");
+    let told = check(&["-q"]);
+    assert!(
+        told.contains("mail: warning: this program does not exist"),
+        "{told}"
+    );
 }

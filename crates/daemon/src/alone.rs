@@ -125,7 +125,7 @@ impl Alone {
     fn file_all(&self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.settings;
         let root = self.directory.root();
-        let mails = Mails::new(root, &settings.post.sendmail, &self.starter);
+        let mails = Mails::new(root, settings.mailer(&self.directory), &self.starter);
         let posts = Posts::new(&self.directory, settings, mails);
         let (rules, options) = (settings.rules(), settings.filer_options());
         let filer = filing::open_filer(&self.directory, settings, rules, options, Some(PATIENCE))?;

@@ -1,16 +1,17 @@
-//! Mail to moderators: passes it to the mail program, and retries while any waits in `mail.queue/`.
+//! Mail to moderators: passes it to the mail program or a mail server, and retries while any waits in `mail.queue/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use inject::Mailer;
 use inject::mail_queue::{self, QueuedMail};
 
 use super::sandbox::Starter;
 use super::warn;
 
-/// Maximum number of mails passed to the mail program at once; more wait for a retry.
+/// Maximum number of mails sent at once; more wait for a retry.
 pub const MAILS_MAX: usize = 4;
 /// Interval before the first retry, seconds; it doubles after each failure.
 const RETRY_SECONDS_FIRST: u64 = 60;
@@ -23,7 +24,7 @@ pub struct Mails(Arc<State>);
 
 struct State {
     root: PathBuf,
-    sendmail: String,
+    mailer: Mailer,
     starter: Starter,
     first: Duration,
     sending: AtomicUsize,
@@ -32,16 +33,16 @@ struct State {
 }
 
 impl Mails {
-    /// Mail of a news directory, for the command line `sendmail`.
-    pub fn new(root: &Path, sendmail: &str, starter: &Starter) -> Mails {
+    /// Mail of a news directory.
+    pub fn new(root: &Path, mailer: Mailer, starter: &Starter) -> Mails {
         let first = Duration::from_secs(RETRY_SECONDS_FIRST);
-        Mails::with_interval(root, sendmail, starter, first)
+        Mails::with_interval(root, mailer, starter, first)
     }
 
-    fn with_interval(root: &Path, sendmail: &str, starter: &Starter, first: Duration) -> Mails {
+    fn with_interval(root: &Path, mailer: Mailer, starter: &Starter, first: Duration) -> Mails {
         Mails(Arc::new(State {
             root: root.to_owned(),
-            sendmail: sendmail.to_owned(),
+            mailer,
             starter: starter.clone(),
             first,
             sending: AtomicUsize::new(0),
@@ -49,7 +50,7 @@ impl Mails {
         }))
     }
 
-    /// Passes a queued mail to the mail program, in a thread.
+    /// Sends a queued mail, in a thread.
     pub fn send(&self, mail: QueuedMail) {
         if self.0.sending.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
             self.0.sending.fetch_sub(1, Ordering::SeqCst);
@@ -69,9 +70,9 @@ impl Mails {
         }
     }
 
-    /// Retries while mail waits, in a thread. Without a mail program, and without mail, there is nothing to retry.
+    /// Retries while mail waits, in a thread. Without a way for mail, and without mail, there is nothing to retry.
     pub fn retry(&self) {
-        if self.0.sendmail.trim().is_empty() || !self.0.has_mail() {
+        if self.0.mailer.is_off() || !self.0.has_mail() {
             return;
         }
         if self.0.retries.swap(true, Ordering::SeqCst) {
@@ -107,7 +108,7 @@ impl Mails {
 impl State {
     /// Returns whether the mail was sent. A failure is logged.
     fn pass(&self, mail: &QueuedMail) -> bool {
-        match mail_queue::send_by(mail, &self.sendmail) {
+        match self.mailer.send(mail) {
             Ok(is_sent) => is_sent,
             Err(mail_queue::Error::Busy) => false,
             Err(error) => {
@@ -117,14 +118,14 @@ impl State {
         }
     }
 
-    /// Passes all mail that waits. Returns whether all of it was sent. A mail that the program refuses does not keep the others back; without
-    /// the program, or if it hangs, the next mail would fail likewise.
+    /// Sends all mail that waits. Returns whether all of it was sent. A mail that is refused does not keep the others back; without
+    /// the program or the server, or if it hangs, the next mail would fail likewise.
     fn pass_all(&self) -> bool {
         let mut is_all_sent = true;
         for mail in mail_queue::list(&self.root).unwrap_or_default() {
-            match mail_queue::send_by(&mail, &self.sendmail) {
+            match self.mailer.send(&mail) {
                 Ok(true) => {}
-                Err(error @ mail_queue::Error::NotTaken { .. }) => {
+                Err(error) if error.is_of_one_mail() => {
                     report(&error);
                     is_all_sent = false;
                 }
@@ -168,7 +169,12 @@ mod tests {
         let starter = Starter::start().unwrap();
         // It fails until there is a file `up`.
         let sendmail = format!("cp {} {}", path("up").display(), path("taken").display());
-        let mails = Mails::with_interval(dir.path(), &sendmail, &starter, Duration::from_millis(5));
+        let mails = Mails::with_interval(
+            dir.path(),
+            Mailer::program_only(&sendmail),
+            &starter,
+            Duration::from_millis(5),
+        );
         for random in [1, 2] {
             let path = mail_queue::enqueue(dir.path(), b"To: a@b\n\nx\n", 1, random).unwrap();
             mails.send(QueuedMail { path, since: 1 });
@@ -191,7 +197,12 @@ mod tests {
             mail_queue::enqueue(dir.path(), mail.as_bytes(), random, random as u64).unwrap();
         }
         let first = Duration::from_millis(1);
-        let mails = Mails::with_interval(dir.path(), "grep -q taken", &starter, first);
+        let mails = Mails::with_interval(
+            dir.path(),
+            Mailer::program_only("grep -q taken"),
+            &starter,
+            first,
+        );
         mails.retry();
         wait_for("the second is sent", || {
             mail_queue::list(dir.path()).unwrap().len() == 1
@@ -206,10 +217,10 @@ mod tests {
         mail_queue::enqueue(dir.path(), b"To: a@b\n\nx\n", 1, 1).unwrap();
         let first = Duration::from_millis(1);
         // Without a program nothing is tried.
-        let none = Mails::with_interval(dir.path(), "", &starter, first);
+        let none = Mails::with_interval(dir.path(), Mailer::program_only(""), &starter, first);
         none.retry();
         assert!(!none.0.retries.load(Ordering::SeqCst));
-        let mails = Mails::with_interval(dir.path(), "true", &starter, first);
+        let mails = Mails::with_interval(dir.path(), Mailer::program_only("true"), &starter, first);
         mails.retry();
         wait_for("all mail is sent", || !mails.0.has_mail());
     }

@@ -133,7 +133,8 @@ impl Writer {
             published.clone(),
             (sandbox.clone(), schedule.clone()),
         ));
-        let mails = Mails::new(directory.root(), &files.settings.post.sendmail, &starter);
+        let mailer = files.settings.mailer(&directory);
+        let mails = Mails::new(directory.root(), mailer, &starter);
         let mut newsroom = Writer {
             directory,
             started: files.settings.nntp.clone(),
@@ -534,8 +535,8 @@ impl Writer {
         self.files = files;
         self.apply();
         self.posts = None;
-        let sendmail = &self.files.settings.post.sendmail;
-        self.mails = Mails::new(self.directory.root(), sendmail, &self.starter);
+        let mailer = self.files.settings.mailer(&self.directory);
+        self.mails = Mails::new(self.directory.root(), mailer, &self.starter);
         self.mails.retry();
         // Tries the files that stayed in in.coming/ again.
         self.drain = None;

@@ -10,13 +10,15 @@
 //! | [`posting_groups`] | the checks of a post's groups: the classic `actflag` |
 //! | [`moderators`] | the moderators of groups: `mailpaths` and INN's `moderators` |
 //! | [`submission`] | a post as mail to a moderator |
-//! | [`mail_queue`] | waiting mail: stored in files, sent by a program |
+//! | [`mail_queue`] | waiting mail: stored in files until it is sent |
+//! | [`mailer`] | the way of mail out of the queue: a program, or a mail server |
+//! | [`smtp`] | one mail to one recipient, to a mail server |
 //! | [`mailbox`] | addresses |
 //! | [`message_id`] | new ids |
 //! | [`posts_log`] | who posted: `posts.log`, and tokens |
 //! | [`refusal`] | the reasons for refusing a post |
 //!
-//! *Architecture Invariant:* only [`mail_queue`] and [`posts_log`] do I/O. The caller passes the time, the groups and random numbers, so that a
+//! *Architecture Invariant:* only [`mail_queue`], [`mailer`], [`smtp`] and [`posts_log`] do I/O. The caller passes the time, the groups and random numbers, so that a
 //! command and a socket inject in the same way.
 
 pub mod cancel_locks;
@@ -24,6 +26,7 @@ pub mod check;
 pub mod draft;
 pub mod mail_queue;
 pub mod mailbox;
+pub mod mailer;
 pub mod message_id;
 pub mod moderators;
 pub mod post;
@@ -31,9 +34,11 @@ mod poster;
 pub mod posting_groups;
 pub mod posts_log;
 pub mod refusal;
+pub mod smtp;
 pub mod submission;
 
 pub use draft::Draft;
+pub use mailer::{MailServer, Mailer};
 pub use moderators::Moderators;
 pub use post::{InjectRules, Injected, InjectionSite, InjectionTime, Reveal, Route, inject};
 pub use poster::{EveryGroup, Poster};

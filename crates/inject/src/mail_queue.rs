@@ -1,7 +1,7 @@
-//! The queue of mail to moderators: one file per mail in `mail.queue/`, until a program has accepted it.
+//! The queue of mail to moderators: one file per mail in `mail.queue/`, until a program or a mail server has accepted it.
 //!
 //! *Invariant:* a mail is durable in its file before the poster gets a reply, and the file is removed only after the program
-//! exited with 0. So no mail is lost; a crash in between may send one twice.
+//! exited with 0, or the server accepted the mail. So no mail is lost; a crash in between may send one twice.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use groups::command_line::CommandLine;
 
 use crate::draft::Draft;
-use crate::message_id;
+use crate::{message_id, smtp};
 
 /// Name of the directory in a news directory.
 pub const DIRECTORY: &str = "mail.queue";
@@ -23,7 +23,7 @@ pub const DIRECTORY: &str = "mail.queue";
 const EXTENSION: &str = "mail";
 /// Largest mail that is read, bytes: an article and some headers.
 pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
-/// Time limit of the mail program for one mail, seconds.
+/// Time limit of the mail program, or the mail server, for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
 
 /// The errors of the mail queue.
@@ -66,9 +66,33 @@ pub enum Error {
         /// Its exit status.
         status: ExitStatus,
     },
+    /// The mail program did not accept the mail in a process with `no_new_privs`, and no mail server of this machine answers.
+    #[error(
+        "{} did not accept it: {status}; it cannot gain its rights under a systemd unit with NoNewPrivileges, and no mail server answers \
+         at port 25 of this machine: start one, or set post.mail_server",
+        program.display()
+    )]
+    NoRights {
+        /// The program.
+        program: PathBuf,
+        /// Its exit status.
+        status: ExitStatus,
+    },
+    /// The mail server did not accept the mail.
+    #[error(transparent)]
+    Server(#[from] smtp::Error),
 }
 
 impl Error {
+    /// True if the error may concern one mail only, so that the next mail is worth a try.
+    pub fn is_of_one_mail(&self) -> bool {
+        match self {
+            Error::NotTaken { .. } => true,
+            Error::Server(error) => error.is_of_this_mail(),
+            _ => false,
+        }
+    }
+
     /// True if the mail program does not exist.
     pub fn is_no_program(&self) -> bool {
         matches!(self, Error::Program { source, .. } if source.kind() == io::ErrorKind::NotFound)
@@ -194,42 +218,47 @@ pub fn list(dir: &Path) -> Result<Vec<QueuedMail>, Error> {
     Ok(waiting)
 }
 
-/// Gives one mail to the command line `sendmail`, as [`send`]. Returns `false` where there is no such program: the mail waits.
+/// Passes the open and locked file of a mail to `deliver`, and removes the mail after a success. A concurrent call for the same mail fails
+/// with [`Error::Busy`]; a mail whose file is gone has been sent.
 ///
 /// # Errors
-/// As [`send`].
-pub fn send_by(mail: &QueuedMail, sendmail: &str) -> Result<bool, Error> {
-    // A command line with errors was refused when the settings were read.
-    let Ok(command) = CommandLine::parse(sendmail.as_bytes()) else {
-        return Ok(false);
-    };
-    match send(mail, &command, Duration::from_secs(MAIL_SECONDS_MAX)) {
-        Err(error) if error.is_no_program() => Ok(false),
-        other => other.map(|()| true),
-    }
-}
-
-/// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0; it need not read
-/// all of its input. A concurrent call for the same mail fails with [`Error::Busy`]; a mail whose file is gone has been sent.
-///
-/// # Errors
-/// The program cannot be run or did not accept the mail, which is still in the queue.
-pub fn send(mail: &QueuedMail, command: &CommandLine, limit: Duration) -> Result<(), Error> {
+/// Those of `deliver`, or the file cannot be read or removed.
+pub fn deliver(
+    mail: &QueuedMail,
+    deliver: impl FnOnce(File) -> Result<(), Error>,
+) -> Result<(), Error> {
     let file = match File::open(&mail.path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(at("read", &mail.path)(error)),
     };
-    // The program inherits the lock, in case this process ends first.
-    match file.try_lock() {
+    let lock = file.try_clone().map_err(at("read", &mail.path))?;
+    match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Error::Busy),
         Err(TryLockError::Error(error)) => return Err(at("lock", &mail.path)(error)),
     }
     // The previous holder of the lock may have sent it.
-    if file.metadata().map_err(at("read", &mail.path))?.nlink() == 0 {
+    if lock.metadata().map_err(at("read", &mail.path))?.nlink() == 0 {
         return Ok(());
     }
+    deliver(file)?;
+    fs::remove_file(&mail.path).map_err(at("remove", &mail.path))?;
+    let queue = mail.path.parent().unwrap_or(Path::new("."));
+    sync(queue)
+}
+
+/// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0, as [`deliver`]; it
+/// need not read all of its input.
+///
+/// # Errors
+/// The program cannot be run or did not accept the mail, which is still in the queue.
+pub fn send(mail: &QueuedMail, command: &CommandLine, limit: Duration) -> Result<(), Error> {
+    // The program inherits the lock, in case this process ends first.
+    deliver(mail, |file| run(file, command, limit))
+}
+
+fn run(mail: File, command: &CommandLine, limit: Duration) -> Result<(), Error> {
     let program = OsStr::from_bytes(command.program());
     let failed = |source| Error::Program {
         program: program.into(),
@@ -238,7 +267,7 @@ pub fn send(mail: &QueuedMail, command: &CommandLine, limit: Duration) -> Result
     let words = command.arguments().iter();
     let child = Command::new(program)
         .args(words.map(|word| OsStr::from_bytes(word)))
-        .stdin(Stdio::from(file))
+        .stdin(Stdio::from(mail))
         .stdout(Stdio::null())
         .spawn()
         .map_err(failed)?;
@@ -248,15 +277,13 @@ pub fn send(mail: &QueuedMail, command: &CommandLine, limit: Duration) -> Result
             seconds: limit.as_secs(),
         });
     };
-    if !status.success() {
-        return Err(Error::NotTaken {
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::NotTaken {
             program: program.into(),
             status,
-        });
+        }),
     }
-    fs::remove_file(&mail.path).map_err(at("remove", &mail.path))?;
-    let queue = mail.path.parent().unwrap_or(Path::new("."));
-    sync(queue)
 }
 
 /// Waits for a program; `None` if it exceeded the limit and was killed.

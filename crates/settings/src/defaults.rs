@@ -74,6 +74,7 @@ impl Default for Settings {
                 log_days: 30,
                 complaints: String::new(),
                 sendmail: "/usr/sbin/sendmail -oi -t".to_owned(),
+                mail_server: "auto".to_owned(),
                 signature_lines: 4,
                 customs: String::new(),
             },

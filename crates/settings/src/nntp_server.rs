@@ -113,10 +113,15 @@ fn fingerprint(value: &DeValue<'_>) -> Result<[u8; 32], String> {
     }
 }
 
-/// The address of a server: `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an IPv6 address alone.
+/// The address of a server, see [`host_and_port`].
 fn address(value: &DeValue<'_>) -> Result<(String, Option<u16>), String> {
     const EXAMPLE: &str = "\"news.example.net\" or \"news.example.net:119\"";
     let text = value.as_str().ok_or_else(|| value::wrong(EXAMPLE, value))?;
+    host_and_port(text).ok_or_else(|| format!("should be a host and perhaps a port: {EXAMPLE}"))
+}
+
+/// Splits `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or an IPv6 address alone.
+pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let split = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => Some((host, None)),
         Some((host, port)) => port.strip_prefix(':').map(|port| (host, Some(port))),
@@ -131,12 +136,10 @@ fn address(value: &DeValue<'_>) -> Result<(String, Option<u16>), String> {
         let is_address = host.parse::<std::net::IpAddr>().is_ok();
         is_address || (!host.is_empty() && host.len() <= 253 && host.chars().all(is_name))
     };
-    let found = split.and_then(|(host, port)| {
-        let port = match port {
-            None => None,
-            Some(port) => Some(port.parse().ok().filter(|port| *port > 0)?),
-        };
-        is_host(host).then_some((host.to_owned(), port))
-    });
-    found.ok_or_else(|| format!("should be a host and perhaps a port: {EXAMPLE}"))
+    let (host, port) = split?;
+    let port = match port {
+        None => None,
+        Some(port) => Some(port.parse().ok().filter(|port| *port > 0)?),
+    };
+    is_host(host).then_some((host.to_owned(), port))
 }

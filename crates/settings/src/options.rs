@@ -121,6 +121,13 @@ impl Settings {
         }
     }
 
+    /// The way of mail to moderators.
+    pub fn mailer(&self, directory: &NewsDirectory) -> inject::Mailer {
+        // A server with errors was refused when the settings were read.
+        let server = self.post.mail_server().unwrap_or_default();
+        inject::Mailer::new(&self.post.sendmail, server, &self.mailname(directory))
+    }
+
     /// The text after the `@`: the setting, the classic file `mailname`, or the site's name.
     fn mailname(&self, directory: &NewsDirectory) -> String {
         if !self.post.mailname.is_empty() {

@@ -1,5 +1,7 @@
 //! `[post]`: articles posted here.
 
+use crate::nntp_server::host_and_port;
+
 /// `[post]`: articles posted here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Post {
@@ -15,6 +17,8 @@ pub struct Post {
     pub complaints: String,
     /// The command that sends mail.
     pub sendmail: String,
+    /// The mail server that gets mail in place of the command: `auto`, `HOST:PORT`, or empty.
+    pub mail_server: String,
     /// Lines of ~/.signature.
     pub signature_lines: u64,
     /// Old customs.
@@ -38,6 +42,26 @@ impl Post {
         self.customs == CMSG
     }
 
+    /// When mail goes to a mail server.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the name of the setting.
+    pub fn mail_server(&self) -> Result<inject::MailServer, String> {
+        match self.mail_server.trim() {
+            "" => Ok(inject::MailServer::None),
+            "auto" => Ok(inject::MailServer::Auto),
+            server => {
+                let (host, port) = host_and_port(server)
+                    .ok_or("is auto, or a host and perhaps a port, such as \"127.0.0.1:25\"")?;
+                let port = port.unwrap_or(inject::mailer::SMTP_PORT);
+                Ok(inject::MailServer::At(match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                }))
+            }
+        }
+    }
+
     /// The first error in the texts, with its key.
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
         let is_domain = article::message_id::valid_domain_strict(self.mailname.as_bytes());
@@ -56,6 +80,9 @@ impl Post {
             && let Err(error) = groups::command_line::CommandLine::parse(self.sendmail.as_bytes())
         {
             return Some(("post.sendmail", format!("cannot be run: {error}")));
+        }
+        if let Err(told) = self.mail_server() {
+            return Some(("post.mail_server", told));
         }
         let is_known = matches!(self.customs.as_str(), "" | CMSG);
         (!is_known).then(|| ("post.customs", "is \"cmsg\" or empty".to_owned()))

@@ -283,6 +283,15 @@ pub static TABLE: &[Setting] = &[
     },
     Setting {
         section: "post",
+        key: "mail_server",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Mail server (\"127.0.0.1:25\") in place of post.sendmail. \"auto\": that of this machine, where sendmail cannot gain \
+               its rights (the systemd unit). Empty: none.",
+        slot: |s| Slot::Text(&mut s.post.mail_server),
+    },
+    Setting {
+        section: "post",
         key: "signature_lines",
         unit: Unit::Count("lines"),
         range: (0, 100),

@@ -17,8 +17,8 @@ pub static COMMAND: Command = Command {
     summary: "send the waiting mail to moderators",
     about: "\
 Passes each mail in mail.queue/, or each NAME, to the command in post.sendmail on its standard
-input. Mail that the command accepted (it exited with 0) is removed; the rest stays in the queue.
-Run this regularly if mail cannot always be sent at once.",
+input, or to the server in post.mail_server. Mail that the command (it exited with 0) or the server
+accepted is removed; the rest stays in the queue. Run this regularly if mail cannot always be sent at once.",
     operands: Operands {
         shown: "NAME...",
         least: 0,
@@ -34,7 +34,7 @@ Run this regularly if mail cannot always be sent at once.",
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let settings = directory.settings()?.settings;
+    let mailer = directory.settings()?.settings.mailer(&directory);
     let is_meant = |name: &str| {
         given.operands.is_empty() || given.operands.iter().any(|operand| *operand == *name)
     };
@@ -43,11 +43,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if !is_meant(&mail.name()) {
             continue;
         }
-        match mail_queue::send_by(&mail, &settings.post.sendmail) {
+        match mailer.send(&mail) {
             Ok(true) => queue_run.sent += 1,
             Ok(false) => {
                 eprintln!(
-                    "broadsheet: mail cannot be sent: post.sendmail is not set, or its program does not exist"
+                    "broadsheet: mail cannot be sent: neither post.mail_server nor post.sendmail is set, or the program does not exist"
                 );
                 queue_run.failed += 1;
                 break;
@@ -67,7 +67,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// The number of mails that the program accepted, and of those that wait. The text reports only the latter, one by one.
+/// The number of mails that were accepted, and of those that wait. The text reports only the latter, one by one.
 #[derive(Default)]
 struct QueueRun {
     sent: u64,

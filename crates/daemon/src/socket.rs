@@ -17,8 +17,8 @@ use store::control_socket;
 use super::connection::Client;
 use super::event::Event;
 use super::request::{ATTENTION, Answer, OK, REQUEST_BYTES_MAX, Request, RunningDaemon};
-use super::warn;
 use super::writer_handle::{Job, WriterHandle};
+use super::{say, warn};
 
 /// Maximum number of clients; more are rejected, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;

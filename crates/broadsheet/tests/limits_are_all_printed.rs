@@ -252,6 +252,10 @@ const ALSO: &[(&str, &str)] = &[
         "feed::nntp::NOTED_ARTICLES_MAX",
     ),
     (
+        "feed::nntp::shared_articles::SHARED_BYTES_MAX",
+        "feed::nntp::SHARED_BYTES_MAX",
+    ),
+    (
         "feed::nntp::peer::cursor::DURABLE_SECONDS_MAX",
         "feed::nntp::DURABLE_SECONDS_MAX",
     ),

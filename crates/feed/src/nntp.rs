@@ -6,6 +6,7 @@
 //! | `peer` | one peer: its place in the log, its connections, and what failed |
 //! | `lane` | the articles of a stretch of the log, from their discovery to the peer's answers |
 //! | `connection` | a socket that never blocks, below `nntp::client` |
+//! | `shared_articles` | the articles read last, for peers that come to them next |
 //! | `growth`, `pace` | how many connections help; the rate limit |
 //! | `headfeed` | articles without their bodies |
 //! | `deferrals` | articles that the peer wants later |
@@ -26,6 +27,7 @@ mod pace;
 mod peer;
 mod peers;
 mod resolver;
+mod shared_articles;
 
 pub use connection::{ANSWER_SECONDS_MAX, OPEN_SECONDS_MAX, WINDOW_ARTICLES_MAX};
 pub use counts::{FeedCounts, PeerDoes, PeerState};
@@ -34,3 +36,4 @@ pub use lane::{FLIGHT_ARTICLES_MAX, NOTED_ARTICLES_MAX};
 pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};
 pub use peers::{Delivered, Peers, PeersHandle, Tell, deliver, loops};
 pub use resolver::RESOLVERS_MAX;
+pub use shared_articles::SHARED_BYTES_MAX;

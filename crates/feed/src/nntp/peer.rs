@@ -7,6 +7,8 @@ mod rest;
 
 pub(super) use connections::of_event_key;
 pub use cursor::DURABLE_SECONDS_MAX;
+#[cfg(test)]
+pub(super) use offers::article;
 pub use rest::IDLE_SECONDS_MAX;
 
 use std::collections::VecDeque;
@@ -29,6 +31,7 @@ use super::lane::Lane;
 use super::mailbox::Mailbox;
 use super::pace::Pace;
 use super::resolver::Resolver;
+use super::shared_articles::SharedArticles;
 use crate::back_off::BackOff;
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -131,6 +134,9 @@ pub(super) struct Context<'a> {
     /// The last number of a look-up.
     pub look_ups: &'a mut u64,
     pub record: &'a mut Vec<u8>,
+    pub shared: &'a mut SharedArticles,
+    /// Other peers may want the same articles next.
+    pub is_sharing: bool,
 }
 
 impl PeerPlan {

@@ -20,6 +20,7 @@ use super::lane::NOTED_ARTICLES_MAX;
 use super::mailbox::{Mailbox, Message};
 use super::peer::{Context, Peer, PeerPlan, of_event_key};
 use super::resolver::Resolver;
+use super::shared_articles::SharedArticles;
 use crate::error::Error;
 use crate::limit::Limit;
 use crate::waiting::{self, Site};
@@ -63,6 +64,10 @@ pub struct Peers {
     tell: Tell,
     look_ups: u64,
     record: Vec<u8>,
+    /// What one peer was sent and others get next.
+    shared: SharedArticles,
+    /// Whether several peers are connected.
+    is_sharing: bool,
     ends_at: Option<Instant>,
 }
 
@@ -226,6 +231,8 @@ impl Peers {
             tell: tell.clone(),
             look_ups: 0,
             record: Vec::new(),
+            shared: SharedArticles::default(),
+            is_sharing: false,
             ends_at: None,
         })
     }
@@ -306,6 +313,12 @@ impl Peers {
         // events, each of which the kernel tells once.
         self.snapshot.catch_up()?;
         self.search()?;
+        let connected = self.peers.iter().flatten();
+        let connected = connected.filter(|peer| peer.is_connected());
+        self.is_sharing = connected.take(2).count() > 1;
+        if !self.is_sharing {
+            self.shared.clear();
+        }
         for place in std::mem::take(&mut self.due) {
             self.turn(place);
         }
@@ -509,6 +522,8 @@ impl Peers {
             place,
             look_ups: &mut self.look_ups,
             record: &mut self.record,
+            shared: &mut self.shared,
+            is_sharing: self.is_sharing,
         };
         Some(act(peer, &mut context))
     }

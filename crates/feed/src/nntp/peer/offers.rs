@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{HistoryLine, Position, Record};
+use store::{HistoryLine, Position};
 
 use super::super::connection::{Connection, Flying};
 use super::super::counts::add;
@@ -185,17 +185,29 @@ impl Source<'_> {
 type IdAndText<'a> = (&'a [u8], &'a [u8]);
 
 /// An article; `None`: it expired, or was cancelled.
-fn article<'c>(
+pub(in super::super) fn article<'c>(
     context: &'c mut Context<'_>,
     position: Position,
 ) -> Result<Option<IdAndText<'c>>, Error> {
-    match context.snapshot.record(position, context.record) {
-        Ok(record) => Ok(record.and_then(|record: Record<'_>| {
-            let line = HistoryLine::parse(record.line())?;
-            Some((line.id, record.wire()))
-        })),
-        // `fsck` reports it.
-        Err(store::Error::Damaged { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+    if context.shared.find(position).is_some() {
+        let is_gone = context.snapshot.is_cancelled(position);
+        return Ok(context.shared.find(position).filter(|_| !is_gone));
     }
+    let record = match context.snapshot.record(position, context.record) {
+        Ok(record) => record,
+        // `fsck` reports it.
+        Err(store::Error::Damaged { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let Some(record) = record else {
+        return Ok(None);
+    };
+    let (wire, line) = (record.wire(), HistoryLine::parse(record.line()));
+    let Some(line) = line else {
+        return Ok(None);
+    };
+    if context.is_sharing {
+        context.shared.keep(position, line.id, wire);
+    }
+    Ok(Some((line.id, wire)))
 }

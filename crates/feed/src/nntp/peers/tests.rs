@@ -122,7 +122,7 @@ fn peer(talk: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> (u16, Arc<At
     (port, calls)
 }
 
-/// Converses by streaming, and takes all; `answers` decides by the command and the id.
+/// Converses by streaming, and takes all; `answers` decides by the command and the id, and gets each article with the command "".
 fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> Option<()> {
     let mut input = BufReader::new(stream);
     let mut out = stream;
@@ -141,9 +141,11 @@ fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> 
             "CHECK" => say(&format!("238 {id}"))?,
             "TAKETHIS" => {
                 let mut text = String::new();
-                while text != ".\r\n" {
-                    text.clear();
+                while !text.ends_with("\r\n.\r\n") {
                     input.read_line(&mut text).ok().filter(|read| *read > 0)?;
+                }
+                if !answers("", &text) {
+                    return None;
                 }
                 say(&format!("239 {id}"))?;
             }
@@ -349,4 +351,81 @@ fn a_rate_limit_holds_from_the_beginning() {
     // None is smaller than 40 bytes, or larger than 100.
     let most = 1000 * (began.elapsed().as_secs() + 2) + 100;
     assert!(desk.accepted() * 40 <= most, "{}", desk.accepted());
+}
+
+#[test]
+fn each_peer_gets_each_article_whole() {
+    let texts: Arc<Mutex<Vec<(usize, String)>>> = Arc::default();
+    let mut news = news();
+    let start = Start::Now;
+    let names: [&[u8]; 3] = [b"one", b"two", b"three"];
+    for name in names.into_iter().skip(1) {
+        let site = NewSite { name, start };
+        enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    }
+    let mut ports = Vec::new();
+    for which in 0..names.len() {
+        let texts = texts.clone();
+        let (port, _) = peer(move |_, stream| {
+            _ = converse(&stream, |command, text| {
+                if command.is_empty() {
+                    texts.lock().unwrap().push((which, text.to_owned()));
+                }
+                true
+            });
+        });
+        ports.push(port);
+    }
+    let first = news.file("one two three");
+    let mut desk = Desk::new(news, via(ports[0]));
+    for (name, port) in names.into_iter().zip(&ports).skip(1) {
+        let plan = PeerPlan {
+            name: name.to_vec(),
+            via: via(*port),
+            zone: &Utc,
+        };
+        let peer = Peer::new(plan, desk.news.dir(), Arc::default());
+        desk.peers.add(Box::new(peer));
+    }
+    for _ in 0..60 {
+        desk.news.file("one two three");
+        desk.news.file("two");
+    }
+    desk.file(20);
+    let all = 3 * 61 + 60 + 20;
+    desk.until("all have all", |_| texts.lock().unwrap().len() == all);
+    // At least the last ones were read once for all.
+    assert!(desk.peers.is_sharing);
+    let mut texts = std::mem::take(&mut *texts.lock().unwrap());
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), all, "each once");
+    for (which, count) in [(0, 81), (1, 121), (2, 61)] {
+        let got = texts.iter().filter(|(peer, _)| *peer == which);
+        let got: Vec<&String> = got.map(|(_, text)| text).collect();
+        assert_eq!(got.len(), count);
+        for text in got {
+            let snapshot = desk.news.snapshot();
+            let id = text.split("Message-ID: ").nth(1).unwrap();
+            let id = id.split("\r\n").next().unwrap();
+            let mut buffer = Vec::new();
+            let record = snapshot.article(id.as_bytes(), &mut buffer).unwrap();
+            assert_eq!(record.unwrap().wire(), text.as_bytes());
+        }
+    }
+    // What is removed meanwhile is not sent from memory.
+    desk.peers.shared.keep(first, b"<1@x>", b"a\r\n.\r\n");
+    let mut is_gone = |desk: &mut Desk| {
+        let found = desk.peers.with_peer(0, |_, context| {
+            super::super::peer::article(context, first)
+                .unwrap()
+                .is_none()
+        });
+        found.unwrap()
+    };
+    assert!(!is_gone(&mut desk));
+    desk.news.spool.cancel(first, b"<1@x>").unwrap();
+    desk.news.commit();
+    desk.peers.snapshot.catch_up().unwrap();
+    assert!(is_gone(&mut desk));
 }

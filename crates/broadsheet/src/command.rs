@@ -13,6 +13,8 @@ mod batchra;
 mod batchsm;
 mod check;
 mod completion;
+mod connections;
+pub mod connections_close;
 mod control_log;
 mod control_run;
 mod control_verify;
@@ -130,6 +132,8 @@ pub static SECTIONS: &[Section] = &[
             &intake_pause::COMMAND,
             &intake_resume::COMMAND,
             &intake_show::COMMAND,
+            &connections::COMMAND,
+            &connections_close::COMMAND,
         ],
     },
     Section {

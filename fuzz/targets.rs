@@ -1033,7 +1033,7 @@ pub fn mailbox(data: &[u8]) {
     let items = |step: usize, limit: usize| {
         let mut mailbox = Mailbox::new(Slow(data, step), limit);
         let mut items = Vec::new();
-        while let Some(item) = mailbox.next().expect("memory does not fail") {
+        while let Some(item) = mailbox.next_item().expect("memory does not fail") {
             items.push(format!("{item:?}"));
             assert!(items.len() <= data.len() + 1);
             let Item::Message {

@@ -113,7 +113,7 @@ impl Run<'_> {
         let mut mailbox = Mailbox::new(reader, self.options.rules.article_bytes_max);
         let mut text = Vec::new();
         loop {
-            let item = match mailbox.next() {
+            let item = match mailbox.next_item() {
                 Ok(Some(item)) => item,
                 Ok(None) => return Ok(()),
                 Err(error) => {

@@ -121,7 +121,7 @@ impl<R: Read> Mailbox<R> {
     ///
     /// # Errors
     /// The input cannot be read further. The message before the error is incomplete, and not returned.
-    pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
+    pub fn next_item(&mut self) -> io::Result<Option<Item<'_>>> {
         let found = match self.state {
             State::Done => return Ok(None),
             State::Start => match self.begin()? {
@@ -416,7 +416,7 @@ mod tests {
     fn items(text: &[u8], limit: usize, step: usize) -> Vec<String> {
         let mut mailbox = Mailbox::new(Slow(text, step), limit);
         let mut items = Vec::new();
-        while let Some(item) = mailbox.next().unwrap() {
+        while let Some(item) = mailbox.next_item().unwrap() {
             items.push(match item {
                 Item::Message {
                     from_line,

@@ -171,7 +171,7 @@ fn make(
         asker.finish()?;
         return Ok(None);
     };
-    let (settings, text) = making::settings_text(&answers, about)?;
+    let (settings, text) = making::settings_text(&answers, &about.root)?;
     let nntp = &settings.nntp;
     let addresses = [&nntp.listen, &nntp.listen_tls]
         .map(|text| server::socket::addresses(text).unwrap_or_default());

@@ -40,6 +40,8 @@ pub struct Answers {
     pub port: u16,
     /// The port with TLS from the first byte.
     pub tls_port: u16,
+    /// Whether systemd opens the ports.
+    pub uses_sockets: bool,
 }
 
 /// The groups: the files `active` and `newsgroups`.
@@ -80,7 +82,7 @@ pub struct Peer {
 pub struct Circumstances {
     /// The news directory.
     pub root: PathBuf,
-    /// systemd opens ports 119 and 563.
+    /// systemd can open ports 119 and 563.
     pub has_sockets: bool,
 }
 
@@ -155,7 +157,10 @@ pub fn ask(
         |text| keep_free(text, free),
     )?;
     let keep_days = given.number("keep-days")?.unwrap_or(KEEP_DAYS);
-    let usual = match about.has_sockets {
+    let is_local = readers.as_ref().is_some_and(Readers::are_local)
+        && peers.as_ref().is_some_and(Vec::is_empty);
+    // The units open it for everybody.
+    let usual = match about.has_sockets && !is_local {
         true => NNTP_PORT,
         false => HIGH_PORT,
     };
@@ -188,6 +193,7 @@ pub fn ask(
         keep_days,
         port,
         tls_port,
+        uses_sockets: about.has_sockets && (port, tls_port) == (NNTP_PORT, NNTPS_PORT),
     }))
 }
 

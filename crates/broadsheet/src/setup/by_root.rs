@@ -89,7 +89,7 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
     if !by_systemd {
         writeln!(
             out,
-            "\nStart the server:\n    sudo -u {user} broadsheet serve --dir {}",
+            "\nStart the server:\n    runuser -u {user} -- broadsheet serve --dir {}",
             root.display()
         )?;
         return Ok(Some(status));

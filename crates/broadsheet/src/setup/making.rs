@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use settings::{Settings, template};
 
-use super::answers::{Answers, Circumstances};
+use super::answers::Answers;
 use crate::command::init;
 use crate::peer::entry::{self, quoted};
 
@@ -16,21 +16,18 @@ const FOR_OTHERS: [&str; 2] = ["all,!local", "*,!local.*"];
 ///
 /// # Errors
 /// It would have errors.
-pub fn settings_text(
-    answers: &Answers,
-    about: &Circumstances,
-) -> anyhow::Result<(Settings, String)> {
+pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings, String)> {
     let mut settings = Settings {
         name: answers.name.clone(),
         ..Settings::default()
     };
-    if !about.has_sockets {
+    if !answers.uses_sockets {
         settings.nntp.listen = listen(answers, answers.port);
     }
     if let Some([certificate, key]) = &answers.tls {
         settings.nntp.certificate = certificate.display().to_string();
         settings.nntp.key = key.display().to_string();
-        if !about.has_sockets {
+        if !answers.uses_sockets {
             settings.nntp.listen_tls = listen(answers, answers.tls_port);
         }
     }
@@ -49,7 +46,7 @@ pub fn settings_text(
         let entry = entry::access(&peer.name, &peer.from, wildmat);
         text = entry::with(&text, Some(&site), Some(&entry));
     }
-    let path = about.root.join(settings::FILE);
+    let path = root.join(settings::FILE);
     let settings = entry::parsed(&path, &text)?;
     Ok((settings, text))
 }

@@ -13,6 +13,8 @@ mod batchra;
 mod batchsm;
 mod check;
 mod completion;
+mod connections;
+pub mod connections_close;
 mod control_log;
 mod control_run;
 mod control_verify;
@@ -37,6 +39,7 @@ mod history_dump;
 mod history_find;
 mod history_import;
 mod history_rebuild;
+mod import_cnews;
 mod import_expire_ctl;
 mod import_inn;
 mod inews;
@@ -134,6 +137,8 @@ pub static SECTIONS: &[Section] = &[
             &intake_pause::COMMAND,
             &intake_resume::COMMAND,
             &intake_show::COMMAND,
+            &connections::COMMAND,
+            &connections_close::COMMAND,
         ],
     },
     Section {
@@ -192,6 +197,7 @@ pub static SECTIONS: &[Section] = &[
             &expire_if_low::COMMAND,
             &import_expire_ctl::COMMAND,
             &import_inn::COMMAND,
+            &import_cnews::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

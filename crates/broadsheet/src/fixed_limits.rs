@@ -54,6 +54,7 @@ fixed! {
     store::EXPIRES_REMEMBERED_SECONDS_MAX, Unit::Count("seconds"), "time after arrival that an Expires header makes an id remembered", "A later date in Expires counts as this.";
     relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After this many, newsrun ends.";
     daemon::REASON_BYTES_MAX, Unit::Bytes, "reason of `intake pause'", "A longer one is truncated.";
+    crate::command::connections_close::CLOSED_MAX, Unit::Count("connections"), "connections that one `connections close' closes", "With more operands it is a usage error.";
     daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "log messages of one kind in a row", "Further messages are counted and suppressed; then one is logged every two seconds.";
     daemon::METRICS_REQUEST_BYTES_MAX, Unit::Bytes, "request for metrics", "A longer one is rejected.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is truncated and ends in `...'.";
@@ -139,11 +140,13 @@ fixed! {
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "Part of a segment that is reserved for the padding.";
     store::POSITION_MAX, Unit::Bytes, "log", "Total size of everything ever filed: the index stores addresses of 48 bits.";
     import::report::ENTRIES_MAX, Unit::Count("lines"), "report of an import", "Further lines are counted.";
-    import::run::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted.";
-    import::run::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
+    import::importer::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted, and all are listed in import.refused.";
+    import::importer::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
     import::inn::history::LINE_BYTES_MAX, Unit::Bytes, "line of INN's history", "A longer line is skipped and counted.";
-    import::inn::conf::FILE_BYTES_MAX, Unit::Bytes, "file of INN's settings or groups", "A larger one is an error.";
+    import::conf_file::FILE_BYTES_MAX, Unit::Bytes, "file of settings or groups of another system", "A larger one is an error.";
     import::inn::conf::DEPTH_MAX, Unit::Count("groups"), "depth of groups in INN's settings", "Deeper groups are read as part of the last one.";
+    import::cnews::tree::ARTICLE_BYTES_MAX, Unit::Bytes, "article in C News's tree", "A larger one is not imported, and reported.";
+    import::cnews::tree::GROUP_FILES_MAX, Unit::Count("articles"), "articles of one group in C News's tree", "A group with more is reported, and only its articles that the history has are imported.";
     import::inn::caf::ARTICLE_BYTES_MAX, Unit::Bytes, "article in INN's spools", "A larger one is not imported, and reported.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is an error.";
     store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is not a date, in history", "A longer one is truncated.";

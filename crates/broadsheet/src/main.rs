@@ -27,6 +27,7 @@ mod key_report;
 mod mail_review;
 mod man;
 mod matcher;
+mod moving_in;
 mod new_password;
 mod peer;
 mod posting;

@@ -17,8 +17,8 @@ use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
-use super::request::{Answer, Filed};
-pub use super::request::{FileRequest, RunningDaemon};
+use super::request::{Answer, Filed, OK};
+pub use super::request::{FileRequest, NntpConnection, RunningDaemon};
 
 /// The lock against a second daemon.
 pub const LOCK: &str = "lock.serve";
@@ -190,7 +190,9 @@ impl Run<'_> {
                 Answer::Message(text) => self.watch.message(&text),
                 Answer::Progress(bytes, articles) => self.watch.progress(bytes, articles),
                 Answer::Filed(filed) => return Ok(filed),
-                Answer::Done(_) | Answer::Status(_) => break,
+                Answer::Done(_) | Answer::Status(_) | Answer::Connection(_) | Answer::Closed(_) => {
+                    break;
+                }
             }
         }
         Err(io::ErrorKind::UnexpectedEof.into())
@@ -297,6 +299,57 @@ pub fn pause(dir: &Path, why: Option<&str>) -> io::Result<bool> {
     }
 }
 
+/// Requests the NNTP connections of the daemon, and whether all network threads answered; `None` without a daemon.
+///
+/// # Errors
+/// The connection to the daemon was lost.
+pub fn connections(dir: &Path) -> io::Result<Option<(Vec<NntpConnection>, bool)>> {
+    let Some(stream) = ask_owner(dir, "connections")? else {
+        return Ok(None);
+    };
+    let mut all = Vec::new();
+    for answer in answers(stream) {
+        match answer? {
+            Answer::Connection(connection) => all.push(*connection),
+            Answer::Done(status) => return Ok(Some((all, status == OK))),
+            _ => {}
+        }
+    }
+    Err(refused(dir))
+}
+
+/// Closes NNTP connections of the daemon. Returns the numbers of those found, and whether all network threads answered; `None` without a
+/// daemon.
+///
+/// # Errors
+/// The connection to the daemon was lost.
+pub fn close_connections(dir: &Path, numbers: &[u64]) -> io::Result<Option<(Vec<u64>, bool)>> {
+    let mut word = "close".to_owned();
+    for number in numbers {
+        word.push_str(&format!(" {number}"));
+    }
+    let Some(stream) = ask_owner(dir, &word)? else {
+        return Ok(None);
+    };
+    let mut closed = Vec::new();
+    for answer in answers(stream) {
+        match answer? {
+            Answer::Closed(numbers) => closed = numbers,
+            Answer::Done(status) => return Ok(Some((closed, status == OK))),
+            _ => {}
+        }
+    }
+    Err(refused(dir))
+}
+
+/// The error when the daemon ends a connection without an answer.
+fn refused(dir: &Path) -> io::Error {
+    io::Error::other(format!(
+        "the daemon of {} did not answer: it has ended, or only the owner of the news directory may ask",
+        dir.display()
+    ))
+}
+
 /// Whether a daemon serves the news directory, even if it does not reply.
 pub fn is_served(dir: &Path) -> bool {
     // Does not create the lock file: it would belong to the user of this command.
@@ -322,6 +375,15 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
         true => Err(io::Error::other(
             "the daemon has too many clients; try again",
         )),
+    }
+}
+
+/// As [`ask_word`], for a request with an answer that other users must not see. `None` without a daemon.
+fn ask_owner(dir: &Path, word: &str) -> io::Result<Option<UnixStream>> {
+    match ask_word(dir, word) {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(refused(dir)),
+        Err(_) => Ok(None),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The protocol of control.sock: a request is a line, the reply is lines of JSON.
 //!
-//! `lend`, `reload`, `feeds`, `status`, `resume` and `stop` are single words; a reason follows `pause`. A line that begins with `{` requests to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `connections`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use super::daemon_status::DaemonStatus;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
+use server::ConnectionStatus;
 
 /// Exit status of a command whose request was carried out.
 pub const OK: u8 = 0;
@@ -30,6 +31,10 @@ pub enum Request {
     Feeds,
     /// Return the status of the daemon.
     Status,
+    /// Return the NNTP connections.
+    Connections,
+    /// Close the NNTP connections with these numbers.
+    Close(Vec<u64>),
     /// Pause the acceptance of articles over NNTP for this reason, or resume it.
     Pause(Option<String>),
     /// End the daemon.
@@ -44,11 +49,18 @@ impl Request {
             b"reload" => Request::Reload,
             b"feeds" => Request::Feeds,
             b"status" => Request::Status,
+            b"connections" => Request::Connections,
             b"stop" => Request::Stop,
             b"resume" => Request::Pause(None),
             _ if line.starts_with(b"pause ") => {
                 let why = line.strip_prefix(b"pause ").unwrap_or_default();
                 Request::Pause(Some(String::from_utf8_lossy(why).into_owned()))
+            }
+            _ if line.starts_with(b"close ") => {
+                let numbers = line.strip_prefix(b"close ").unwrap_or_default();
+                let numbers = std::str::from_utf8(numbers).ok()?.split_ascii_whitespace();
+                let numbers = numbers.map(|number| number.parse().ok());
+                Request::Close(numbers.collect::<Option<Vec<u64>>>()?)
             }
             _ => Request::File(serde_json::from_slice(line).ok()?),
         })
@@ -96,6 +108,10 @@ pub enum Answer {
     Done(u8),
     /// The status of the daemon.
     Status(Box<RunningDaemon>),
+    /// An NNTP connection; [`Answer::Done`] follows the last one.
+    Connection(Box<NntpConnection>),
+    /// The last line: the numbers of the connections that were closed.
+    Closed(Vec<u64>),
 }
 
 /// The result of a batch.
@@ -175,6 +191,77 @@ pub struct RunningDaemon {
     pub status: DaemonStatus,
 }
 
+/// An NNTP connection to the daemon. Fields missing in the reply of another version have their defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NntpConnection {
+    /// Its number since the daemon started, for `connections close`.
+    pub id: u64,
+    /// The client's address and port; `None` for a pipe of this machine.
+    pub address: Option<String>,
+    /// The access entry; empty without a matching one.
+    pub entry: String,
+    /// The login.
+    pub user: Option<String>,
+    /// It may send articles as a peer.
+    pub peer: bool,
+    /// The activity, in words.
+    pub state: String,
+    /// The last command; empty before the first one.
+    pub last_command: String,
+    /// The selected group.
+    pub group: Option<String>,
+    /// Its start, seconds since 1970.
+    pub since: i64,
+    /// Time since its last progress, seconds.
+    pub idle_seconds: u64,
+    /// Number of valid commands.
+    pub commands: u64,
+    /// Number of offered ids.
+    pub offered: u64,
+    /// Number of accepted articles, posts included.
+    pub articles_in: u64,
+    /// Number of articles, headers and bodies sent.
+    pub articles_out: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// It uses TLS.
+    pub tls: bool,
+    /// It uses COMPRESS.
+    pub compressed: bool,
+}
+
+impl NntpConnection {
+    /// The connection, seen at `now`, seconds since 1970.
+    pub fn of(status: ConnectionStatus, now: i64) -> NntpConnection {
+        let age = i64::try_from(status.age_milliseconds / 1000).unwrap_or(i64::MAX);
+        NntpConnection {
+            id: status.number,
+            address: status.address.map(|address| address.to_string()),
+            entry: status.entry,
+            user: status.user,
+            peer: status.is_peer,
+            state: status.activity.words().to_owned(),
+            last_command: status.last_command.to_owned(),
+            group: status
+                .group
+                .map(|group| String::from_utf8_lossy(&group).into_owned()),
+            since: now.saturating_sub(age),
+            idle_seconds: status.idle_milliseconds / 1000,
+            commands: status.commands,
+            offered: status.offered,
+            articles_in: status.articles_in,
+            articles_out: status.articles_out,
+            bytes_in: status.bytes_in,
+            bytes_out: status.bytes_out,
+            tls: status.has_tls,
+            compressed: status.is_compressed,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +282,10 @@ mod tests {
         assert!(matches!(Request::parse(b"lend"), Some(Request::Lend)));
         assert!(Request::parse(b"LEND").is_none());
         assert!(Request::parse(b"{}").is_none());
+        assert!(
+            matches!(Request::parse(b"close 1 22"), Some(Request::Close(all)) if all == [1, 22])
+        );
+        assert!(Request::parse(b"close 1 x").is_none());
     }
 
     proptest! {

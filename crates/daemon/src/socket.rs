@@ -22,8 +22,10 @@ use super::writer_handle::{Job, WriterHandle};
 
 /// Maximum number of clients; more are rejected, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
-/// Number of additional clients that are served only for `stop` and `status`.
+/// Number of additional clients that are served only for short requests.
 const CLIENTS_MORE: usize = 16;
+/// How long to wait for the answers of network threads.
+const NETWORK_PATIENCE: Duration = Duration::from_secs(5);
 /// Pause after an error of accept (no free descriptors).
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -121,7 +123,14 @@ impl Asked {
         if is_full
             && !matches!(
                 request,
-                Some(Request::Status | Request::Feeds | Request::Pause(_) | Request::Stop)
+                Some(
+                    Request::Status
+                        | Request::Connections
+                        | Request::Close(_)
+                        | Request::Feeds
+                        | Request::Pause(_)
+                        | Request::Stop
+                )
             )
         {
             // The client works without the daemon, or retries.
@@ -152,6 +161,25 @@ impl Asked {
                 since: self.since,
                 status: self.writer.watched(),
             }))),
+            (Some(Request::Connections), _) => {
+                let (connections, is_whole) = self.writer.connections(NETWORK_PATIENCE);
+                for connection in connections {
+                    client.say(&Answer::Connection(Box::new(connection)));
+                }
+                client.say(&unanswered(is_whole));
+            }
+            (Some(Request::Close(numbers)), _) => {
+                let (closed, is_whole) = self.writer.close_connections(&numbers, NETWORK_PATIENCE);
+                if !closed.is_empty() {
+                    let closed: Vec<String> = closed.iter().map(u64::to_string).collect();
+                    say(&format!(
+                        "an administrator closed connection {}",
+                        closed.join(", ")
+                    ));
+                }
+                client.say(&Answer::Closed(closed));
+                client.say(&unanswered(is_whole));
+            }
             (Some(Request::Pause(why)), _) => {
                 self.writer.intake_queue.pause(why.as_deref());
                 client.say(&Answer::Done(OK));
@@ -169,6 +197,11 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// The last line of a reply that network threads gave, or not all of them.
+fn unanswered(is_whole: bool) -> Answer {
+    Answer::Done(if is_whole { OK } else { ATTENTION })
 }
 
 /// Reads a line without its end, and the descriptor sent with it. Returns `None` if the client has closed the connection.

@@ -5,11 +5,13 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
+use relay::log::Now;
 use server::{ArticleBatch, ArticleSink, Intake};
 use store::Published;
 
@@ -21,7 +23,7 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::nntp_service::NntpService;
-use super::request::FileRequest;
+use super::request::{FileRequest, NntpConnection};
 use super::sandbox::Sandbox;
 use super::schedule::Schedule;
 
@@ -184,6 +186,31 @@ impl WriterHandle {
         watched
     }
 
+    /// The NNTP connections in the order of their numbers, and whether all network threads answered in time.
+    pub fn connections(&self, patience: Duration) -> (Vec<NntpConnection>, bool) {
+        let answers = lock(&self.nntp_service)
+            .as_ref()
+            .map(|service| service.server.connections());
+        let now = Now::read().seconds;
+        let (all, is_whole) = gather(answers, patience);
+        let mut all: Vec<NntpConnection> = all
+            .into_iter()
+            .map(|status| NntpConnection::of(status, now))
+            .collect();
+        all.sort_by_key(|connection| connection.id);
+        (all, is_whole)
+    }
+
+    /// Closes the NNTP connections with these numbers. Returns the numbers found, and whether all network threads answered in time.
+    pub fn close_connections(&self, numbers: &[u64], patience: Duration) -> (Vec<u64>, bool) {
+        let answers = lock(&self.nntp_service)
+            .as_ref()
+            .map(|service| service.server.close(numbers));
+        let (mut closed, is_whole) = gather(answers, patience);
+        closed.sort_unstable();
+        (closed, is_whole)
+    }
+
     /// Requests that the settings are read again. Does not wait.
     pub fn reload(&self) {
         self.is_reload_due.store(true, Ordering::SeqCst);
@@ -256,5 +283,21 @@ impl WriterHandle {
     pub fn enter(&self, state: State) {
         *lock(&self.state) = state;
         self.changed.notify_all();
+    }
+}
+
+/// The answers of all network threads, and whether they all came in time. `None` without a server.
+pub(super) fn gather<T>(answers: Option<Receiver<Vec<T>>>, patience: Duration) -> (Vec<T>, bool) {
+    let mut all = Vec::new();
+    let Some(answers) = answers else {
+        return (all, true);
+    };
+    let until = Instant::now() + patience;
+    loop {
+        match answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(some) => all.extend(some),
+            Err(RecvTimeoutError::Disconnected) => return (all, true),
+            Err(RecvTimeoutError::Timeout) => return (all, false),
+        }
     }
 }

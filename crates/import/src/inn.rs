@@ -7,6 +7,7 @@
 //! | [`history`] | lines of its history |
 //! | [`token`] | storage tokens: where an article is |
 //! | [`spools`] | reads the article of a token; `caf` and `cnfs` are the formats of two spools |
+//! | [`source`] | imports the articles, in the order of its history |
 //! | [`translate`] | its settings as `broadsheet.toml`, with a report |
 
 pub mod caf;
@@ -14,6 +15,7 @@ pub mod cnfs;
 pub mod conf;
 pub mod history;
 pub mod installation;
+pub mod source;
 pub mod spools;
 pub mod token;
 pub mod translate;

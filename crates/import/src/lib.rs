@@ -3,9 +3,17 @@
 //! | module | content |
 //! |---|---|
 //! | [`inn`] | an INN 2 installation: its files and the formats of its spools |
-//! | [`report`] | what comes over, what does not, and why, line by line |
-//! | [`run`] | files the articles; resumes after a kill |
+//! | [`cnews`] | a C News installation: its files, its history and its tree of articles |
+//! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
+//! | [`importer`] | files articles, with given numbers or with new ones |
+//! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
 
+pub mod cnews;
+pub mod conf_file;
+mod hashes;
+pub mod importer;
 pub mod inn;
+pub mod moved;
 pub mod report;
 pub mod run;
+mod state;

@@ -152,6 +152,47 @@ impl Command<'_> {
     }
 }
 
+impl Command<'_> {
+    /// Its keywords, without arguments.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Get(Part::Article, _) => "ARTICLE",
+            Command::Get(Part::Head, _) => "HEAD",
+            Command::Get(Part::Body, _) => "BODY",
+            Command::Get(Part::Stat, _) => "STAT",
+            Command::AuthUser(_) => "AUTHINFO USER",
+            Command::AuthPass(_) => "AUTHINFO PASS",
+            Command::AuthSasl(..) => "AUTHINFO SASL",
+            Command::Capabilities => "CAPABILITIES",
+            Command::Check(_) => "CHECK",
+            Command::Compress(_) => "COMPRESS",
+            Command::Date => "DATE",
+            Command::Group(_) => "GROUP",
+            Command::Hdr(_, _, false) => "HDR",
+            Command::Hdr(_, _, true) => "XHDR",
+            Command::Help => "HELP",
+            Command::Ihave(_) => "IHAVE",
+            Command::Last => "LAST",
+            Command::List(..) => "LIST",
+            Command::ListGroup(..) => "LISTGROUP",
+            Command::ModeHeadfeed => "MODE HEADFEED",
+            Command::ModeReader => "MODE READER",
+            Command::ModeStream => "MODE STREAM",
+            Command::NewGroups(..) => "NEWGROUPS",
+            Command::NewNews(..) => "NEWNEWS",
+            Command::Next => "NEXT",
+            Command::Over(_, false) => "OVER",
+            Command::Over(_, true) => "XOVER",
+            Command::Post => "POST",
+            Command::Quit => "QUIT",
+            Command::StartTls => "STARTTLS",
+            Command::TakeThis(_) => "TAKETHIS",
+            Command::XGTitle(_) => "XGTITLE",
+            Command::XPat(..) => "XPAT",
+        }
+    }
+}
+
 /// Why a line is not a valid command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandError {

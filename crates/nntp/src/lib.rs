@@ -23,7 +23,7 @@ pub use command::{
 pub use line::{Line, first_line};
 pub use out::{OutBuffer, Piece, SharedBytes};
 pub use range::Range;
-pub use session::{LoginResult, Next, Processed, Session};
+pub use session::{Activity, Doing, LoginResult, Next, Processed, Session};
 
 /// Longest command line, CRLF included, bytes (RFC 3977, 3.1).
 pub const COMMAND_BYTES_MAX: usize = 512;

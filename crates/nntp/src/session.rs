@@ -3,6 +3,7 @@
 //! *Invariant:* replies go out in the order of the commands. A command that depends on a pending reply waits for it; CHECK and
 //! TAKETHIS do not, so that a peer can stream.
 
+mod activity;
 mod articles;
 mod headers;
 mod identity;
@@ -25,6 +26,7 @@ use crate::line::{Line, first_line};
 use crate::out::OutBuffer;
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
+pub use activity::{Activity, Doing};
 pub use identity::LoginResult;
 
 /// The event that the session waits for after [`Session::process`].
@@ -74,6 +76,10 @@ pub struct Session {
     user: Option<Box<[u8]>>,
     /// The client sends articles without their bodies (MODE HEADFEED).
     is_headfeed: bool,
+    /// The keywords of the last valid command.
+    last: Option<&'static str>,
+    /// Number of valid commands.
+    commands: u64,
     reader: reader::Reader,
 }
 
@@ -115,6 +121,8 @@ impl Session {
             is_skipping: false,
             user: None,
             is_headfeed: false,
+            last: None,
+            commands: 0,
             reader: reader::Reader::default(),
         }
     }
@@ -354,6 +362,8 @@ impl Session {
         backend: &mut W,
         out: &mut OutBuffer,
     ) -> Option<Next> {
+        self.last = Some(command.name());
+        self.commands += 1;
         if !self.capabilities.disabled.is_empty() && !self.is_offered(&command, out) {
             return None;
         }

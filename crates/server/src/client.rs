@@ -23,6 +23,8 @@ pub const NO_LOGIN: &str = "Logins are not possible now; try again later";
 pub struct Client {
     /// Its connection.
     pub token: Token,
+    /// The number of the connection since the server started.
+    pub number: u64,
     /// Its address; `None` for a pipe of this machine.
     pub address: Option<SocketAddr>,
     /// The local address.

@@ -24,6 +24,11 @@ impl Count {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Adds 1, and returns the new value: a number that no other caller gets.
+    pub fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Adds 1 unless the gauge has reached `most`; safe for several threads.
     pub fn increment_below(&self, most: u64) -> bool {
         let more = |count: u64| (count < most).then_some(count + 1);

@@ -7,6 +7,7 @@ mod article_batch;
 pub mod certificates;
 mod client;
 mod connection;
+mod connection_status;
 mod counts;
 mod event;
 mod mailbox;
@@ -24,6 +25,7 @@ pub mod worker_pool;
 
 pub use article_batch::{ArticleBatch, Entry, Poster};
 pub use connection::IN_FLIGHT_BYTES_MAX;
+pub use connection_status::{ConnectionActivity, ConnectionStatus};
 pub use counts::{Counter, Counts, Peer, PeerCounts, Tally};
 pub use event::Event;
 pub use layers;

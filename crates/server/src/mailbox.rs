@@ -2,12 +2,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd as make_eventfd};
 
 use crate::Token;
 use crate::article_batch::{ArticleBatch, BatchOwner};
+use crate::connection_status::ConnectionStatus;
 
 /// A message.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub enum Message {
     Discard(Token),
     /// [`crate::Server::ping`]: the thread drops it.
     Ping(Sender<()>),
+    /// [`crate::Server::connections`]: the thread sends the state of its connections.
+    Connections(Sender<Vec<ConnectionStatus>>),
+    /// [`crate::Server::close`]: the thread closes its connections with these numbers, and sends the numbers of those.
+    Close(Arc<[u64]>, Sender<Vec<u64>>),
     /// The server stops.
     Stop,
 }

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use store::Snapshot;
 
+use crate::connection_status::ConnectionStatus;
 use crate::counts::Counts;
 use crate::mailbox::{Mailbox, Message};
 use crate::network::Network;
@@ -95,6 +96,25 @@ impl Server {
         let (answer, answers) = channel();
         for mailbox in &self.mailboxes {
             mailbox.put(Message::Ping(answer.clone()));
+        }
+        answers
+    }
+
+    /// Asks all network threads for the state of their connections: one list from each.
+    pub fn connections(&self) -> Receiver<Vec<ConnectionStatus>> {
+        let (answer, answers) = channel();
+        for mailbox in &self.mailboxes {
+            mailbox.put(Message::Connections(answer.clone()));
+        }
+        answers
+    }
+
+    /// Closes the connections with these numbers. Each network thread sends the numbers of those that it closed.
+    pub fn close(&self, numbers: &[u64]) -> Receiver<Vec<u64>> {
+        let (answer, answers) = channel();
+        let numbers: Arc<[u64]> = numbers.into();
+        for mailbox in &self.mailboxes {
+            mailbox.put(Message::Close(numbers.clone(), answer.clone()));
         }
         answers
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
 use anyhow::Context;
-use article::date::{self, Utc};
+use import::cnews::history::epoch;
 use store::{Spool, history};
 
 use crate::directory::NewsDirectory;
@@ -24,8 +24,10 @@ pub static COMMAND: Command = Command {
     about: "\
 Reads a text history file of C News or INN (with numeric or old text dates) and stores its ids, so
 that their articles are rejected as duplicates. No articles are copied. INN since 2.0 stores hashes
-instead of ids (lines that begin with a square bracket); those cannot be imported: feed its articles
-instead.",
+instead of ids (lines that begin with a square bracket), which this command cannot read.
+
+To move a whole site in, with its articles, use `broadsheet import cnews' or `broadsheet import inn':
+they read the history too, and the hashes of INN.",
     operands: Operands {
         shown: "FILE",
         least: 1,
@@ -115,7 +117,7 @@ fn take(
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.first() == Some(&b'[') {
         return Ok(Taken::Bad(
-            "a hash, not a Message-ID (INN 2): feed the article instead",
+            "a hash, not a Message-ID (INN 2): use `broadsheet import inn'",
         ));
     }
     let mut fields = line.split(|&b| b == b'\t');
@@ -140,15 +142,4 @@ fn take(
     let expires = dates.next().and_then(epoch);
     spool.remember(id, arrival, expires.into())?;
     Ok(Taken::New)
-}
-
-/// A date of a history line: decimal seconds, or human text as before 1987.
-fn epoch(text: &[u8]) -> Option<i64> {
-    match std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse().ok())
-    {
-        Some(seconds) => Some(seconds),
-        None => date::parse(text, &Utc),
-    }
 }

@@ -257,7 +257,9 @@ fn make_with(
     for (name, bytes) in files {
         write(name, bytes)?;
     }
-    write("mailpaths", MAILPATHS.as_bytes())?;
+    if files.iter().all(|(known, _)| *known != "mailpaths") {
+        write("mailpaths", MAILPATHS.as_bytes())?;
+    }
     for (name, text, _) in private.iter().filter(|(_, _, is_private)| *is_private) {
         write(name, b"")?;
         let path = root.join(name);

@@ -12,21 +12,10 @@ use settings::{Settings, TABLE};
 
 use crate::inn::conf::{ConfFile, Pair, is_true};
 use crate::inn::installation::Installation;
+use crate::moved;
 use crate::report::{Fate, Report};
 
-/// A file of a news directory: its name, its text, and whether only its owner may read it.
-pub type MovedFile = (String, Vec<u8>, bool);
-
-/// The files of a news directory, translated from an INN.
-#[derive(Debug, Default)]
-pub struct Translation {
-    /// `broadsheet.toml`.
-    pub settings_text: String,
-    /// The other files.
-    pub files: Vec<MovedFile>,
-    /// The result for each line.
-    pub report: Report,
-}
+pub use crate::moved::{MovedFile, Translation};
 
 /// Files that have the same format here.
 const COPIED: [(&str, &str); 7] = [
@@ -82,7 +71,7 @@ const LEFT: [(&str, &str); 14] = [
 pub fn translate(inn: &Installation) -> io::Result<Translation> {
     let mut to = Translation::default();
     let report = &mut to.report;
-    let active = active(inn, report, &mut to.files)?;
+    let active = moved::active(&inn.data("active")?, report, &mut to.files)?;
     for name in ["newsgroups", "active.times"] {
         let file = inn.data(name)?;
         if file.is_there {
@@ -118,55 +107,6 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
     to.settings_text =
         settings::template(&settings) + "\n# What follows comes from the files of INN.\n" + &tables;
     Ok(to)
-}
-
-fn active(
-    inn: &Installation,
-    report: &mut Report,
-    files: &mut Vec<MovedFile>,
-) -> io::Result<Active> {
-    let file = inn.data("active")?;
-    if !file.is_there {
-        return Err(io::Error::other(format!(
-            "{} does not exist",
-            file.path.display()
-        )));
-    }
-    let mut text = Vec::new();
-    let mut groups = 0usize;
-    for (number, line) in (1..).zip(file.text.split(|&b| b == b'\n')) {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
-        }
-        match Active::parse([line, b"\n"].concat()) {
-            Ok(one) if one.bad_line_count() == 0 => {
-                groups += 1;
-                // The low marks are raised after the import to what is there.
-                for id in one.ids() {
-                    text.extend_from_slice(one.name(id));
-                    text.extend_from_slice(format!(" {:010} 00001 ", one.high(id)).as_bytes());
-                    one.flag(id).push(&mut text);
-                    text.push(b'\n');
-                }
-            }
-            _ => report.add(
-                file.at(number),
-                Fate::Dropped,
-                format!("not a group: `{}'", String::from_utf8_lossy(line)),
-            ),
-        }
-    }
-    report.add(
-        file.at(0),
-        Fate::Kept,
-        format!("{groups} groups, with their high marks and flags"),
-    );
-    let table = Active::parse(text.clone());
-    let table =
-        table.map_err(|error| io::Error::other(format!("{}: {error}", file.path.display())))?;
-    files.push(("active".to_owned(), text, false));
-    Ok(table)
 }
 
 fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -> io::Result<()> {

@@ -59,7 +59,7 @@ impl Network {
         ticks: u64,
     ) {
         let shared = self.shared.clone();
-        shared.counts.connected.increment();
+        let number = shared.counts.connected.next();
         let config = shared.config();
         let identity = ClientIdentity {
             address: address.map(|address| address.ip()),
@@ -115,6 +115,7 @@ impl Network {
         let token = self.new_token();
         let mut client = Client {
             token,
+            number,
             address,
             local: local.map(canonical),
             user: None,

@@ -7,6 +7,7 @@ use nntp::{LoginResult, Session, TransferKind, TransferOutcome};
 use crate::article_batch::{ArticleBatch, ENTRY_BYTES};
 use crate::client::{NO_LOGIN, TOO_MANY};
 use crate::connection::{IoContext, READ_BYTES};
+use crate::connection_status::ConnectionStatus;
 use crate::counts::Counter;
 use crate::mailbox::Message;
 use crate::timers::Timers;
@@ -23,6 +24,9 @@ impl Network {
                 Message::Reloaded => self.reload(),
                 Message::Discard(token) => self.discard_input(token, ticks),
                 Message::Ping(answer) => drop(answer),
+                // Fails if the caller no longer waits.
+                Message::Connections(to) => drop(to.send(self.statuses(ticks))),
+                Message::Close(numbers, to) => drop(to.send(self.close(&numbers, ticks))),
                 Message::Stop => self.is_stopping = true,
             }
         }
@@ -122,6 +126,43 @@ impl Network {
             let done = connection.discard_input(&mut context);
             self.put(connection, done);
         }
+    }
+
+    /// The state of all connections.
+    fn statuses(&self, ticks: u64) -> Vec<ConnectionStatus> {
+        let connections = self
+            .slots
+            .iter()
+            .filter_map(|slot| slot.connection.as_ref());
+        connections
+            .map(|connection| connection.status(ticks))
+            .collect()
+    }
+
+    /// Closes the connections with these numbers. Returns the numbers found.
+    fn close(&mut self, numbers: &[u64], ticks: u64) -> Vec<u64> {
+        let number = |token| at(&self.slots, token).map(|connection| connection.client.number);
+        let all = self.tokens();
+        let found = all.filter(|token| number(*token).is_some_and(|one| numbers.contains(&one)));
+        let found: Vec<Token> = found.collect();
+        let mut closed = Vec::new();
+        for token in found {
+            if let Some(mut connection) = self.take(token) {
+                closed.push(connection.client.number);
+                // A line within the handshake would not be one of TLS.
+                if connection.handshake().is_none() {
+                    connection.close_after(b"400 Connection closed by the administrator\r\n");
+                    let until = self.slice_end();
+                    let context = context!(self, ticks, until);
+                    let _ = connection.send(&context);
+                    if !connection.has_output() {
+                        connection.end_layers();
+                    }
+                }
+                self.end(connection);
+            }
+        }
+        closed
     }
 
     pub(super) fn reload(&mut self) {

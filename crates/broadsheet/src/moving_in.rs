@@ -1,0 +1,354 @@
+//! Moving another news system in: what `import inn` and `import cnews` share.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use import::importer::{Counts, REFUSED, Watch};
+use import::moved::Translation;
+use import::report::{Fate, Report};
+use import::run::{self, RunOptions, STATE, Source};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::command::init;
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Flag, Given};
+
+/// The report in the news directory.
+const REPORT: &str = "import.report";
+
+/// Only prints the report.
+pub const DRY_RUN: Flag = Flag::classic('n', "dry-run", "Only print the report. Writes nothing.");
+/// Imports no articles.
+pub const SETTINGS_ONLY: Flag = Flag::new(
+    "settings-only",
+    "Create the news directory without articles.",
+);
+/// The exit statuses.
+pub const EXITS: &[Meaning] = &[
+    Meaning {
+        status: Status::OK,
+        when: "all articles of the other system are on the disk",
+    },
+    Meaning {
+        status: Status::NO,
+        when: "some articles could not be filed; each is reported, and listed in import.refused",
+    },
+];
+
+/// A system that moves in.
+pub struct System<'a> {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// The place of its articles, for the message that none was found.
+    pub articles: &'static str,
+    /// Where its settings come from, for errors of the translated ones.
+    pub place: &'a Path,
+    /// Its files as ours.
+    pub translation: Translation,
+}
+
+/// Runs the command: prints the report, or makes the news directory and imports the articles.
+pub fn run(
+    given: &Given,
+    out: &mut dyn Write,
+    system: System<'_>,
+    history: &dyn Fn() -> anyhow::Result<History>,
+    source: &dyn Fn() -> anyhow::Result<Box<dyn Source>>,
+) -> anyhow::Result<Status> {
+    let System {
+        name,
+        articles,
+        place,
+        translation,
+    } = system;
+    let read = settings::Read::parse(
+        &place.join(settings::FILE),
+        translation.settings_text.clone().into_bytes(),
+    );
+    let mut moved = Moved {
+        articles,
+        report: Report::default(),
+        faults: None,
+        history: None,
+        counts: None,
+        dir: None,
+    };
+    if given.has("dry-run") {
+        moved.report = translation.report;
+        moved.faults = read.err().map(|faults| faults.to_string());
+        moved.history = Some(history()?);
+        given.print(&moved, out)?;
+        return Ok(Status::OK);
+    }
+    let read = read.map_err(|faults| {
+        anyhow::anyhow!(
+            "the settings of {name} cannot be translated: {faults}; `-n' prints the report"
+        )
+    })?;
+    let directory = NewsDirectory::meant(given)?;
+    let root = directory.root();
+    if !root.join(settings::FILE).exists() {
+        make(root, &read.settings, &translation)?;
+        moved.report = translation.report;
+    }
+    moved.dir = Some(root.display().to_string());
+    if !given.has("settings-only") {
+        let settings = directory.settings()?.settings;
+        let options = RunOptions {
+            commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
+            store: settings.store_options(),
+        };
+        let mut watcher = Watcher::new();
+        let counts = run::run(&mut *source()?, root, options, &mut watcher);
+        watcher.end();
+        let counts = counts.with_context(|| {
+            format!("the import stopped; run it again: it continues where {STATE} says")
+        })?;
+        moved.counts = Some(counts);
+    }
+    given.print(&moved, out)?;
+    let is_whole = moved.counts.is_none_or(|counts| {
+        counts.unfiled == 0 && counts.garbled == 0 && !is_nothing_there(&counts)
+    });
+    Ok(if is_whole { Status::OK } else { Status::NO })
+}
+
+/// Whether the history has articles, and the spool none of them: it is elsewhere.
+fn is_nothing_there(counts: &Counts) -> bool {
+    counts.gone > 0 && counts.filed + counts.known == 0
+}
+
+/// Makes the news directory; the report is kept in it.
+fn make(root: &Path, settings: &settings::Settings, from: &Translation) -> anyhow::Result<()> {
+    init::must_be_new(root)?;
+    let mut files = from.files.clone();
+    for (name, text, _) in &mut files {
+        if name == "active" {
+            *text = init::with_needed_groups(std::mem::take(text))?.0;
+        }
+    }
+    let mut report = Vec::new();
+    write_report(&from.report, &mut report)?;
+    files.push((REPORT.to_owned(), report, true));
+    init::make_moved(root, settings, &files, &from.settings_text)
+}
+
+/// The contents of the history, for a dry run.
+#[derive(Default)]
+pub struct History {
+    /// Articles by where they are, in the order in which they were met.
+    pub articles: Vec<(&'static str, u64)>,
+    /// Ids without an article.
+    pub remembered: u64,
+    /// Lines that cannot be read.
+    pub garbled: u64,
+}
+
+impl History {
+    /// Counts an article.
+    pub fn count(&mut self, place: &'static str) {
+        let mut known = self.articles.iter_mut();
+        match known.find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => self.articles.push((place, 1)),
+        }
+    }
+}
+
+/// The answer.
+struct Moved {
+    /// The place of the articles.
+    articles: &'static str,
+    report: Report,
+    /// Errors of the translated settings.
+    faults: Option<String>,
+    history: Option<History>,
+    counts: Option<Counts>,
+    dir: Option<String>,
+}
+
+fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for entry in &report.entries {
+        let path = entry.path.display();
+        match entry.line {
+            0 => writeln!(out, "{path}: {}: {}", entry.fate.word(), entry.text)?,
+            line => writeln!(out, "{path}:{line}: {}: {}", entry.fate.word(), entry.text)?,
+        }
+    }
+    if report.more > 0 {
+        writeln!(out, "{} more lines", report.more)?;
+    }
+    Ok(())
+}
+
+impl Answer for Moved {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_report(&self.report, out)?;
+        if !self.report.entries.is_empty() {
+            let count = |fate| self.report.count(fate);
+            writeln!(
+                out,
+                "settings: {} kept, {} changed, {} not kept",
+                count(Fate::Kept),
+                count(Fate::Changed),
+                count(Fate::Dropped)
+            )?;
+        }
+        if let Some(faults) = &self.faults {
+            writeln!(out, "the translated settings have errors: {faults}")?;
+        }
+        if let Some(history) = &self.history {
+            for (method, count) in &history.articles {
+                writeln!(
+                    out,
+                    "articles in {method}: {count}, less the cancelled ones"
+                )?;
+            }
+            writeln!(out, "ids that are only remembered: {}", history.remembered)?;
+            if history.garbled > 0 {
+                writeln!(
+                    out,
+                    "lines of the history that cannot be read: {}",
+                    history.garbled
+                )?;
+            }
+        }
+        if let Some(counts) = &self.counts {
+            writeln!(
+                out,
+                "{} articles filed ({}), {} were here, {} are gone from the spool, {} ids remembered, {} not filed",
+                counts.filed,
+                HumanBytes(counts.bytes),
+                counts.known,
+                counts.gone,
+                counts.remembered,
+                counts.unfiled
+            )?;
+            if is_nothing_there(counts) {
+                writeln!(
+                    out,
+                    "No article of the history is in the spool: see {}, remove the new directory, and try again.",
+                    self.articles
+                )?;
+            }
+            if counts.unnamed > 0 {
+                writeln!(
+                    out,
+                    "{} further faults were not printed; {REFUSED} in the news directory has all",
+                    counts.unnamed
+                )?;
+            }
+            if counts.garbled > 0 {
+                writeln!(
+                    out,
+                    "{} lines of the history cannot be read",
+                    counts.garbled
+                )?;
+            }
+        }
+        match &self.dir {
+            Some(dir) => writeln!(
+                out,
+                "Read {dir}/{REPORT} and {dir}/{}, then run `broadsheet check --dir {dir}'.",
+                settings::FILE
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let entries = self.report.entries.iter().map(|entry| {
+            json!({
+                "file": entry.path.to_string_lossy(),
+                "line": entry.line,
+                "fate": entry.fate.word(),
+                "text": entry.text,
+            })
+        });
+        let counts = self.counts.map(|counts| {
+            json!({
+                "filed": counts.filed,
+                "bytes": counts.bytes,
+                "known": counts.known,
+                "gone": counts.gone,
+                "remembered": counts.remembered,
+                "unfiled": counts.unfiled,
+                "garbled": counts.garbled,
+            })
+        });
+        let history = self.history.as_ref().map(|history| {
+            let methods = history.articles.iter();
+            let methods = methods.map(|(method, count)| ((*method).to_owned(), json!(count)));
+            json!({
+                "articles": Value::Object(methods.collect()),
+                "remembered": history.remembered,
+                "garbled": history.garbled,
+            })
+        });
+        json!({
+            "report": entries.collect::<Vec<_>>(),
+            "settings_errors": self.faults,
+            "history": history,
+            "counts": counts,
+        })
+    }
+
+    fn is_long(&self) -> bool {
+        true
+    }
+}
+
+/// A bar on a terminal.
+fn bar() -> Option<ProgressBar> {
+    let style = ProgressStyle::with_template("{percent}% {wide_bar} {msg} {eta}").ok()?;
+    io::stderr().is_terminal().then(|| {
+        let bar = ProgressBar::new(0);
+        bar.set_style(style);
+        bar
+    })
+}
+
+/// Prints faults, and a bar on a terminal.
+pub struct Watcher {
+    bar: Option<ProgressBar>,
+}
+
+impl Watcher {
+    /// A watcher without progress yet.
+    pub fn new() -> Watcher {
+        Watcher { bar: bar() }
+    }
+
+    /// Removes the bar.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watch for Watcher {
+    fn fault(&mut self, text: &str) {
+        let tell = || eprintln!("broadsheet: {text}");
+        match &self.bar {
+            Some(bar) => bar.suspend(tell),
+            None => tell(),
+        }
+    }
+
+    fn progress(&mut self, read: u64, all: u64, counts: &Counts) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(all);
+            bar.set_position(read);
+            bar.set_message(format!(
+                "{} articles, {}",
+                counts.filed,
+                HumanBytes(counts.bytes)
+            ));
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! `import cnews`: groups, control files and articles of a C News come over, with their numbers and times of arrival; what it had seen is refused;
+//! lines that have no counterpart are named.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::time::Duration;
+
+use crate::program;
+
+use program::Program;
+use program::articles::{batch, many, with};
+use program::daemon::until;
+
+/// A C News made by hand.
+struct Made {
+    program: Program,
+    history: String,
+}
+
+impl Made {
+    fn new(active: &str) -> Made {
+        let program = Program::new();
+        fs::create_dir_all(program.path("ctl/bin")).unwrap();
+        fs::create_dir_all(program.path("arts")).unwrap();
+        program.write("ctl/active", active.as_bytes());
+        program.write("ctl/whoami", b"cnews.example.org\n");
+        let arts = program.path("arts").display().to_string();
+        let config = format!("# shell variables\nNEWSARTS=${{NEWSARTS-{arts}}}\n");
+        program.write("ctl/bin/config", config.as_bytes());
+        Made {
+            program,
+            history: String::new(),
+        }
+    }
+
+    /// Files an article as relaynews did: one file, links, an Xref of all.
+    fn file(&self, article: &[u8], links: &[(&str, usize)]) {
+        let list: Vec<String> = links
+            .iter()
+            .map(|(group, number)| format!("{group}:{number}"))
+            .collect();
+        let xref = format!("Xref: cnews.example.org {}\n", list.join(" "));
+        let text = [xref.as_bytes(), article].concat();
+        let mut first = None;
+        for (group, number) in links {
+            let path = self
+                .program
+                .path(&format!("arts/{}/{number}", group.replace('.', "/")));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match &first {
+                None => {
+                    fs::write(&path, &text).unwrap();
+                    first = Some(path);
+                }
+                Some(first) => fs::hard_link(first, &path).unwrap(),
+            }
+        }
+    }
+
+    fn line(&mut self, id: &str, dates: &str, links: &[(&str, usize)]) {
+        let links: Vec<String> = links
+            .iter()
+            .map(|(group, number)| format!("{group}/{number}"))
+            .collect();
+        let tab = if links.is_empty() { "" } else { "\t" };
+        writeln!(self.history, "{id}\t{dates}{tab}{}", links.join(" ")).unwrap();
+    }
+
+    fn add(&mut self, article: &[u8], links: &[(&str, usize)]) {
+        self.file(article, links);
+        self.line(&program::corpus::id(article), "1700000000~-~100", links);
+    }
+
+    fn done(self) -> Program {
+        self.program.write("ctl/history", self.history.as_bytes());
+        self.program
+    }
+}
+
+const ACTIVE: &str = "comp.test 0000000100 00001 y\nrec.test 0000000007 00001 m\n\
+                      control 0000000000 00001 y\njunk 0000000000 00001 y\n";
+const IMPORT: [&str; 5] = ["import", "cnews", "ctl", "--dir", "news"];
+
+#[test]
+fn articles_keep_their_numbers_and_ids_are_remembered() {
+    let mut made = Made::new(ACTIVE);
+    let cross = with("<x@example.com>", "comp.test,rec.test", "", b"cross\n");
+    made.add(&cross, &[("comp.test", 90), ("rec.test", 7)]);
+    made.add(
+        &with("<late@example.com>", "comp.test", "", b".\nlate\n"),
+        &[("comp.test", 12)],
+    );
+    // Expired in one of its groups only.
+    let half = with("<half@example.com>", "comp.test,rec.test", "", b"half\n");
+    made.add(&half, &[("comp.test", 13), ("rec.test", 2)]);
+    fs::remove_file(made.program.path("arts/comp/test/13")).unwrap();
+    // Cancelled: its file is gone. Cancelled in advance: it never had one. A date as people wrote it.
+    made.line("<gone@example.com>", "1700000000~-~1", &[("comp.test", 14)]);
+    made.line("<seen@example.com>", "Mon Dec 20 04:39:21 GMT 1993~-", &[]);
+    made.history.push_str("garbled\n");
+    // Only in the tree: two groups, and one that has no Xref.
+    let lost = with("<lost@example.com>", "comp.test,rec.test", "", b"lost\n");
+    made.file(&lost, &[("comp.test", 95), ("rec.test", 5)]);
+    let bare = with("<bare@example.com>", "comp.test", "", b"bare\n");
+    made.program.write("arts/comp/test/96", &bare);
+    made.program.write("arts/comp/test/core", b"not an article");
+    let program = made.done();
+    let dry = program.run(&["import", "cnews", "-n", "ctl"]);
+    assert_eq!(dry.status, 0, "{dry:?}");
+    assert!(
+        dry.out.contains("articles in the history: 4"),
+        "{}",
+        dry.out
+    );
+    assert!(!program.path("news").exists());
+    let told = program.run(&[&IMPORT[..], &["--json"]].concat());
+    assert_eq!(told.status, 1, "{told:?}");
+    let answer: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    for (key, count) in [
+        ("filed", 5),
+        ("gone", 1),
+        ("remembered", 1),
+        ("garbled", 1),
+        ("unfiled", 0),
+    ] {
+        assert_eq!(answer["counts"][key], count, "{key}: {told:?}");
+    }
+    program.assert_clean();
+    let numbers = |group: &str| -> Vec<String> {
+        let rows = program.run(&["overview", "--dir", "news", group]).out;
+        rows.lines()
+            .map(|row| {
+                let fields: Vec<&str> = row.split('\t').collect();
+                format!("{} {}", fields[0], fields[4])
+            })
+            .collect()
+    };
+    assert_eq!(
+        numbers("comp.test"),
+        [
+            "12 <late@example.com>",
+            "90 <x@example.com>",
+            "95 <lost@example.com>",
+            "96 <bare@example.com>"
+        ]
+    );
+    assert_eq!(
+        numbers("rec.test"),
+        [
+            "2 <half@example.com>",
+            "5 <lost@example.com>",
+            "7 <x@example.com>"
+        ]
+    );
+    let article = program.run(&["article", "--dir", "news", "comp.test/90"]);
+    assert_eq!(
+        article.out.as_bytes(),
+        fs::read(program.path("arts/comp/test/90")).unwrap()
+    );
+    let found = program.run(&["history", "find", "--dir", "news", "<x@example.com>"]);
+    assert!(found.out.contains("\t1700000000~"), "{found:?}");
+    let found = program.run(&["history", "find", "--dir", "news", "<seen@example.com>"]);
+    assert!(found.out.contains("\t756362361~"), "{found:?}");
+    let active = program.read("news/active");
+    assert!(active.contains("comp.test 0000000100 00012 y"), "{active}");
+    // What C News had seen is a duplicate; a new article comes after the high mark.
+    let again = [
+        "<gone@example.com>",
+        "<seen@example.com>",
+        "<half@example.com>",
+    ];
+    let again = again.map(|id| with(id, "comp.test", "", b"x\n"));
+    assert_eq!(program.rnews(&batch(&again)).count("duplicates"), 3);
+    let new = with("<new@example.com>", "comp.test", "", b"x\n");
+    assert_eq!(program.rnews(&batch(&[new])).count("accepted"), 1);
+    assert!(
+        program
+            .read("news/active")
+            .contains("comp.test 0000000101 ")
+    );
+    // Again: nothing is filed twice.
+    let told = program.run(&[&IMPORT[..], &["--json"]].concat());
+    let answer: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(answer["counts"]["filed"], 0, "{told:?}");
+    assert_eq!(answer["counts"]["unfiled"], 0, "{told:?}");
+    program.assert_clean();
+}
+
+#[test]
+fn a_killed_import_goes_on() {
+    const COUNT: usize = 1500;
+    let mut made = Made::new(ACTIVE);
+    for (number, article) in (1..).zip(many("k", COUNT, "comp.test", 3000)) {
+        // The last third is only in the tree.
+        match number <= COUNT * 2 / 3 {
+            true => made.add(&article, &[("comp.test", number)]),
+            false => made.file(&article, &[("comp.test", number)]),
+        }
+    }
+    let program = made.done();
+    let told = program.run(&[&IMPORT[..], &["--settings-only"]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    let settings = program.read("news/broadsheet.toml");
+    let many_commits = settings.replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"32 KiB\"");
+    assert_ne!(settings, many_commits);
+    program.write("news/broadsheet.toml", many_commits.as_bytes());
+    for round in 0..4 {
+        let mut child = program
+            .command(&IMPORT)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let before = fs::read(program.path("news/active")).unwrap();
+        until("it files something, or is done", || {
+            fs::read(program.path("news/active")).unwrap() != before
+                || child.try_wait().unwrap().is_some()
+        });
+        std::thread::sleep(Duration::from_millis(20 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(!program.path("news/import.state").exists());
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    let numbers = rows
+        .lines()
+        .map(|row| row.split('\t').next().unwrap().to_owned());
+    let all: Vec<String> = (1..=COUNT).map(|number| number.to_string()).collect();
+    assert_eq!(numbers.collect::<Vec<_>>(), all);
+    program.assert_clean();
+}
+
+#[test]
+fn a_bare_tree_is_imported_and_a_tree_that_is_elsewhere_is_noticed() {
+    let made = Made::new(ACTIVE);
+    let article = with("<1@example.com>", "comp.test", "", b"one\n");
+    made.file(&article, &[("comp.test", 5)]);
+    made.file(
+        &with("<2@example.com>", "alt.none", "", b"two\n"),
+        &[("alt.none", 5)],
+    );
+    // The same article with two numbers: the second one is kept, and named.
+    fs::create_dir_all(made.program.path("arts/rec")).unwrap();
+    made.program.write("arts/rec/test", b"not a directory");
+    made.file(&article, &[("comp.test", 6)]);
+    let program = made.program;
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("1 articles filed"), "{told:?}");
+    assert!(
+        told.err
+            .contains("comp.test/6: <1@example.com> is here already"),
+        "{told:?}"
+    );
+    assert!(
+        program
+            .read("news/import.refused")
+            .contains("comp.test/6: ")
+    );
+    assert!(
+        program
+            .read("news/bad/import.unfiled")
+            .starts_with("#! rnews ")
+    );
+    program.assert_clean();
+
+    let mut made = Made::new(ACTIVE);
+    made.line("<1@example.com>", "1700000000~-~1", &[("comp.test", 14)]);
+    let program = made.done();
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("(--articles)"), "{told:?}");
+    let told = program.run(&["import", "cnews", "arts", "--dir", "other"]);
+    assert!(told.status > 1 && told.err.contains("NEWSCTL"), "{told:?}");
+}
+
+const SYS: &str = "# our neighbours\nME:all,!alt/all::\nuunet/oldname:comp,rec/all,!local:f:\n\
+    full:all:f:full/togo\nlist:comp:F:/var/lists/x\nshell:all::(cat | uux - x!rnews)\n\
+    long:comp,\\\n   rec:f:\nwrong:all:Q:\none:comp::uux - -r one!rnews\n";
+const BATCHPARMS: &str = "# site class size queue command\nuunet u 100000 20 batcher | compcun | viauux -z\n\
+    full u! 100000 - batcher | gzip -9 | viauux\nmailed u 100000 20 batcher | viamail\n";
+
+#[test]
+fn control_files_come_over_and_what_has_no_counterpart_is_named() {
+    let made = Made::new(ACTIVE);
+    let program = &made.program;
+    for (name, text) in [
+        ("sys", SYS),
+        ("batchparms", BATCHPARMS),
+        (
+            "explist",
+            "/expired/ x 14 -\ncomp x 7-30 -\nall x 14 @\nnone.such x 3 -\n",
+        ),
+        (
+            "mailpaths",
+            "rec.test rec-test@example.org\ninternet gateway.example.org\nx y z\n",
+        ),
+        ("controlperm", "comp tale@example.org nr y\nall any n nv\n"),
+        ("mailname", "example.org\n"),
+        ("organization", "An \"Organization\"\n"),
+        ("server", "other.example.org\n"),
+        ("newsgroups", "comp.test\tTests.\n"),
+        ("active.times", "comp.test 700000000 tale@example.org\n"),
+    ] {
+        program.write(&format!("ctl/{name}"), text.as_bytes());
+    }
+    fs::create_dir_all(program.path("arts/out.going/uunet")).unwrap();
+    fs::create_dir_all(program.path("arts/in.coming")).unwrap();
+    program.write("arts/out.going/uunet/togo", b"comp/test/1 100\n");
+    program.write("arts/in.coming/1234.t", b"x");
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 0, "{told:?}");
+    for part in [
+        "ctl/sys:4: kept: full: batches, by batchparms",
+        "ctl/sys:3: NOT KEPT: uunet: articles wait in ",
+        "ctl/sys:5: CHANGED: list: a list of articles in /var/lists/x",
+        "ctl/sys:6: NOT KEPT: `shell:all::(cat | uux - x!rnews)': ",
+        "ctl/sys:7: CHANGED: long: batches: ",
+        "ctl/sys:9: NOT KEPT: `wrong:all:Q:': unknown flag",
+        "ctl/sys:10: kept: one: `uux' for each article",
+        "ctl/batchparms:2: kept: uunet: batches of class u by `uux'",
+        "ctl/batchparms:3: kept: full: batches of class u by `uux', off",
+        "ctl/batchparms:4: NOT KEPT: `mailed u 100000 20 batcher | viamail': ",
+        "ctl/explist: kept: ",
+        "ctl/explist:3: CHANGED: ",
+        "ctl/mailpaths:2: NOT KEPT: internet",
+        "ctl/mailpaths:3: NOT KEPT: it is not `PATTERN ADDRESS'",
+        "ctl/controlperm: kept: ",
+        "ctl/server: NOT KEPT: ",
+        "in.coming: NOT KEPT: 1 batches wait",
+    ] {
+        assert!(told.out.contains(part), "{part}: {}", told.out);
+    }
+    assert!(told.out.contains("none.such"), "{}", told.out);
+    let settings = program.read("news/broadsheet.toml");
+    for line in [
+        "name = \"cnews.example.org\"",
+        "mailname = \"example.org\"",
+        "organization = \"An \\\"Organization\\\"\"",
+    ] {
+        assert!(settings.contains(line), "{line}: {settings}");
+    }
+    assert!(
+        program
+            .read("news/mailpaths")
+            .contains("rec.test rec-test@example.org\n")
+    );
+    assert!(program.read("news/sys").contains("\nfull:all:f:\n"));
+    assert!(
+        program
+            .read("news/active.times")
+            .contains("tale@example.org")
+    );
+    let checked = program.run(&["check", "--dir", "news"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+    for site in ["uunet: batch", "full: batch", "one: command", "list: files"] {
+        assert!(checked.out.contains(site), "{site}: {}", checked.out);
+    }
+}
+
+#[test]
+fn an_explist_with_errors_keeps_everything() {
+    let made = Made::new(ACTIVE);
+    made.program.write("ctl/explist", b"comp x 7 -\n");
+    let told = made.program.run(&IMPORT);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.contains("ctl/explist: CHANGED: "), "{}", told.out);
+    assert!(made.program.read("news/explist").contains("all x never -"));
+    assert_eq!(made.program.read("news/explist.cnews"), "comp x 7 -\n");
+    let checked = made.program.run(&["check", "--dir", "news"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+}

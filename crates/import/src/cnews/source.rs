@@ -1,0 +1,193 @@
+//! Imports the articles of a C News: those of its history, then those that only the tree has.
+
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use article::xref::Xref;
+use article::{Article, Form, Header, message_id};
+use store::history;
+
+use crate::cnews::history::Line;
+use crate::cnews::installation::Installation;
+use crate::cnews::tree::{self, Tree};
+use crate::importer::{Error, Importer, LINKS_MAX, Unfiled, text_of};
+use crate::run::Source;
+
+/// The articles of a C News.
+#[derive(Debug)]
+pub struct CnewsSource {
+    history: PathBuf,
+    tree: Tree,
+    article: Vec<u8>,
+    now: i64,
+}
+
+impl CnewsSource {
+    /// The articles of an installation.
+    pub fn of(cnews: &Installation) -> CnewsSource {
+        CnewsSource {
+            history: cnews.ctl.join("history"),
+            tree: Tree::of(&cnews.articles),
+            article: Vec::new(),
+            now: seconds(SystemTime::now()),
+        }
+    }
+
+    /// Imports the article of a line, if one of its files is there; false otherwise.
+    fn filed(
+        &mut self,
+        line: &Line<'_>,
+        importer: &mut Importer<'_>,
+    ) -> Result<Result<bool, Unfiled>, Error> {
+        let id = line.fields.id;
+        let fault = |error| Unfiled(format!("{}: cannot be read: {error}", text_of(id)));
+        let mut found: Option<(File, Metadata)> = None;
+        let mut links: Vec<(&[u8], u64)> = Vec::new();
+        for (group, number) in line.fields.links().take(LINKS_MAX) {
+            match &found {
+                // Its file is gone from this group: expired there, before it is from the others.
+                Some((_, info)) if !self.tree.is_same(group, number, info) => {}
+                Some(_) => links.push((group, number)),
+                None => {
+                    found = match self.tree.open(group, number) {
+                        Ok(found) => found,
+                        Err(error) => return Ok(Err(fault(error))),
+                    };
+                    if found.is_some() {
+                        links.push((group, number));
+                    }
+                }
+            }
+        }
+        let Some((mut file, info)) = found else {
+            return Ok(Ok(false));
+        };
+        if let Err(error) = tree::read(&mut file, &info, &mut self.article) {
+            return Ok(Err(fault(error)));
+        }
+        let article = Article::parse(&self.article, Form::Native);
+        let own = article.value(Header::MessageId).unwrap_or_default();
+        if !message_id::same(own, id) {
+            return Ok(Err(Unfiled(format!(
+                "{}: the tree has another article in its place: {}",
+                text_of(id),
+                text_of(own)
+            ))));
+        }
+        if importer.spool().has(own)? {
+            importer.count_known();
+            return Ok(Ok(true));
+        }
+        let arrived = line.arrived.unwrap_or_else(|| mtime(&info));
+        let done = importer.file(&article, arrived, &mut links.into_iter())?;
+        Ok(done.map(|()| true))
+    }
+
+    /// Imports the article of a file that the history does not have.
+    fn found(
+        &mut self,
+        (group, number): (&[u8], u64),
+        importer: &mut Importer<'_>,
+    ) -> Result<Result<(), Unfiled>, Error> {
+        let place = || format!("{}/{number}", text_of(group));
+        let fault = |error| Unfiled(format!("{}: cannot be read: {error}", place()));
+        let (mut file, info) = match self.tree.open(group, number) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(Ok(())),
+            Err(error) => return Ok(Err(fault(error))),
+        };
+        if let Err(error) = tree::read(&mut file, &info, &mut self.article) {
+            return Ok(Err(fault(error)));
+        }
+        let article = Article::parse(&self.article, Form::Native);
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        if let Err(error) = message_id::check(id) {
+            return importer
+                .keep(&article, format!("{}: {error}", place()))
+                .map(Err);
+        }
+        if importer.spool().has(id)? {
+            let why = format!(
+                "{}: {} is here already, under other numbers or as an id that is only remembered",
+                place(),
+                text_of(id)
+            );
+            return importer.keep(&article, why).map(Err);
+        }
+        let xref = Xref::parse(article.value(Header::Xref).unwrap_or_default());
+        let others = xref.links().filter(|(other, other_number)| {
+            *other != group && self.tree.is_same(other, *other_number, &info)
+        });
+        let mut links = std::iter::once((group, number)).chain(others);
+        importer.file(&article, mtime(&info), &mut links)
+    }
+}
+
+impl Source for CnewsSource {
+    fn history(&self) -> &Path {
+        &self.history
+    }
+
+    fn may_lack_history(&self) -> bool {
+        true
+    }
+
+    fn line_bytes_max(&self) -> usize {
+        history::LINE_BYTES_MAX
+    }
+
+    fn line(&mut self, text: &[u8], importer: &mut Importer<'_>) -> Result<(), Error> {
+        let Some(line) = Line::parse(text) else {
+            importer.count_garbled();
+            return Ok(());
+        };
+        let arrived = line.arrived.unwrap_or(self.now);
+        if !line.fields.is_filed() {
+            return importer.remember(line.fields.id, arrived, false);
+        }
+        match self.filed(&line, importer)? {
+            Ok(true) => Ok(()),
+            Ok(false) => importer.remember(line.fields.id, arrived, true),
+            Err(unfiled) => importer.refuse(&unfiled),
+        }
+    }
+
+    fn rest(&mut self, importer: &mut Importer<'_>, commit_bytes: usize) -> Result<(), Error> {
+        let active = importer.spool().active();
+        let groups: Vec<Vec<u8>> = active.ids().map(|id| active.name(id).to_vec()).collect();
+        for group in groups {
+            let numbers = match self.tree.numbers(&group) {
+                Ok(numbers) => numbers,
+                Err(error) => {
+                    let why = format!("the directory of {}: {error}", text_of(&group));
+                    importer.refuse(&Unfiled(why))?;
+                    continue;
+                }
+            };
+            for number in numbers {
+                let spool = importer.spool_mut();
+                // What an article has or had is of the history.
+                if number <= spool.last_used(&group)? && !spool.is_free(&group, number)? {
+                    continue;
+                }
+                if let Err(unfiled) = self.found((&group, number), importer)? {
+                    importer.refuse(&unfiled)?;
+                }
+                if importer.spool().pending_bytes() >= commit_bytes {
+                    importer.commit()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn mtime(info: &Metadata) -> i64 {
+    info.modified().map_or(0, seconds)
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,485 @@
+//! Files imported articles: with the numbers of the other system, or with the next ones of their groups.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use article::date::{self, Utc};
+use article::{Article, Form, Header};
+use relay::compose::{self, NewLines};
+use store::{Expires, Filing, OverviewFields, Piece, Spool};
+
+use crate::hashes::Hashes;
+
+/// Articles that could not be filed, a batch in `bad/`.
+pub const UNFILED: &str = "bad/import.unfiled";
+/// The list of the articles that could not be filed, each with the reason.
+pub const REFUSED: &str = "import.refused";
+/// Faults of single articles that are reported one by one; the others are counted, and all are in [`REFUSED`].
+pub const FAULTS_NAMED_MAX: u64 = 50;
+/// Most groups of one imported article; the others are left out.
+pub const LINKS_MAX: usize = 1000;
+
+/// An error that ends the import; what was committed stays.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// The failed action.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io {
+            doing,
+            path,
+            source,
+        }
+    }
+}
+
+/// Observes an import.
+pub trait Watch {
+    /// Reports the fault of one article.
+    fn fault(&mut self, text: &str);
+    /// Reports how far the import is, bytes of all bytes.
+    fn progress(&mut self, _read: u64, _all: u64, _counts: &Counts) {}
+}
+
+/// The results of an import.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Articles filed.
+    pub filed: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Articles that are here already.
+    pub known: u64,
+    /// Articles that are gone from the spool (cancelled or expired): their ids are remembered.
+    pub gone: u64,
+    /// Ids that the other system only remembered.
+    pub remembered: u64,
+    /// Articles that were not filed, each with a reported fault.
+    pub unfiled: u64,
+    /// Lines of the history that cannot be read.
+    pub garbled: u64,
+    /// Faults beyond [`FAULTS_NAMED_MAX`].
+    pub unnamed: u64,
+}
+
+/// An article that cannot be filed, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfiled(pub String);
+
+/// A group and a number in it.
+pub type Link<'a> = (&'a [u8], u64);
+
+/// Files the articles of an import.
+pub struct Importer<'a> {
+    dir: &'a Path,
+    spool: Spool,
+    hashes: Option<Hashes>,
+    counts: Counts,
+    faults: u64,
+    unfiled: Option<File>,
+    refused: Option<File>,
+    lines: NewLines,
+    watch: &'a mut dyn Watch,
+}
+
+impl<'a> Importer<'a> {
+    /// Takes the lock of a news directory.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn open(
+        dir: &'a Path,
+        options: store::Options,
+        watch: &'a mut dyn Watch,
+    ) -> Result<Importer<'a>, Error> {
+        Ok(Importer {
+            dir,
+            spool: Spool::open(dir, options)?,
+            hashes: None,
+            counts: Counts::default(),
+            faults: 0,
+            unfiled: None,
+            refused: None,
+            lines: NewLines::default(),
+            watch,
+        })
+    }
+
+    /// Continues an interrupted import: with its counts, and a file of hashes.
+    pub(crate) fn continue_from(&mut self, counts: Counts, hashes: Hashes) {
+        self.counts = counts;
+        self.hashes = Some(hashes);
+    }
+
+    /// The file of hashes.
+    pub(crate) fn hashes(&self) -> Option<&Hashes> {
+        self.hashes.as_ref()
+    }
+
+    /// The spool.
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    /// The spool, to ask which numbers are free.
+    pub fn spool_mut(&mut self) -> &mut Spool {
+        &mut self.spool
+    }
+
+    /// The results so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Counts a line that cannot be read.
+    pub fn count_garbled(&mut self) {
+        self.counts.garbled += 1;
+    }
+
+    /// Counts an article that is here already.
+    pub fn count_known(&mut self) {
+        self.counts.known += 1;
+    }
+
+    /// Reports progress, bytes of all bytes.
+    pub fn progress(&mut self, read: u64, all: u64) {
+        self.watch.progress(read, all, &self.counts);
+    }
+
+    /// Reports an event that is no fault of an article, such as a mended header.
+    pub fn tell(&mut self, text: &str) {
+        self.watch.fault(text);
+    }
+
+    /// Counts and reports an article that was not filed, and adds it to the list.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn refuse(&mut self, Unfiled(why): &Unfiled) -> Result<(), Error> {
+        self.counts.unfiled += 1;
+        self.faults += 1;
+        match self.faults <= FAULTS_NAMED_MAX {
+            true => self.watch.fault(why),
+            false => self.counts.unnamed += 1,
+        }
+        let path = self.dir.join(REFUSED);
+        let file = open_once(&mut self.refused, &path)?;
+        file.write_all(format!("{why}\n").as_bytes())
+            .map_err(Error::io("write", &path))
+    }
+
+    /// Keeps the id of an article that is gone, or that the other system only remembered; one that is known stays as it is.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn remember(&mut self, id: &[u8], arrived: i64, is_gone: bool) -> Result<(), Error> {
+        self.count_remembered(is_gone);
+        match self.spool.has(id)? {
+            true => Ok(()),
+            false => Ok(self.spool.remember(id, arrived, Expires::Absent)?),
+        }
+    }
+
+    /// As [`Importer::remember`], for the MD5 of an id.
+    ///
+    /// # Errors
+    /// The file of hashes cannot be written.
+    pub fn remember_hash(
+        &mut self,
+        hash: &[u8; 16],
+        arrived: i64,
+        is_gone: bool,
+    ) -> Result<(), Error> {
+        self.count_remembered(is_gone);
+        match &mut self.hashes {
+            Some(hashes) => hashes.push(hash, arrived),
+            None => Ok(()),
+        }
+    }
+
+    fn count_remembered(&mut self, is_gone: bool) {
+        match is_gone {
+            true => self.counts.gone += 1,
+            false => self.counts.remembered += 1,
+        }
+    }
+
+    /// Files an article as it is, with the given numbers: those in groups of `active`. Neither Path nor Xref is changed. The id must not
+    /// be known.
+    ///
+    /// # Errors
+    /// Those of the store, and of the batch of articles that cannot be filed.
+    pub fn file(
+        &mut self,
+        article: &Article<'_>,
+        arrived: i64,
+        wanted: &mut dyn Iterator<Item = Link<'_>>,
+    ) -> Result<Result<(), Unfiled>, Error> {
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let (mut links, mut is_late) = (Vec::<Link<'_>>::new(), false);
+        let mut groups = Vec::new();
+        for (group, number) in wanted.take(LINKS_MAX) {
+            if !groups.is_empty() {
+                groups.push(b' ');
+            }
+            groups.extend_from_slice(group);
+            let is_here = self.spool.active().find(group).is_some();
+            if !is_here || links.iter().any(|(known, _)| *known == group) {
+                continue;
+            }
+            // Not the high mark: active has that of the other system from the beginning.
+            let last = self.spool.last_used(group)?;
+            if number == 0 || number <= last && !self.spool.is_free(group, number)? {
+                let why = format!(
+                    "{}: number {number} of {} is taken",
+                    text_of(id),
+                    text_of(group)
+                );
+                return self.keep(article, why).map(Err);
+            }
+            is_late |= number <= last;
+            links.push((group, number));
+        }
+        if links.is_empty() {
+            let why = format!(
+                "{}: none of its groups is in active: `{}'",
+                text_of(id),
+                text_of(&groups),
+            );
+            return self.keep(article, why).map(Err);
+        }
+        let (header, _) = split(article);
+        let header = [piece(article.form(), header)];
+        self.append(
+            article,
+            arrived,
+            expires_of(article),
+            (&links, is_late),
+            &header,
+            None,
+        )
+    }
+
+    /// Files an article under the next numbers of its groups, as a new one: with `host` before its Path, and an Xref of ours. An Expires that
+    /// has passed does not count. The groups must be in `active`, each once; the id must not be known.
+    ///
+    /// # Errors
+    /// As [`Importer::file`].
+    pub fn file_new(
+        &mut self,
+        article: &Article<'_>,
+        host: &[u8],
+        arrived: i64,
+        groups: &[Vec<u8>],
+    ) -> Result<Result<(), Unfiled>, Error> {
+        let mut links = Vec::<Link<'_>>::new();
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.begin_xref(host);
+        let active = self.spool.active();
+        for group in groups.iter().take(LINKS_MAX) {
+            if let Some(found) = active.find(group) {
+                let number = active.high(found).saturating_add(1);
+                lines.push_link(group, number);
+                links.push((group, number));
+            }
+        }
+        lines.end_xref(article.form());
+        lines.make_head(article, Some(host), true);
+        let pieces = lines.pieces(article);
+        let mut header = pieces.items().to_vec();
+        if !article.has_separator() {
+            header.push(Piece::Native(b"\n"));
+        }
+        let expires = match expires_of(article) {
+            Expires::At(time) if time <= arrived => Expires::Absent,
+            expires => expires,
+        };
+        let xref = Some(lines.xref_value());
+        let done = self.append(article, arrived, expires, (&links, false), &header, xref);
+        self.lines = lines;
+        done
+    }
+
+    fn append(
+        &mut self,
+        article: &Article<'_>,
+        arrival: i64,
+        expires: Expires<'_>,
+        (links, is_late): (&[Link<'_>], bool),
+        header: &[Piece<'_>],
+        xref: Option<&[u8]>,
+    ) -> Result<Result<(), Unfiled>, Error> {
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let mut overview = OverviewFields::of(article, id);
+        if let Some(xref) = xref {
+            overview.xref = xref;
+        }
+        let filing = Filing {
+            id,
+            arrival,
+            expires,
+            is_late,
+            links,
+            // Old articles do not go to peers.
+            sites: b"",
+            header,
+            body: compose::body(article),
+            left_out: None,
+            overview,
+        };
+        match self.spool.append(&filing) {
+            Ok(_) => {}
+            Err(error @ store::Error::TooLarge { .. }) => {
+                let why = format!("{}: {error}", text_of(id));
+                return self.keep(article, why).map(Err);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        for (group, number) in links {
+            let active = self.spool.active_mut();
+            if let Some(found) = active.find(group)
+                && active.high(found) < *number
+            {
+                active.set_high(found, *number);
+            }
+        }
+        self.counts.filed += 1;
+        self.counts.bytes += article.bytes().len() as u64;
+        Ok(Ok(()))
+    }
+
+    /// Keeps an article in the batch of those that cannot be filed, in native form; returns the reason, with the place.
+    ///
+    /// # Errors
+    /// The batch cannot be written.
+    pub fn keep(&mut self, article: &Article<'_>, why: String) -> Result<Unfiled, Error> {
+        let mut native = Vec::new();
+        match article.form() {
+            Form::Native => native.extend_from_slice(article.bytes()),
+            Form::Wire => article::wire::push_native(&mut native, article.bytes()),
+        }
+        let path = self.dir.join(UNFILED);
+        let file = open_once(&mut self.unfiled, &path)?;
+        file.write_all(format!("#! rnews {}\n", native.len()).as_bytes())
+            .and_then(|()| file.write_all(&native))
+            .map_err(Error::io("write", &path))?;
+        Ok(Unfiled(format!("{why}; the article is kept in {UNFILED}")))
+    }
+
+    /// Makes everything so far durable.
+    ///
+    /// # Errors
+    /// Those of the store and of the files.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        self.spool.commit()?;
+        for (file, name) in [(&self.unfiled, UNFILED), (&self.refused, REFUSED)] {
+            if let Some(file) = file {
+                let path = self.dir.join(name);
+                file.sync_all().map_err(Error::io("sync", &path))?;
+            }
+        }
+        self.hashes.as_mut().map_or(Ok(()), Hashes::sync)
+    }
+
+    /// Commits, and syncs the directories of the files that were made.
+    ///
+    /// # Errors
+    /// As [`Importer::commit`].
+    pub fn finish(&mut self) -> Result<Counts, Error> {
+        self.commit()?;
+        for dir in [self.dir.to_owned(), self.dir.join("bad")] {
+            let synced = File::open(&dir).and_then(|opened| opened.sync_all());
+            synced.map_err(Error::io("sync", &dir))?;
+        }
+        Ok(self.counts)
+    }
+}
+
+/// Opens a file for appending, once.
+fn open_once<'f>(file: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, Error> {
+    match file {
+        Some(file) => Ok(file),
+        None => {
+            let opened = OpenOptions::new().create(true).append(true).open(path);
+            Ok(file.insert(opened.map_err(Error::io("write", path))?))
+        }
+    }
+}
+
+fn expires_of<'a>(article: &Article<'a>) -> Expires<'a> {
+    match article.value(Header::Expires) {
+        None | Some(b"") => Expires::Absent,
+        Some(value) => date::parse(value, &Utc).map_or(Expires::Unreadable(value), Expires::At),
+    }
+}
+
+fn split<'a>(article: &Article<'a>) -> (&'a [u8], &'a [u8]) {
+    let bytes = article.bytes();
+    bytes
+        .split_at_checked(article.body())
+        .unwrap_or((bytes, b""))
+}
+
+fn piece(form: Form, bytes: &[u8]) -> Piece<'_> {
+    match form {
+        Form::Native => Piece::Native(bytes),
+        Form::Wire => Piece::wire(bytes),
+    }
+}
+
+/// An article as a spool has it: wire form with its end, or native form (tradspool with `wireformat: false`, and C News).
+pub fn form_of(bytes: &[u8]) -> (&[u8], Form) {
+    let end = memchr::memchr(b'\n', bytes).unwrap_or(0);
+    match bytes.get(end.wrapping_sub(1)) {
+        Some(b'\r') => {
+            let whole = match bytes {
+                b".\r\n" => b"",
+                bytes if bytes.ends_with(b"\r\n.\r\n") => {
+                    bytes.strip_suffix(b".\r\n").unwrap_or(bytes)
+                }
+                bytes => bytes,
+            };
+            (whole, Form::Wire)
+        }
+        _ => (bytes, Form::Native),
+    }
+}
+
+/// Bytes for a message.
+pub fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_told_by_the_first_line() {
+        assert_eq!(
+            form_of(b"Path: a\r\n\r\n..x\r\n.\r\n"),
+            (&b"Path: a\r\n\r\n..x\r\n"[..], Form::Wire)
+        );
+        assert_eq!(
+            form_of(b"Path: a\n\n.\n"),
+            (&b"Path: a\n\n.\n"[..], Form::Native)
+        );
+        assert_eq!(form_of(b""), (&b""[..], Form::Native));
+    }
+}

@@ -12,6 +12,9 @@ use crate::peer::entry::{self, quoted};
 /// Groups for other sites, as C News patterns and as a wildmat: those of this site stay here.
 const FOR_OTHERS: [&str; 2] = ["all,!local", "*,!local.*"];
 
+/// The begin of the section of expire in the template, which is an example.
+const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
+
 /// The text of broadsheet.toml.
 ///
 /// # Errors
@@ -31,10 +34,13 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
             settings.nntp.listen_tls = listen(answers, answers.tls_port);
         }
     }
-    let mut text = template(&settings);
-    text += &format!(
-        "\n# Space to leave free: below it expire shortens the lives of articles.\n[expiry]\nkeep_free = {}\n",
-        quoted(&groups::size::bytes(answers.keep_free))
+    let mut text = template(&settings).replacen(
+        KEEP_FREE,
+        &format!(
+            "\n[expiry]\nkeep_free = {} ",
+            quoted(&groups::size::bytes(answers.keep_free))
+        ),
+        1,
     );
     text += &access(answers);
     for peer in &answers.peers {
@@ -101,4 +107,14 @@ pub fn make(root: &Path, answers: &Answers, settings: &Settings, text: &str) -> 
         text,
     )
     .with_context(|| "the news directory is not complete; run setup again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_has_the_example() {
+        assert_eq!(template(&Settings::default()).matches(KEEP_FREE).count(), 1);
+    }
 }

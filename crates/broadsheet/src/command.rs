@@ -73,6 +73,7 @@ mod rnews;
 mod sendbatches;
 mod serve;
 mod session;
+mod setup;
 mod status;
 mod stop;
 mod upact;
@@ -88,7 +89,12 @@ use crate::flags::Section;
 pub static SECTIONS: &[Section] = &[
     Section {
         title: "Setting up",
-        commands: &[&init::COMMAND, &check::COMMAND, &limits::COMMAND],
+        commands: &[
+            &setup::COMMAND,
+            &init::COMMAND,
+            &check::COMMAND,
+            &limits::COMMAND,
+        ],
     },
     Section {
         title: "Articles",

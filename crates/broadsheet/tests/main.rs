@@ -134,6 +134,7 @@ mod rights_are_asked_about_what_is_filed;
 mod rnews_answers_by_its_link;
 mod rnews_by_way_of_the_daemon;
 mod settings_faults_name_their_place;
+mod setup_makes_a_running_server;
 mod signed_control_messages_act;
 mod signed_control_messages_are_verified;
 mod slrn_reads_posts_and_cancels;

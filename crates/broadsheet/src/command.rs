@@ -40,6 +40,7 @@ mod history_find;
 mod history_import;
 mod history_rebuild;
 mod import_cnews;
+mod import_diablo;
 mod import_expire_ctl;
 mod import_inn;
 mod import_mbox;
@@ -200,6 +201,7 @@ pub static SECTIONS: &[Section] = &[
             &import_inn::COMMAND,
             &import_cnews::COMMAND,
             &import_mbox::COMMAND,
+            &import_diablo::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -152,6 +152,8 @@ fixed! {
     import::mbox::mailbox::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a too large message of a mailbox", "Its Message-ID is reported if it is in this part.";
     import::mbox::input::MAILBOX_BYTES_MAX, Unit::Bytes, "mailbox after decompression", "What follows is not imported, and reported.";
     import::mbox::input::ZIP_MEMBERS_MAX, Unit::Count("members"), "members of a zip archive of mailboxes", "An archive with more is not imported, and reported.";
+    import::diablo::spool::DIRECTORIES_MAX, Unit::Count("directories"), "directories of a Diablo spool", "A spool with more is an error.";
+    import::diablo::spool::DEPTH_MAX, Unit::Count("directories"), "depth of the directories N.xx in a Diablo spool", "Deeper ones are not searched.";
     import::inn::caf::ARTICLE_BYTES_MAX, Unit::Bytes, "article in INN's spools", "A larger one is not imported, and reported.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is an error.";
     store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is not a date, in history", "A longer one is truncated.";

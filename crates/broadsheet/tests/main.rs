@@ -1,6 +1,7 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
 mod dates_without_a_zone_are_local;
+mod diablo_moves_in;
 mod earlier_release;
 mod headers_are_shown_as_they_are;
 mod program;

@@ -67,6 +67,7 @@ mod post_owner;
 mod pull;
 mod queuelen;
 mod reload;
+pub mod report;
 mod restore;
 mod rnews;
 mod sendbatches;
@@ -186,6 +187,7 @@ pub static SECTIONS: &[Section] = &[
         title: "Maintenance",
         commands: &[
             &status::COMMAND,
+            &report::COMMAND,
             &fsck::COMMAND,
             &expire::COMMAND,
             &expire_if_low::COMMAND,

@@ -19,6 +19,7 @@
 //! | `client` | the client's side: a command sends a request |
 //! | `incoming` | batches that arrive in in.coming/ |
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
+//! | `recorder` | records figures for the daily report |
 //! | `readers` | the groups that readers ask for, which may rest otherwise |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
@@ -55,6 +56,7 @@ mod nntp_service;
 mod notify;
 mod posts;
 mod readers;
+mod recorder;
 mod request;
 mod sandbox;
 mod schedule;
@@ -77,6 +79,7 @@ pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
 pub use notify::notify;
+pub use recorder::RECORD_SECONDS_MAX;
 pub use request::REQUEST_BYTES_MAX;
 pub use sandbox::{Role, Sandbox};
 pub use schedule::RUNNING_MAX;

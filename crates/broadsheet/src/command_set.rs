@@ -46,6 +46,14 @@ impl CommandSet {
                 };
                 match self.named(&[first, second.unwrap_or_default()]) {
                     Some((command, words)) => (command, 1 + words),
+                    // `feed --help' is `help feed'.
+                    None if matches!(second, Some("--help" | "-h"))
+                        && !self.of_noun(first).is_empty()
+                        && let Some((help, _)) = self.named(&["help"]) =>
+                    {
+                        arguments.truncate(2);
+                        (help, 1)
+                    }
                     None => return Err(self.unknown(first, second)),
                 }
             }
@@ -89,13 +97,6 @@ impl CommandSet {
             .into_iter()
             .filter_map(|command| command.words.get(1).copied())
             .collect();
-        if matches!(second, Some("--help" | "-h")) && !verbs.is_empty() {
-            return UsageError::before(format!(
-                "`{first}' is a group of commands: {}; `broadsheet help {first} {}' explains one",
-                verbs.join(", "),
-                verbs.first().copied().unwrap_or_default()
-            ));
-        }
         if !verbs.is_empty() {
             let hint = nearest::hint(
                 second.unwrap_or_default(),

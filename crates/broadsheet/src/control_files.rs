@@ -3,12 +3,14 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
-use groups::sites::Via;
+use groups::sites::{To, Via};
 use groups::wildmat::Wildmat;
-use groups::{Active, Flag, Sites, When};
+use groups::{Active, CommandLine, Flag, Sites, When};
+use rustix::fs::Access;
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
@@ -233,12 +235,14 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
             site.via.word(),
             site.place
         ));
-        if let Via::Batch(via) = &site.via
-            && let Err(error) = parms.parms(&site.name, via, None)
-        {
-            told.push_str(&format!("\n        note: {error}"));
+        let mut warning = will_not_work(directory, settings, &site.via);
+        if let Via::Batch(via) = &site.via {
+            match parms.parms(&site.name, via, None) {
+                Ok(parms) => warning = cannot_arrive(directory, &parms.to).or(warning),
+                Err(error) => told.push_str(&format!("\n        note: {error}")),
+            }
         }
-        if let Some(warning) = will_not_work(directory, settings, &site.via) {
+        if let Some(warning) = warning {
             told.push_str(&format!(
                 "\n        warning: {}: {warning}",
                 feed.escape_ascii()
@@ -255,16 +259,11 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
 fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> Option<String> {
     let root = directory.root();
     match via {
-        Via::Program { command, .. } | Via::Command(command) => {
-            let name = OsStr::from_bytes(command.program());
-            let is_missing = server_review::place_of(name, root).is_none();
-            is_missing.then(|| {
-                format!(
-                    "the program {} does not exist or is not executable",
-                    name.display()
-                )
-            })
-        }
+        Via::Program { command, .. } | Via::Command(command) => no_program(command, root),
+        Via::FileList { path, .. } if !can_be_made(&root.join(path)) => Some(format!(
+            "{} cannot be written: this user cannot create files there",
+            root.join(path).display()
+        )),
         Via::News { directory: other } if !root.join(other).join("segments").is_dir() => Some(
             format!("{} is not a news directory", root.join(other).display()),
         ),
@@ -278,6 +277,37 @@ fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> O
         }
         _ => None,
     }
+}
+
+/// Why batches cannot be delivered: their program or directory is missing.
+fn cannot_arrive(directory: &NewsDirectory, to: &To) -> Option<String> {
+    let root = directory.root();
+    match to {
+        To::Directory(place) if !root.join(place).is_dir() => Some(format!(
+            "the directory {} does not exist",
+            root.join(place).display()
+        )),
+        To::Command(command) => no_program(command, root),
+        To::Directory(_) => None,
+    }
+}
+
+fn no_program(command: &CommandLine, root: &Path) -> Option<String> {
+    let name = OsStr::from_bytes(command.program());
+    let is_missing = server_review::place_of(name, root).is_none();
+    is_missing.then(|| {
+        format!(
+            "the program {} does not exist or is not executable",
+            name.display()
+        )
+    })
+}
+
+/// Whether this user can create a file, and the directories above it.
+fn can_be_made(path: &Path) -> bool {
+    let existing = path.ancestors().skip(1).find(|above| above.exists());
+    existing
+        .is_some_and(|above| above.is_dir() && rustix::fs::access(above, Access::WRITE_OK).is_ok())
 }
 
 /// `1 server to pull from`, each with the number of its groups.
@@ -353,7 +383,9 @@ fn policy(list: Explist, active: &Active) -> Result<String, String> {
     let file = list.file.clone();
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
     let mut told = counted(policy.rules().len(), "rule");
-    for warning in warnings.iter().take(FAULTS_TOLD_MAX) {
+    // Before there are groups, every rule is idle.
+    let is_fresh = active.len() <= NEEDED.len();
+    for warning in warnings.iter().take(FAULTS_TOLD_MAX).filter(|_| !is_fresh) {
         told.push_str(&format!("\n    note: {warning}"));
     }
     for warning in policy.returns(&file).iter().take(FAULTS_TOLD_MAX) {

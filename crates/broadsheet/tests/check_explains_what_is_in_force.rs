@@ -254,3 +254,59 @@ fn a_program_that_is_not_there_is_noted() {
         assert_eq!(is_noted, !is_there, "{line}: {told:?}");
     }
 }
+
+#[test]
+fn batches_that_cannot_arrive_are_told() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let site = |name: &str, via: &str| {
+        format!("[[site]]\nname = \"{name}\"\ngroups = \"all\"\nvia = {via}\n")
+    };
+    let tables = [
+        site(
+            "drop",
+            "{ directory = \"there\", schedule = \"every 1 h\" }",
+        ),
+        site(
+            "uucp",
+            "{ batch = \"no-such-uux - SITE!rnews\", schedule = \"every 1 h\" }",
+        ),
+        site("list", "{ files = \"active/togo\", form = \"f\" }"),
+    ];
+    let text = format!("{settings}{}", tables.concat());
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    for said in [
+        "warning: drop: the directory news/there does not exist",
+        "warning: uucp: the program no-such-uux does not exist or is not executable",
+        "warning: list: news/active/togo cannot be written",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+    std::fs::create_dir(program.path("news/there")).unwrap();
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("drop"), "{told:?}");
+}
+
+#[test]
+fn a_new_directory_has_nothing_to_tell() {
+    let program = Program::with_news("control 0 1 y\njunk 0 1 y\n");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+}
+
+#[test]
+fn unknown_keys_of_rules_are_told_with_the_nearest() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let text = format!("{settings}[[expire]]\npattern = \"all\"\ndefault = 3\n");
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    let said = "unknown key `pattern' in [[expire]]; did you mean patterns?";
+    assert!(told.out.contains(said), "{told:?}");
+    assert!(
+        told.out
+            .contains("this rule has no patterns: write patterns = "),
+        "{told:?}"
+    );
+}

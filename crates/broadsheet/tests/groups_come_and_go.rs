@@ -156,3 +156,37 @@ fn names_that_break_the_rules_are_refused() {
     program.assert_clean();
     assert_eq!(program.run(&["check", "--dir", "news"]).status, 0);
 }
+
+#[test]
+fn patterns_are_read_as_people_write_them() {
+    let program = Program::with_news("comp.a 0 1 y\ncomp.b.c 0 1 y\nmisc.a 0 1 y\n");
+    let names = |pattern: &str| {
+        let told = group(&program, &["list", pattern]);
+        assert_eq!(told.status, 0, "{told:?}");
+        let name = |line: &str| line.split(' ').next().unwrap().to_owned();
+        told.out.lines().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("comp.*"), ["comp.a", "comp.b.c"]);
+    assert_eq!(names("*,!comp.*"), ["misc.a", "control", "junk"]);
+    assert_eq!(names("*.[a]"), ["comp.a", "misc.a"]);
+    assert_eq!(names("all,!comp"), ["misc.a", "control", "junk"]);
+    assert_eq!(names("comp.all"), ["comp.a", "comp.b.c"]);
+    let told = group(&program, &["list", "all,!comp.*"]);
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(told.err.contains("write it as one of them"), "{told:?}");
+}
+
+#[test]
+fn a_name_that_no_flag_makes_valid_is_refused_without_advice() {
+    let program = news();
+    for name in ["foo bar", "comp..x", "comp/x", ""] {
+        let told = group(&program, &["add", name]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(!told.err.contains("--any-name"), "{told:?}");
+        let told = group(&program, &["add", "--any-name", name]);
+        assert_eq!(told.status, 1, "{told:?}");
+    }
+    let told = group(&program, &["add", "comp.X"]);
+    assert!(told.err.contains("--any-name"), "{told:?}");
+    assert_eq!(group(&program, &["add", "--any-name", "comp.X"]).status, 0);
+}

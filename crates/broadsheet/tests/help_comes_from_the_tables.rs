@@ -36,3 +36,12 @@ fn an_unknown_command_is_a_usage_error_with_the_nearest() {
     assert_eq!(told.status, 64);
     assert!(told.err.contains("did you mean rnews?"), "{told:?}");
 }
+
+#[test]
+fn a_group_of_commands_is_listed() {
+    let program = Program::new();
+    let told = program.run(&["feed", "--help"]);
+    let listed = program.run(&["help", "feed"]).out;
+    assert_eq!((told.status, &told.out), (0, &listed));
+    assert!(told.out.contains("feed list"), "{told:?}");
+}

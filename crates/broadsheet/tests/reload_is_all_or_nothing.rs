@@ -78,6 +78,38 @@ fn faults_are_told_and_change_nothing() {
 }
 
 #[test]
+fn faults_of_files_that_are_read_later_are_told_too() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let good = program.read("news/broadsheet.toml");
+    with_limit(&program, &good, "8 KiB");
+    let daemon = Daemon::start(&program);
+    program.write("news/broadsheet.toml", good.as_bytes());
+    let explist = program.read("news/explist");
+    for (file, text, said) in [
+        ("explist", "all x soon -\n", "explist:1"),
+        ("batchparms", "site u\n", "batchparms"),
+        ("users", "anna\n", "users"),
+        ("control.ctl", "newgroup:*\n", "control.ctl"),
+        ("mailpaths", "comp.*\n", "mailpaths"),
+    ] {
+        program.write(&format!("news/{file}"), text.as_bytes());
+        let told = program.run(&["reload", "--dir", "news"]);
+        assert_eq!(told.status, 2, "{file}: {told:?}");
+        for said in [said, "the settings are unchanged"] {
+            assert!(told.err.contains(said), "{said}: {told:?}");
+        }
+        match file {
+            "explist" => program.write("news/explist", explist.as_bytes()),
+            _ => std::fs::remove_file(program.path(&format!("news/{file}"))).unwrap(),
+        }
+    }
+    assert_eq!(refused(&program, "a"), 1, "the old limit holds");
+    assert_eq!(reload(&program).status, 0);
+    assert_eq!(refused(&program, "b"), 0);
+    daemon.stop();
+}
+
+#[test]
 fn an_edited_active_is_taken_up() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     let daemon = Daemon::start(&program);

@@ -18,7 +18,7 @@ use super::mails::Mails;
 use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
-use super::{client, file_batches, journal, say};
+use super::{client, file_batches, journal, warn};
 use crate::{failure, filing};
 use settings::{NewsDirectory, Settings};
 
@@ -113,7 +113,7 @@ impl Alone {
         let intake_queue = IntakeQueue::default();
         intake_queue.put(batch);
         if let Err(error) = self.file_all(&intake_queue) {
-            say(&failure::text_of(&error));
+            warn(&failure::text_of(&error));
             let outcome = TransferOutcome::Deferred(file_batches::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
                 batch.set_remaining(&outcome);
@@ -159,7 +159,7 @@ impl Alone {
 
     fn look(&self) {
         if let Err(error) = self.published.read_again(self.directory.root()) {
-            say(&error.to_string());
+            warn(&error.to_string());
         }
     }
 }

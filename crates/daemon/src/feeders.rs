@@ -17,7 +17,7 @@ use store::{Published, Snapshot};
 
 use super::feeds::Feeds;
 use super::sandbox::Starter;
-use super::say;
+use super::{say, warn};
 use crate::failure;
 
 /// Interval before the next attempt after an error: a second, then twice as long each time, five minutes at most.
@@ -184,7 +184,7 @@ impl Feeder {
                 Next::Then(until, why) => (Some(until), why),
             };
             if why != told && !why.is_empty() {
-                say(&format!("{}: {why}", site_state::shown(&self.name)));
+                warn(&format!("{}: {why}", site_state::shown(&self.name)));
             }
             told = why;
             let is_called = match until {

@@ -11,7 +11,7 @@ use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
 use super::intake_queue::IntakeQueue;
 use super::posts::{Made, Posts};
-use super::say;
+use super::warn;
 use crate::failure;
 
 /// Longest wait for further articles, from the first article of a group.
@@ -211,7 +211,7 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                         (TransferOutcome::Refused(why.into_bytes()), kind)
                     }
                     Err(error) => {
-                        say(&failure::text_of(&error));
+                        warn(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
                         (TransferOutcome::Deferred(why), RefusalKind::Other)
                     }

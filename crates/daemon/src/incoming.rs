@@ -14,7 +14,7 @@ use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch,
 use rustix::io::Errno;
 
 use super::feeds::Feeds;
-use super::say;
+use super::warn;
 use super::writer_handle::WriterHandle;
 
 /// Buffer for the events of one wake-up.
@@ -55,7 +55,7 @@ pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
                 Ok(is_batch) => is_due |= is_batch,
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    say(&format!("in.coming/ is no longer watched: {error}"));
+                    warn(&format!("in.coming/ is no longer watched: {error}"));
                     return;
                 }
             }
@@ -130,7 +130,7 @@ struct Journal<'a> {
 
 impl Watch for Journal<'_> {
     fn message(&mut self, text: &str) {
-        say(text);
+        warn(text);
     }
 
     fn progress(&mut self, _bytes: u64, _articles: u64) {

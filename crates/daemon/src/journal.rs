@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use server::{Counter, Event};
 
 use super::lock::lock;
-use super::syslog;
+use super::syslog::{self, Severity};
 
 /// Lines of one kind in a burst.
 pub const LINES_AT_ONCE_MAX: u32 = 30;
@@ -22,6 +22,7 @@ const LINE_EVERY: Duration = Duration::from_secs(2);
 const VALUE_BYTES_MAX: usize = 400;
 
 static IS_JSON: AtomicBool = AtomicBool::new(false);
+static IS_JOURNAL: LazyLock<bool> = LazyLock::new(is_journal);
 static LIMITS: Mutex<BTreeMap<&'static str, Limit>> = Mutex::new(BTreeMap::new());
 
 /// Sets the format.
@@ -29,21 +30,55 @@ pub fn set_format(format: &str) {
     IS_JSON.store(format == "json", Ordering::Relaxed);
 }
 
-/// Writes a line of text.
+/// Writes a line of text: what the daemon does.
 pub fn say(text: &str) {
-    match IS_JSON.load(Ordering::Relaxed) {
-        true => write(serde_json::json!({ "message": text }).to_string()),
-        false => write(format!("broadsheet: {text}")),
-    }
+    write_text(Severity::Info, text);
+}
+
+/// Writes a line of text about something that an administrator should look at.
+pub fn warn(text: &str) {
+    write_text(Severity::Warning, text);
+}
+
+/// Writes a line of text that is of interest only when something is searched for.
+pub fn say_detail(text: &str) {
+    write_text(Severity::Debug, text);
+}
+
+fn write_text(severity: Severity, text: &str) {
+    let line = match IS_JSON.load(Ordering::Relaxed) {
+        true => serde_json::json!({ "message": text }).to_string(),
+        false => format!("broadsheet: {text}"),
+    };
+    write(severity, line);
 }
 
 /// Writes each line with one call. A reader that has gone away does not stop the daemon.
-fn write(mut line: String) {
+fn write(severity: Severity, mut line: String) {
     match syslog::is_in_use() {
-        true => line = syslog::message(&line, std::process::id()),
-        false => line.push('\n'),
+        true => line = syslog::message(severity, &line, std::process::id()),
+        false => {
+            if *IS_JOURNAL {
+                line.insert_str(0, &format!("<{}>", severity as u8));
+            }
+            line.push('\n');
+        }
     }
     let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Whether standard error is the journal, as sd_journal_stream_fd(3) has programs find out: it then takes a severity before each line
+/// (sd-daemon(3)).
+fn is_journal() -> bool {
+    let Some(named) = std::env::var("JOURNAL_STREAM").ok() else {
+        return false;
+    };
+    let Ok(stream) = rustix::fs::fstat(std::io::stderr()) else {
+        return false;
+    };
+    named.split_once(':').is_some_and(|(device, inode)| {
+        device.parse() == Ok(stream.st_dev) && inode.parse() == Ok(stream.st_ino)
+    })
 }
 
 /// A value in a line.
@@ -84,7 +119,14 @@ pub fn note(event: &'static str, mut fields: Fields) {
     if left_out > 0 {
         fields.push(("left_out", left_out.into()));
     }
-    write(line(event, &fields, IS_JSON.load(Ordering::Relaxed)));
+    let severity = match event {
+        "peer_left" | "intake" => Severity::Info,
+        _ => Severity::Warning,
+    };
+    write(
+        severity,
+        line(event, &fields, IS_JSON.load(Ordering::Relaxed)),
+    );
 }
 
 fn line(event: &str, fields: &Fields, is_json: bool) -> String {

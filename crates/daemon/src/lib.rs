@@ -4,7 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `serve` | [`Daemon`]: from the start to the end |
-//! | `journal` | the log on standard error |
+//! | `journal` | the log on standard error, with a severity for the journal |
 //! | `syslog` | the log in syslog, where standard error belongs to the client |
 //! | `daemon_status` | the figures of `status` and the metrics |
 //! | `system_status` | the state of the news system for `status`: the store, the queues, the feeds and the daemon |
@@ -21,6 +21,7 @@
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
 //! | `recorder` | records figures for the daily report |
 //! | `readers` | the groups that readers ask for, which may rest otherwise |
+//! | `other_files` | the files that only a reload looks at |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |
@@ -54,6 +55,7 @@ mod mails;
 mod metrics;
 mod nntp_service;
 mod notify;
+mod other_files;
 mod posts;
 mod readers;
 mod recorder;
@@ -74,7 +76,7 @@ pub use failure::{is_of_settings, text_of};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::REASON_BYTES_MAX;
-pub use journal::{LINES_AT_ONCE_MAX, say};
+pub use journal::{LINES_AT_ONCE_MAX, say, warn};
 pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;

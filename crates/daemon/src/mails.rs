@@ -9,7 +9,7 @@ use inject::Mailer;
 use inject::mail_queue::{self, QueuedMail};
 
 use super::sandbox::Starter;
-use super::say;
+use super::warn;
 
 /// Maximum number of mails sent at once; more wait for a retry.
 pub const MAILS_MAX: usize = 4;
@@ -146,7 +146,7 @@ impl State {
 }
 
 fn report(error: &dyn std::fmt::Display) {
-    say(&format!("the mail to the moderator waits: {error}"));
+    warn(&format!("the mail to the moderator waits: {error}"));
 }
 
 #[cfg(test)]

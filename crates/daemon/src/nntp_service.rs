@@ -10,7 +10,7 @@ use server::{ArticleSink, Capabilities, ConfigSnapshot, Plan, Server, Times};
 use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
-use super::say;
+use super::{say, warn};
 use settings::{NewsDirectory, Settings, SystemZone};
 
 /// The addresses of the command line, in addition to those of the settings.
@@ -142,7 +142,7 @@ fn connections_max(wanted: usize) -> usize {
     let room = open_files - DESCRIPTORS_KEPT.min(open_files / 2);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     if room < wanted {
-        say(&format!(
+        warn(&format!(
             "maximum of {room} connections: the limit of open files is {open_files}"
         ));
     }
@@ -246,7 +246,7 @@ impl NntpService {
         if served(&certificates) != served(&self.certificates) {
             let watching = certificates.as_ref().map(|served| served.watch(say));
             self.watching = watching.and_then(|started| {
-                let failed = |error| say(&format!("the TLS certificate is not watched: {error}"));
+                let failed = |error| warn(&format!("the TLS certificate is not watched: {error}"));
                 started.map_err(failed).ok()
             });
             self.certificates.clone_from(&certificates);

@@ -25,7 +25,7 @@ pub fn notify(state: &str) {
         socket.send_to_addr(state.as_bytes(), &address).map(drop)
     };
     if let Err(error) = send() {
-        super::say(&format!("cannot notify {}: {error}", name.display()));
+        super::warn(&format!("cannot notify {}: {error}", name.display()));
     }
 }
 
@@ -43,13 +43,13 @@ pub fn start_watchdog(is_alive: impl Fn(Duration) -> bool + Send + 'static) {
             match is_alive(Duration::from_micros(every / 4)) {
                 true => notify("WATCHDOG=1"),
                 false => {
-                    super::say("a network thread does not answer: systemd may restart the daemon")
+                    super::warn("a network thread does not answer: systemd may restart the daemon")
                 }
             }
             std::thread::sleep(Duration::from_micros(every / 2));
         }
     });
     if let Err(error) = started {
-        super::say(&format!("no watchdog: {error}"));
+        super::warn(&format!("no watchdog: {error}"));
     }
 }

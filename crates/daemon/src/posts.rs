@@ -14,7 +14,7 @@ use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
 
 use super::mails::Mails;
-use super::say;
+use super::warn;
 use settings::{NewsDirectory, Settings, SystemZone};
 
 /// The rules for posts.
@@ -131,7 +131,7 @@ impl Posts {
             is_admin: false,
         };
         let secret = Secret::of(&self.root).map(Some).unwrap_or_else(|error| {
-            say(&format!("cannot create a Cancel-Lock: {error}"));
+            warn(&format!("cannot create a Cancel-Lock: {error}"));
             None
         });
         let (moderators, _) = Moderators::of(&self.root)?;

@@ -10,7 +10,7 @@ use relay::log::Now;
 use settings::Settings;
 
 use super::lock::lock;
-use super::say;
+use super::warn;
 
 /// Longest time that a change stays in memory alone, seconds.
 const SAVE_SECONDS: i64 = 600;
@@ -63,7 +63,7 @@ impl Readers {
         let now = Now::read().seconds;
         let (watched, error) = Watched::open(&self.dir, &settings.pulls, now);
         if let Some(error) = error {
-            say(&format!("{error}; the days of rest begin anew"));
+            warn(&format!("{error}; the days of rest begin anew"));
         }
         let mut state = lock(&self.state);
         self.is_any.store(watched.is_some(), Ordering::SeqCst);
@@ -110,7 +110,7 @@ impl Readers {
         if let Some(watched) = &mut state.watched
             && let Err(error) = watched.save(&self.dir)
         {
-            say(&format!("the groups that readers ask for: {error}"));
+            warn(&format!("the groups that readers ask for: {error}"));
             state.save_at = now.map(|now| now + SAVE_SECONDS);
         }
         state.save_at

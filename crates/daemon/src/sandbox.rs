@@ -24,7 +24,7 @@ use seccompiler::{
 use server::worker_pool::{Job, Spawn};
 
 use super::lock::lock;
-use super::say;
+use super::warn;
 
 /// The Landlock rights to restrict; an older kernel restricts those that it knows.
 const LANDLOCK: ABI = ABI::V5;
@@ -89,7 +89,7 @@ impl Sandbox {
         }
         let lacking = lacking.join("; ");
         if !matches!(*state, State::Lacking(_)) {
-            say(&format!(
+            warn(&format!(
                 "the sandbox is incomplete: {lacking}; continuing without these features (sandbox = false disables this message)"
             ));
         }

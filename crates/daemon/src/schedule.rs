@@ -21,8 +21,9 @@ use groups::When;
 use groups::sites::Via;
 use relay::log::Now;
 
+use super::journal::say_detail;
 use super::readers::{Note, Readers};
-use super::say;
+use super::warn;
 use settings::Settings;
 
 /// The file in the news directory with the last start of each task.
@@ -181,12 +182,12 @@ impl Schedule {
                         task.running = Some(pid);
                         running += 1;
                     }
-                    Err(error) => say(&format!("cannot start {}: {error}", task.name)),
+                    Err(error) => warn(&format!("cannot start {}: {error}", task.name)),
                 }
             }
         }
         if started && let Err(error) = self.remember(&tasks) {
-            say(&format!("cannot write {STARTED}: {error}"));
+            warn(&format!("cannot write {STARTED}: {error}"));
         }
         let next = tasks
             .iter()
@@ -225,7 +226,7 @@ impl Schedule {
             },
         );
         if let Err(error) = set {
-            say(&format!("cannot set the timer of the schedule: {error}"));
+            warn(&format!("cannot set the timer of the schedule: {error}"));
         }
     }
 
@@ -252,7 +253,7 @@ impl Schedule {
             .stdout(Stdio::from(output))
             .spawn()?;
         let pid = Pid::from_child(&child);
-        say(&format!("{name} started, process {}", child.id()));
+        say_detail(&format!("{name} started, process {}", child.id()));
         let thread = std::thread::Builder::new().name("task".to_owned());
         let name = name.to_owned();
         thread.spawn(move || self.wait(&name, child))?;
@@ -269,9 +270,9 @@ impl Schedule {
             task.running = None;
         }
         match child.wait() {
-            Ok(status) if status.success() => say(&format!("{name} ended")),
-            Ok(status) => say(&format!("{name} ended: {status}")),
-            Err(error) => say(&format!("{name}: {error}")),
+            Ok(status) if status.success() => say_detail(&format!("{name} ended")),
+            Ok(status) => warn(&format!("{name} ended: {status}")),
+            Err(error) => warn(&format!("{name}: {error}")),
         }
         self.wake(&tasks);
     }

@@ -17,8 +17,8 @@ use store::control_socket;
 use super::connection::Client;
 use super::event::Event;
 use super::request::{ATTENTION, Answer, OK, REQUEST_BYTES_MAX, Request, RunningDaemon};
-use super::say;
 use super::writer_handle::{Job, WriterHandle};
+use super::{say, warn};
 
 /// Maximum number of clients; more are rejected, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
@@ -76,7 +76,7 @@ pub fn start(
             match stream {
                 Ok(stream) => asked.clone().take(stream),
                 Err(error) => {
-                    say(&format!("cannot accept a client: {error}"));
+                    warn(&format!("cannot accept a client: {error}"));
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -96,13 +96,13 @@ impl Asked {
         let thread = std::thread::Builder::new().name("client".to_owned());
         let started = thread.spawn(move || {
             if let Err(error) = asked.answer(stream, clients >= CLIENTS_MAX) {
-                say(&format!("a client of {}: {error}", control_socket::SOCKET));
+                warn(&format!("a client of {}: {error}", control_socket::SOCKET));
             }
             asked.clients.fetch_sub(1, Ordering::SeqCst);
         });
         if let Err(error) = started {
             self.clients.fetch_sub(1, Ordering::SeqCst);
-            say(&format!("cannot accept a client: {error}"));
+            warn(&format!("cannot accept a client: {error}"));
         }
     }
 

@@ -10,8 +10,19 @@ use rustix::stdio::{dup2_stderr, stderr, stdin, stdout};
 
 /// The socket of syslog on this machine.
 const DEVICE: &str = "/dev/log";
-/// Facility `news` (7) and severity `notice` (5), as RFC 3164, 4.1.1, makes one number of them.
-const PRIORITY: u32 = 7 * 8 + 5;
+/// Facility `news` (RFC 3164, 4.1.1).
+const FACILITY: u8 = 7;
+
+/// The severity of a line (RFC 3164, 4.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// An administrator should look at it.
+    Warning = 4,
+    /// What the daemon does.
+    Info = 6,
+    /// Of interest only when something is searched for.
+    Debug = 7,
+}
 
 static IS_IN_USE: AtomicBool = AtomicBool::new(false);
 
@@ -60,10 +71,11 @@ fn is_same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
 
 /// A message in the form that syslog accepts from local programs (RFC 3164, 4.1, without a timestamp, which syslog adds): one datagram,
 /// one line.
-pub fn message(text: &str, process: u32) -> String {
+pub fn message(severity: Severity, text: &str, process: u32) -> String {
     let text = text.strip_prefix("broadsheet: ").unwrap_or(text);
     let text = text.replace(|c: char| c.is_control(), " ");
-    format!("<{PRIORITY}>broadsheet[{process}]: {text}")
+    let priority = FACILITY * 8 + severity as u8;
+    format!("<{priority}>broadsheet[{process}]: {text}")
 }
 
 #[cfg(test)]
@@ -73,9 +85,9 @@ mod tests {
     #[test]
     fn a_message_is_one_line_with_its_priority() {
         assert_eq!(
-            message("broadsheet: login_failed\nwhy=x", 42),
-            "<61>broadsheet[42]: login_failed why=x"
+            message(Severity::Warning, "broadsheet: login_failed\nwhy=x", 42),
+            "<60>broadsheet[42]: login_failed why=x"
         );
-        assert_eq!(message("{}", 1), "<61>broadsheet[1]: {}");
+        assert_eq!(message(Severity::Info, "{}", 1), "<62>broadsheet[1]: {}");
     }
 }

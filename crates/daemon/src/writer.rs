@@ -36,9 +36,9 @@ use super::posts::Posts;
 use super::recorder::Recorder;
 use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
-use super::say;
 use super::schedule::Schedule;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
+use super::{other_files, say, warn};
 use crate::failure;
 use settings::{NewsDirectory, Settings};
 
@@ -64,7 +64,10 @@ impl Files {
     /// # Errors
     /// The error, with file and line.
     pub fn read(directory: &NewsDirectory) -> anyhow::Result<Files> {
-        let settings = directory.settings()?.settings;
+        Files::of(directory, directory.settings()?.settings)
+    }
+
+    fn of(directory: &NewsDirectory, settings: Settings) -> anyhow::Result<Files> {
         Ok(Files {
             sites: directory.sys(&settings)?,
             settings,
@@ -197,7 +200,7 @@ impl Writer {
             (&self.starter, &self.program),
         ) {
             Ok(started) => *feeders = Some(started),
-            Err(error) => say(&format!("cannot serve feeds immediately: {error}")),
+            Err(error) => warn(&format!("cannot serve feeds immediately: {error}")),
         }
     }
 
@@ -273,7 +276,7 @@ impl Writer {
             .and_then(|filer| Ok(filer.spool().say_idle(true)?));
         match told {
             Ok(()) => self.writer.enter(State::Idle),
-            Err(error) => say(&failure::text_of(&error)),
+            Err(error) => warn(&failure::text_of(&error)),
         }
     }
 
@@ -355,7 +358,7 @@ impl Writer {
         let intake_queue = self.writer.intake_queue.clone();
         let done = self.file_queue(&intake_queue);
         if let Err(error) = done {
-            say(&failure::text_of(&error));
+            warn(&failure::text_of(&error));
             let why = file_batches::told(&error);
             intake_queue.stopped(why);
             intake_queue.send_all_back(why);
@@ -424,7 +427,7 @@ impl Writer {
             // If too many files were left, an administrator is needed.
             Ok(_) => drain.is_over() && drain.drained().left < LEFT_MAX as u64,
             Err(error) => {
-                say(&failure::text_of(error));
+                warn(&failure::text_of(error));
                 true
             }
         };
@@ -458,12 +461,12 @@ impl Writer {
             writer.is_another_at_it.store(false, Ordering::SeqCst);
             match over {
                 Ok(()) => writer.drain(),
-                Err(error) => say(&error.to_string()),
+                Err(error) => warn(&error.to_string()),
             }
         });
         if let Err(error) = started {
             self.writer.is_another_at_it.store(false, Ordering::SeqCst);
-            say(&format!("cannot wait for another newsrun: {error}"));
+            warn(&format!("cannot wait for another newsrun: {error}"));
         }
     }
 
@@ -504,7 +507,7 @@ impl Writer {
         if status == OK {
             say("settings reloaded");
         }
-        told.iter().for_each(|text| say(text));
+        told.iter().for_each(|text| warn(text));
         if let Some(mut client) = client {
             for text in told {
                 client.say(&Answer::Message(text));
@@ -515,7 +518,9 @@ impl Writer {
 
     /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
-        let files = Files::read(&self.directory)?;
+        let read = self.directory.settings()?;
+        other_files::look_at(&self.directory, &read)?;
+        let files = Files::of(&self.directory, read.settings)?;
         if files.settings.headers_only != self.files.settings.headers_only {
             anyhow::bail!("headers_only has changed: restart the daemon");
         }

@@ -72,7 +72,10 @@ fn section(table: &mut TableReader<'_, '_>, tables: &mut Tables) {
 }
 
 fn rule(table: &mut TableReader<'_, '_>) -> TableRule {
-    table.require("rule", &[("patterns", "say which groups it is for")]);
+    table.require(
+        "rule",
+        &[("patterns", "write patterns = \"comp.sources\", or \"all\"")],
+    );
     let moderation = table.take("moderation", |word| value::word(word, MODERATION));
     TableRule {
         line: table.place(table.offset).line,

@@ -82,6 +82,32 @@ const ACCESS: &str = r#"
 # bytes_per_second_max = "1 MB"        # sent on one connection
 "#;
 
+/// Last, the rules of expire that can stand here instead of in explist, and the limits that hold for both.
+const EXPIRY: &str = r#"
+# Limits of expire, also with explist.
+# [expiry]
+# keep_free = "20 GiB"       # free disk space: the oldest articles are removed first
+# max_size = "500 GiB"       # the same for the size of all articles
+# max_fraction = 0.6         # a run that would remove more needs --force
+# dead_fraction = 0.15       # a segment with more dead articles is written anew
+# expired_days = 14          # /expired/ of explist, for [[expire]]
+# bounds = { low = 0, high = 90 }   # /bounds/, for [[expire]]
+# archive_directory = "archive"     # for archive = "@" and "segments"
+
+# With one or more of these tables, explist is not used. The first one that
+# matches a group applies.
+# [[expire]]
+# patterns = "comp.sources,!comp.sources.d"   # C News patterns, or a list of them
+# moderation = "moderated"   # or "unmoderated"; absent: any
+# keep_days = "never"
+# archive = "@"
+# [[expire]]
+# patterns = "all"
+# low = 1                    # Expires is limited to low and high
+# default = 14
+# high = 60
+"#;
+
 /// Columns of a comment, without the `# `.
 const COMMENT_WIDTH: usize = 76;
 
@@ -116,6 +142,7 @@ pub fn template(settings: &Settings) -> String {
     out.push_str(SITES);
     out.push_str(PULLS);
     out.push_str(ACCESS);
+    out.push_str(EXPIRY);
     out
 }
 
@@ -225,6 +252,21 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_expire_read_when_their_marks_are_taken_off() {
+        let (_, tables) = EXPIRY.split_once("\n# [expiry]").unwrap();
+        let tables = tables
+            .replace("\n# With", "\n## With")
+            .replace("\n# matches", "\n## matches");
+        let tables = tables.replace("\n# ", "\n").replace("\n## ", "\n# ");
+        let text = format!("name = \"a\"\n[expiry]{tables}");
+        let read = Read::parse(Path::new("t"), text.into());
+        let read = read.map_err(|faults| faults.to_string()).unwrap();
+        let expiry = read.expiry.map_err(|faults| faults.to_string()).unwrap();
+        assert_eq!(expiry.rules.len(), 2);
+        assert!(expiry.space.keep_free.is_some() && expiry.expired.is_some());
+    }
+
+    #[test]
     fn reading_the_template_is_cheap() {
         let settings = Settings {
             name: "a".to_owned(),
@@ -232,7 +274,7 @@ mod tests {
         };
         let text = template(&settings);
         assert!(
-            text.len() < 12 << 10,
+            text.len() < 13 << 10,
             "{} bytes: every command reads this file",
             text.len()
         );

@@ -66,11 +66,15 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
                 .into());
         }
     }
-    if !given.has("any-name")
-        && let Err(fault) = groups::name::check_new(name)
-    {
-        eprintln!("broadsheet: {shown}: {fault} (--any-name accepts such a name)");
-        return Ok(Status::NO);
+    if let Err(fault) = groups::name::check_new(name) {
+        if !groups::name::is_safe(name) {
+            eprintln!("broadsheet: {shown}: {fault}");
+            return Ok(Status::NO);
+        }
+        if !given.has("any-name") {
+            eprintln!("broadsheet: {shown}: {fault} (--any-name accepts such a name)");
+            return Ok(Status::NO);
+        }
     }
     let mut spool = Spool::open(directory.root(), options)?;
     if spool.active().find(name).is_some() {

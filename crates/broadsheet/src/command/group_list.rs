@@ -19,7 +19,7 @@ pub static COMMAND: Command = Command {
     summary: "list groups with their marks and flags",
     about: "\
 Prints lines in the format of `active': group, high mark, low mark, flag. PATTERN is a subscription
-list as in `sys': `comp,!comp.sys'.",
+list as in `sys', `comp,!comp.sys', or a wildmat, `comp.*,!comp.sys.*'.",
     operands: Operands {
         shown: "PATTERN",
         least: 0,
@@ -30,7 +30,7 @@ list as in `sys': `comp,!comp.sys'.",
         JSON,
         Flag::new(
             "wildmat",
-            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'.",
+            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'. One with `*', `?' or `[' needs no flag.",
         ),
     ],
     exits: &[],
@@ -41,6 +41,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let active = NewsDirectory::meant(given)?.active()?;
     let pattern = given.operands.first().map(OsStr::new);
     let pattern = pattern.map(|text| matcher(given, text.as_encoded_bytes()));
+    let pattern = pattern.transpose()?;
     for id in active.ids() {
         if pattern
             .as_ref()

@@ -30,7 +30,7 @@ its groups does.
         JSON,
         Flag::new(
             "wildmat",
-            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'.",
+            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'. One with `*', `?' or `[' needs no flag.",
         ),
     ],
     exits: &[
@@ -50,7 +50,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let Some((pattern, names)) = given.operands.split_first() else {
         return Ok(Status::NO);
     };
-    let matcher = matcher(given, pattern.as_encoded_bytes());
+    let matcher = matcher(given, pattern.as_encoded_bytes())?;
     let mut status = Status::OK;
     for name in names {
         let matches = matcher.matches_any(name.as_encoded_bytes());

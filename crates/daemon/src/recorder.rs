@@ -18,8 +18,8 @@ use store::Snapshot;
 
 use super::daemon_status::{DaemonStatus, Entry, FedPeer};
 use super::lock::lock;
-use super::say;
 use super::system_status::FeedsStatus;
+use super::warn;
 use super::writer_handle::{WriterHandle, gather};
 
 /// Longest time that a record covers, seconds.
@@ -145,7 +145,7 @@ impl Recorder {
             expire: None,
         };
         if let Err(error) = figures::append(self.directory.root(), &record) {
-            say(&format!(
+            warn(&format!(
                 "cannot write {}/{}: {error}",
                 figures::DIRECTORY,
                 Day::of(due.from)

@@ -4,7 +4,9 @@
 
 use crate::program;
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use program::articles::{article, batch, many, with};
@@ -287,6 +289,99 @@ fn an_interrupted_erasure_is_finished_or_was_never_begun() {
         Vec::<String>::new()
     );
     program.assert_clean();
+}
+
+/// System calls that change the disk.
+const CHANGES: &str = "openat,write,pwrite64,fsync,fdatasync,fallocate,ftruncate,?rename,?renameat,?renameat2,?unlink,?unlinkat";
+
+/// `article remove --erase` under strace, with this fault; `None` without strace.
+fn traced(program: &Program, more: &[&str]) -> Option<bool> {
+    let mut strace = Command::new("strace");
+    strace
+        .current_dir(program.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .args(["-f", "-o", "trace", "-e", &format!("trace={CHANGES}")])
+        .args(more)
+        .arg(env!("CARGO_BIN_EXE_broadsheet"))
+        .args(["article", "remove", "--dir", "news", "--erase"])
+        .arg("<victim@example.com>");
+    match strace.status() {
+        Ok(status) => Some(status.success()),
+        Err(_) => {
+            eprintln!("skipped: faults at system calls (strace is not there)");
+            None
+        }
+    }
+}
+
+#[test]
+fn killed_before_each_call_it_is_whole_removed_or_erased() {
+    let program = news();
+    let id = "<victim@example.com>";
+    let copy = |from: &str, to: &str| {
+        let _ = std::fs::remove_dir_all(program.path(to));
+        let mut cp = Command::new("cp");
+        let done = cp
+            .arg("-a")
+            .args([program.path(from), program.path(to)])
+            .status();
+        assert!(done.unwrap().success());
+    };
+    copy("news", "made");
+    if traced(&program, &[]).is_none() {
+        return;
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut calls = Vec::new();
+    let mut is_begun = false;
+    for line in program.read("trace").lines() {
+        let Some((call, rest)) = line.split_once('(') else {
+            continue;
+        };
+        let name = call.rsplit(' ').next().unwrap().to_owned();
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        // Before it opens the lock, it reads settings.
+        is_begun |= rest.contains("lock\"");
+        if is_begun {
+            calls.push((name, *count));
+        }
+    }
+    assert!(calls.len() > 10, "{calls:?}");
+    let words = b"the words that must not stay";
+    let (mut whole, mut erased) = (0, 0);
+    for (place, (name, count)) in calls.into_iter().enumerate() {
+        let faults = ["signal=SIGKILL", "error=EIO"];
+        for fault in faults.iter().take(1 + usize::from(place % 4 == 0)) {
+            copy("made", "news");
+            let inject = format!("inject={name}:{fault}:when={count}");
+            let is_done = traced(&program, &["-e", &inject]) == Some(true);
+            // The next program that opens the spool ends what was begun.
+            let told = program.run(&["group", "set", "--dir", "news", "comp.misc", "y"]);
+            assert_eq!(told.status, 0, "{inject}: {told:?}");
+            let files = files_with(&program.path("news"), words);
+            match (is_here(&program, id), files.is_empty()) {
+                (true, is_erased) => {
+                    assert!(!is_done && !is_erased, "{inject}");
+                    whole += 1;
+                }
+                // It was removed first, and the erasure had not begun.
+                (false, false) => assert!(!is_done, "{inject}: {files:?}"),
+                (false, true) => erased += 1,
+            }
+            assert!(!program.path("news/erasing").exists(), "{inject}");
+            program.assert_clean();
+            ok(&program, &["article", "remove", "--erase", id]);
+            let left = files_with(&program.path("news"), words);
+            assert_eq!(left, Vec::<String>::new(), "{inject}");
+            program.assert_clean();
+            let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+            assert_eq!(rows.lines().count(), 6, "{inject}: {rows}");
+        }
+    }
+    assert!(whole > 5 && erased > 5, "{whole} {erased}");
 }
 
 #[test]

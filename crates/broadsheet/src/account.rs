@@ -37,6 +37,21 @@ impl Account {
         Account::of(uid, &String::from_utf8_lossy(&users)).name
     }
 
+    /// The numbers of a user and its group, by its login name.
+    pub fn ids_of(name: &str) -> Option<(u32, u32)> {
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        let users = String::from_utf8_lossy(&users).into_owned();
+        let mut lines = users
+            .lines()
+            .map(|line| line.split(':').collect::<Vec<_>>());
+        lines.find_map(|fields| match fields.as_slice() {
+            [known, _, uid, gid, ..] if *known == name => {
+                Some((uid.parse().ok()?, gid.parse().ok()?))
+            }
+            _ => None,
+        })
+    }
+
     fn of(uid: u32, users: &str) -> Account {
         let lines = users
             .lines()

@@ -42,6 +42,7 @@ mod history_rebuild;
 mod import_cnews;
 mod import_expire_ctl;
 mod import_inn;
+mod import_mbox;
 mod inews;
 pub mod init;
 mod injnews;
@@ -73,6 +74,7 @@ mod rnews;
 mod sendbatches;
 mod serve;
 mod session;
+mod setup;
 mod status;
 mod stop;
 mod upact;
@@ -88,7 +90,12 @@ use crate::flags::Section;
 pub static SECTIONS: &[Section] = &[
     Section {
         title: "Setting up",
-        commands: &[&init::COMMAND, &check::COMMAND, &limits::COMMAND],
+        commands: &[
+            &setup::COMMAND,
+            &init::COMMAND,
+            &check::COMMAND,
+            &limits::COMMAND,
+        ],
     },
     Section {
         title: "Articles",
@@ -194,6 +201,7 @@ pub static SECTIONS: &[Section] = &[
             &import_expire_ctl::COMMAND,
             &import_inn::COMMAND,
             &import_cnews::COMMAND,
+            &import_mbox::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -34,6 +34,7 @@ mod posting;
 mod pull_status;
 mod removed;
 mod server_review;
+mod setup;
 mod spooling;
 mod text;
 mod user_edit;

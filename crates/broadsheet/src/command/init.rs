@@ -62,6 +62,8 @@ const EDITED: [&str; 4] = [settings::FILE, "sys", "explist", "mailpaths"];
 const SYS: &str = include_str!("../template/sys");
 const EXPLIST: &str = include_str!("../template/explist");
 const ARCHIVE_EXPLIST: &str = include_str!("../template/explist.archive");
+/// The line of [`EXPLIST`] for all groups, to its life.
+const ALL_GROUPS: &str = "all\t\tx\t30\t";
 const MAILPATHS: &str = include_str!("../template/mailpaths");
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -92,10 +94,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
     let root = directory.root();
     must_be_new(root)?;
-    let default = Path::new(ETC);
     let etc = match given.value("etc") {
         Some(etc) => Some(Path::new(etc)),
-        None => (root == Path::new(DEFAULT) && default.is_dir()).then_some(default),
+        None => usual_etc(root),
     };
     let etc = match etc {
         Some(etc) => Some(new_in(etc)?),
@@ -133,6 +134,53 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         )?;
     }
     Ok(Status::OK)
+}
+
+/// The directory of the edited files, unless told otherwise.
+fn usual_etc(root: &Path) -> Option<&'static Path> {
+    let etc = Path::new(ETC);
+    (root == Path::new(DEFAULT) && etc.is_dir()).then_some(etc)
+}
+
+/// The directory of the edited files has none of them yet.
+///
+/// # Errors
+/// It has one.
+pub fn must_be_free_of_settings(root: &Path) -> anyhow::Result<()> {
+    usual_etc(root).map_or(Ok(()), |etc| new_in(etc).map(drop))
+}
+
+/// Makes a news directory for `setup`, over what an interrupted setup left. Articles are kept for `days`.
+pub fn make_by_setup(
+    root: &Path,
+    settings: &Settings,
+    (active, newsgroups): (&[u8], &[u8]),
+    days: u64,
+    settings_text: &str,
+) -> anyhow::Result<()> {
+    create_parent(root)?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
+    for name in EDITED {
+        // A link to the directory of the edited files.
+        let link = root.join(name);
+        if link.is_symlink() {
+            fs::remove_file(&link).with_context(|| format!("cannot remove {}", link.display()))?;
+        }
+    }
+    let explist = EXPLIST.replace(ALL_GROUPS, &format!("all\t\tx\t{days}\t"));
+    let files = [
+        ("active", active),
+        ("newsgroups", newsgroups),
+        ("sys", SYS.as_bytes()),
+        ("explist", explist.as_bytes()),
+    ];
+    make_with(
+        (root, usual_etc(root)),
+        settings,
+        &files,
+        &[],
+        settings_text,
+    )
 }
 
 /// Makes a news directory for an archive of expire: with groups of `active` and those that every one needs, and an explist
@@ -339,6 +387,11 @@ pub fn with_needed_groups(mut text: Vec<u8>) -> anyhow::Result<(Vec<u8>, Active)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_life_of_articles_can_be_set() {
+        assert_eq!(EXPLIST.matches(ALL_GROUPS).count(), 1);
+    }
 
     #[test]
     fn needed_groups_are_added_only_where_missing() {

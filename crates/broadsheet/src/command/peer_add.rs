@@ -1,10 +1,8 @@
 //! `broadsheet peer add`
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::Context;
-use groups::nntp_server::NntpServer;
 use serde_json::{Value, json};
 use settings::Settings;
 
@@ -126,7 +124,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 given,
                 "from",
                 "Addresses from which the peer calls",
-                &addresses(server),
+                &entry::addresses(server),
             )?;
             let from: Vec<String> = from
                 .split(',')
@@ -217,18 +215,6 @@ fn answer(given: &Given, flag: &str, question: &str, usual: &str) -> anyhow::Res
         "" => usual.to_owned(),
         typed => typed.to_owned(),
     })
-}
-
-/// The addresses of a host, with commas.
-fn addresses(server: &NntpServer) -> String {
-    if let Ok(address) = server.host.parse::<IpAddr>() {
-        return address.to_string();
-    }
-    let Ok(found) = (server.host.as_str(), server.port).to_socket_addrs() else {
-        return String::new();
-    };
-    let found: Vec<String> = found.map(|address| address.ip().to_string()).collect();
-    found.join(",")
 }
 
 /// The entries that were written, and the lines for the other site.

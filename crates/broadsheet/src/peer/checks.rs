@@ -70,6 +70,21 @@ impl Checks {
         Over
     }
 
+    /// Whether this step went well.
+    pub fn is_ok(&self, what: &str) -> bool {
+        self.has(what, Verdict::Ok)
+    }
+
+    /// Whether this step failed.
+    pub fn is_failed(&self, what: &str) -> bool {
+        self.has(what, Verdict::Failed)
+    }
+
+    fn has(&self, what: &str, verdict: Verdict) -> bool {
+        let mut all = self.all.iter();
+        all.any(|check| check.what == what && check.verdict == verdict)
+    }
+
     /// Whether nothing failed.
     pub fn are_good(&self) -> bool {
         let mut all = self.all.iter();

@@ -1,5 +1,6 @@
 //! A peer as `broadsheet.toml` has it: its `[[site]]` and its `[[access]]`.
 
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -129,7 +130,7 @@ pub fn access(name: &str, from: &[String], groups: &str) -> String {
 }
 
 /// The permissions that clients on this machine have as long as there is no table.
-const LOCAL: &str =
+pub const LOCAL: &str =
     "[[access]]\nname = \"local\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
 
 /// Puts the lines into the text of `broadsheet.toml`: a site at the end, an access table before the others, since the first one
@@ -202,6 +203,19 @@ pub fn address(server: &NntpServer) -> String {
         Tls::None | Tls::StartTls => NNTP_PORT,
     };
     host_port(&server.host, server.port, usual)
+}
+
+/// The addresses of a host, with commas; empty if there are none.
+pub fn addresses(server: &NntpServer) -> String {
+    if let Ok(address) = server.host.parse::<IpAddr>() {
+        return address.to_string();
+    }
+    let Ok(found) = (server.host.as_str(), server.port).to_socket_addrs() else {
+        return String::new();
+    };
+    let mut found: Vec<String> = found.map(|address| address.ip().to_string()).collect();
+    found.dedup();
+    found.join(",")
 }
 
 /// `HOST`, or `HOST:PORT`.

@@ -1,0 +1,203 @@
+//! A setup by root: the news user does the work, and root does what only root may: the directory, and systemd.
+
+use std::fs::{self, DirBuilder};
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use groups::nntp_server::NNTP_PORT;
+
+use super::question::Asker;
+use super::unfinished;
+use crate::account::Account;
+use crate::command::init;
+use crate::directory::{DEFAULT, OWN_PROGRAM};
+use crate::exit::Status;
+use crate::flags::Given;
+
+/// The user of a news directory that nobody owns yet.
+const USER: &str = "news";
+/// The environment's word for the news user's part: `sockets` if systemd opens the ports, else `plain`.
+pub const PART: &str = "BROADSHEET_SETUP_PART";
+/// Directories of units.
+const UNITS: [&str; 4] = [
+    "/etc/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+/// Units for the ports.
+const SOCKETS: [&str; 2] = ["broadsheet-nntp.socket", "broadsheet-nntps.socket"];
+/// Time for the daemon to answer under systemd.
+const START: Duration = Duration::from_secs(60);
+
+/// Runs the setup as the news user, and starts the daemon by systemd if that is wanted. `None`: this user does everything.
+///
+/// # Errors
+/// There is no such user, the directory is another's, or the setup cannot be started.
+pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Option<Status>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let owner = fs::metadata(root).map_or(0, |facts| facts.uid());
+    let user = match given.value("run-as") {
+        Some(user) => user.to_string_lossy().into_owned(),
+        None if owner != 0 => Account::name_of(owner),
+        None => USER.to_owned(),
+    };
+    let Some((uid, gid)) = Account::ids_of(&user) else {
+        return Err(given
+            .usage(format!(
+                "there is no user `{user}', who is to run the server: make one (useradd --system --user-group --home-dir {DEFAULT} \
+                 --shell /usr/sbin/nologin {USER}), or name another with --run-as"
+            ))
+            .into());
+    };
+    if uid == 0 {
+        return Ok(None);
+    }
+    let is_new = !root.exists();
+    give(root, owner, (uid, gid))?;
+    let by_systemd = root == Path::new(DEFAULT) && has_units() && !given.has("serve");
+    let status = Command::new(OWN_PROGRAM)
+        .args(std::env::args_os().skip(1))
+        .arg("--dir")
+        .arg(root)
+        .env(PART, if by_systemd { "sockets" } else { "plain" })
+        .env("HOME", root)
+        .uid(uid)
+        .gid(gid)
+        .status()
+        .context("cannot run the setup as the news user")?;
+    let status = Status::told(u8::try_from(status.code().unwrap_or(2)).unwrap_or(2));
+    if !matches!(status, Status::OK | Status::NO) {
+        if is_new {
+            // It goes only if nothing was made in it.
+            let _ = fs::remove_dir(root);
+        }
+        return Ok(Some(status));
+    }
+    let is_done = root.join(settings::FILE).exists() && unfinished::read(root)?.is_none();
+    if !is_done || given.has("serve") {
+        return Ok(Some(status));
+    }
+    if !by_systemd {
+        writeln!(
+            out,
+            "\nStart the server:\n    runuser -u {user} -- broadsheet serve --dir {}",
+            root.display()
+        )?;
+        return Ok(Some(status));
+    }
+    out.flush()?;
+    let is_started = start(given, root, out)?;
+    Ok(Some(if is_started { status } else { Status::NO }))
+}
+
+/// Makes the directory, and gives it to the news user.
+fn give(root: &Path, owner: u32, (uid, gid): (u32, u32)) -> anyhow::Result<()> {
+    let shown = root.display();
+    if !root.exists() {
+        if let Some(parent) = root.parent() {
+            fs::create_dir_all(parent)
+                .with_context(|| format!("cannot create {}", parent.display()))?;
+        }
+        DirBuilder::new()
+            .mode(0o750)
+            .create(root)
+            .with_context(|| format!("cannot create {shown}"))?;
+    } else if owner == uid {
+        return Ok(());
+    } else if owner != 0 {
+        let name = Account::name_of(owner);
+        bail!(
+            "{shown} belongs to {name}; nothing was changed: name that user with --run-as, or choose another directory with --dir"
+        );
+    } else {
+        init::must_be_new(root)?;
+    }
+    chown(root, Some(uid), Some(gid))
+        .with_context(|| format!("cannot give {shown} to the news user"))
+}
+
+/// Whether systemd runs, and has our units.
+fn has_units() -> bool {
+    let has = |unit: &&str| {
+        UNITS
+            .iter()
+            .any(|place| Path::new(place).join(unit).exists())
+    };
+    Path::new("/run/systemd/system").is_dir()
+        && SOCKETS.iter().chain(&["broadsheet.service"]).all(has)
+}
+
+/// Starts the daemon by systemd, or prints how. Returns whether it answers, if it was started.
+fn start(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<bool> {
+    let settings = settings::NewsDirectory::at(root).settings()?.settings;
+    let nntp = &settings.nntp;
+    let sockets = match (nntp.listen.trim().is_empty(), nntp.certificate.is_empty()) {
+        (false, _) => SOCKETS.get(..0),
+        (true, true) => SOCKETS.get(..1),
+        (true, false) => SOCKETS.get(..),
+    };
+    let sockets = sockets.unwrap_or_default();
+    // systemd gives ports to no service that runs already.
+    let mut steps = vec![vec!["stop", "broadsheet.service"]];
+    if !sockets.is_empty() {
+        steps.push([&["enable", "--now"], sockets].concat());
+    }
+    steps.push(vec!["enable", "--now", "broadsheet.service"]);
+    let shown: Vec<String> = steps
+        .iter()
+        .map(|words| format!("    systemctl {}", words.join(" ")))
+        .collect();
+    let asker = Asker::new(given, Vec::new());
+    let is_wanted = given.has("yes")
+        || asker.agrees(
+            "\nStart the server now, and at each boot (systemctl enable --now)?",
+            true,
+        )?;
+    if !is_wanted || !(given.has("yes") || asker.is_terminal()) {
+        writeln!(
+            out,
+            "\nStart the server, now and at each boot:\n{}",
+            shown.join("\n")
+        )?;
+        return Ok(true);
+    }
+    for words in &steps {
+        let status = Command::new("systemctl").args(words).status();
+        let status = status.context("cannot run systemctl")?;
+        if !status.success() {
+            bail!(
+                "systemctl {} failed ({status}): `journalctl -u broadsheet' tells why",
+                words.join(" ")
+            );
+        }
+    }
+    let addresses = server::socket::addresses(&nntp.listen).unwrap_or_default();
+    let port = addresses
+        .first()
+        .map_or(NNTP_PORT, std::net::SocketAddr::port);
+    let began = Instant::now();
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        if began.elapsed() > START {
+            writeln!(
+                out,
+                "\nThe server does not answer at port {port}: `journalctl -u broadsheet' tells why."
+            )?;
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    writeln!(
+        out,
+        "\nThe server runs, and starts at each boot; it answers at port {port}."
+    )?;
+    Ok(true)
+}

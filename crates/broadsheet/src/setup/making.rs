@@ -1,0 +1,120 @@
+//! The news directory of a setup: its settings, made of the answers.
+
+use std::path::Path;
+
+use anyhow::Context;
+use settings::{Settings, template};
+
+use super::answers::Answers;
+use crate::command::init;
+use crate::peer::entry::{self, quoted};
+
+/// Groups for other sites, as C News patterns and as a wildmat: those of this site stay here.
+const FOR_OTHERS: [&str; 2] = ["all,!local", "*,!local.*"];
+
+/// The begin of the section of expire in the template, which is an example.
+const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
+
+/// The text of broadsheet.toml.
+///
+/// # Errors
+/// It would have errors.
+pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings, String)> {
+    let mut settings = Settings {
+        name: answers.name.clone(),
+        ..Settings::default()
+    };
+    if !answers.uses_sockets {
+        settings.nntp.listen = listen(answers, answers.port);
+    }
+    if let Some([certificate, key]) = &answers.tls {
+        settings.nntp.certificate = certificate.display().to_string();
+        settings.nntp.key = key.display().to_string();
+        if !answers.uses_sockets {
+            settings.nntp.listen_tls = listen(answers, answers.tls_port);
+        }
+    }
+    let mut text = template(&settings).replacen(
+        KEEP_FREE,
+        &format!(
+            "\n[expiry]\nkeep_free = {} ",
+            quoted(&groups::size::bytes(answers.keep_free))
+        ),
+        1,
+    );
+    text += &access(answers);
+    for peer in &answers.peers {
+        let [patterns, wildmat] = FOR_OTHERS;
+        let (name, host) = (quoted(&peer.name), quoted(&peer.host));
+        let patterns = quoted(patterns);
+        let site =
+            format!("[[site]]\nname = {name}\ngroups = {patterns}\nvia = {{ nntp = {host} }}\n");
+        let entry = entry::access(&peer.name, &peer.from, wildmat);
+        text = entry::with(&text, Some(&site), Some(&entry));
+    }
+    let path = root.join(settings::FILE);
+    let settings = entry::parsed(&path, &text)?;
+    Ok((settings, text))
+}
+
+/// Where to listen: only here, if nobody else may do anything.
+fn listen(answers: &Answers, port: u16) -> String {
+    if !answers.readers.are_local() || !answers.peers.is_empty() {
+        return format!("*:{port}");
+    }
+    let has_ipv6 = std::net::TcpListener::bind(("::1", 0)).is_ok();
+    match has_ipv6 {
+        true => format!("127.0.0.1:{port}, [::1]:{port}"),
+        false => format!("127.0.0.1:{port}"),
+    }
+}
+
+/// The `[[access]]` tables for readers.
+fn access(answers: &Answers) -> String {
+    let mut text = format!("\n{}", entry::LOCAL);
+    let readers = &answers.readers;
+    if !readers.networks.is_empty() {
+        let networks: Vec<String> = readers
+            .networks
+            .iter()
+            .map(|network| quoted(network))
+            .collect();
+        text += &format!(
+            "\n[[access]]\nname = \"networks\"\nfrom = [{}]\nread = \"*\"\npost = \"*\"\n",
+            networks.join(", ")
+        );
+    }
+    if readers.users {
+        text += "\n[[access]]\nname = \"users\"\nusers = [\"*\"]\nread = \"*\"\npost = \"*\"\n";
+    }
+    if readers.anyone {
+        text += "\n[[access]]\nname = \"anyone\"\nread = \"*\"\n";
+    }
+    text
+}
+
+/// Makes the directory; an interrupted one is made again.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make(root: &Path, answers: &Answers, settings: &Settings, text: &str) -> anyhow::Result<()> {
+    let (active, _) = init::with_needed_groups(answers.groups.active.clone())?;
+    init::make_by_setup(
+        root,
+        settings,
+        (&active, &answers.groups.newsgroups),
+        answers.keep_days,
+        text,
+    )
+    .with_context(|| "the news directory is not complete; run setup again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_has_the_example() {
+        assert_eq!(template(&Settings::default()).matches(KEEP_FREE).count(), 1);
+    }
+}

@@ -1,0 +1,351 @@
+//! `broadsheet setup` makes a server that works, leaves alone what is there, and goes on after an interruption.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::Duration;
+
+use crate::program;
+use program::daemon::Daemon;
+use program::nntp::Client;
+use program::{Program, Told};
+
+/// A port that nobody uses now.
+fn port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}
+
+/// Runs it as the user of the test, with these answers.
+fn setup(program: &Program, words: &[&str], answers: &str) -> Told {
+    let words = [&["setup", "--dir", "news", "--run-as", "root"], words].concat();
+    program.feed(&words, answers.as_bytes())
+}
+
+fn usual(program: &Program, words: &[&str]) -> Told {
+    let words = [
+        &["--yes", "--name", "news.a.example", "--keep-free", "1 MiB"],
+        words,
+    ]
+    .concat();
+    setup(program, &words, "")
+}
+
+#[test]
+fn it_ends_with_a_running_server_and_a_first_post() {
+    let program = Program::new();
+    let port = port();
+    let words = [
+        "setup",
+        "--dir",
+        "news",
+        "--run-as",
+        "root",
+        "--yes",
+        "--name",
+        "news.a.example",
+        "--port",
+        &port,
+        "--serve",
+    ];
+    let daemon = Daemon::launch_by(&program, program.command(&words));
+    daemon.until_notified("READY=1");
+    let mut client = Client::greeted(&format!("127.0.0.1:{port}"));
+    client.say("GROUP local.test\r\n");
+    assert_eq!(client.line(), "211 1 1 1 local.test");
+    client.say("BODY 1\r\n");
+    assert!(client.line().starts_with("222"));
+    assert!(
+        client
+            .line()
+            .contains("to see whether news.a.example works")
+    );
+    daemon.stop();
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+    assert!(!program.path("news/setup.unfinished").exists());
+    let mode = std::fs::metadata(program.path("news")).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o750);
+    // Once more it changes nothing.
+    let told = usual(&program, &["--port", &port]);
+    assert_eq!(told.status, 2);
+    assert!(
+        told.err
+            .contains("is a news directory already; nothing was changed"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn answers_are_lines_of_standard_input() {
+    let program = Program::new();
+    let port = port();
+    // An empty line takes the usual answer.
+    let answers = "news.a.example\ncomp.lang.c local\nusers, 192.0.2.0/24\nanna\n192.0.2.7\n\n1 MiB\na long password\n";
+    let told = setup(&program, &["--port", &port, "--keep-days", "7"], answers);
+    // The name has no address: that is told, and no obstacle.
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        "failed   name          news.a.example has no address in DNS",
+        "ok       post          article 1 of local.test was posted over NNTP and read back",
+        "peer show 192.0.2.7",
+    ] {
+        assert!(told.out.contains(part), "{told:?}");
+    }
+    let settings = program.read("news/broadsheet.toml");
+    for part in [
+        "name = \"news.a.example\"".to_owned(),
+        format!("listen = \"*:{port}\""),
+        "\n[expiry]\nkeep_free = \"1 MiB\" ".to_owned(),
+        "name = \"192.0.2.7\"\nfrom = [\"192.0.2.7\"]\nsend = \"*,!local.*\"\n".to_owned(),
+        "from = [\"192.0.2.0/24\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
+        "users = [\"*\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
+        "name = \"192.0.2.7\"\ngroups = \"all,!local\"\nvia = { nntp = \"192.0.2.7\" }\n"
+            .to_owned(),
+    ] {
+        assert!(settings.contains(&part), "{part} is not in {settings}");
+    }
+    assert!(
+        program
+            .read("news/active")
+            .contains("comp.lang.c 0000000000")
+    );
+    assert!(program.read("news/explist").contains("all\t\tx\t7\t"));
+    let users = program.run(&["user", "list", "--dir", "news"]);
+    assert!(users.out.contains("anna: password"), "{users:?}");
+}
+
+#[test]
+fn without_answers_it_names_the_flags_and_makes_nothing() {
+    let program = Program::new();
+    let told = setup(&program, &["--groups", "local"], "news.a.example\n");
+    assert_eq!(told.status, 64);
+    assert!(
+        told.err.contains(
+            "nothing was changed: add --readers, --peers, --tls, --keep-free; --yes takes"
+        ),
+        "{told:?}"
+    );
+    for (words, why) in [
+        (&["--name", "a b"][..], "--name: "),
+        (&["--groups", "locla"], "--groups: `locla' is neither"),
+        (
+            &["--groups", "/nonexistent/active"],
+            "--groups: cannot read",
+        ),
+        (&["--readers", "192.0.2.1/24"], "--readers: `192.0.2.1/24'"),
+        (
+            &["--peers", "nowhere.invalid"],
+            "--peers: `nowhere.invalid' has no address",
+        ),
+        (&["--tls", "/nonexistent/cert.pem"], "--tls: "),
+        (&["--keep-free", "900 TiB"], "--keep-free: only"),
+        (&["--port", "0"], "--port: "),
+        (&["--readers", "users", "--login", "a b"], "--login: "),
+    ] {
+        let told = usual(&program, words);
+        assert_eq!(told.status, 64, "{told:?}");
+        assert!(told.err.contains(why), "{why}: {told:?}");
+    }
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = busy.local_addr().unwrap().port().to_string();
+    let told = usual(&program, &["--port", &port]);
+    assert_eq!(told.status, 64);
+    assert!(
+        told.err.contains("another program listens there"),
+        "{told:?}"
+    );
+    assert!(!program.path("news").exists());
+}
+
+#[test]
+fn what_is_there_is_left_alone() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("news")).unwrap();
+    program.write("news/diary", b"mine");
+    let told = usual(&program, &["--port", &port()]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(
+        told.err.contains("is not empty; nothing was changed"),
+        "{told:?}"
+    );
+    assert_eq!(program.files("news").len(), 1);
+}
+
+#[test]
+fn groups_come_from_a_file() {
+    let program = Program::new();
+    program.write(
+        "list",
+        b"misc.test 0000000007 0000000003 y\nnews.admin.x 0 1 m\n",
+    );
+    let told = usual(&program, &["--groups", "./list", "--port", &port()]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        program
+            .read("news/active")
+            .starts_with("misc.test 0000000008 "),
+        "{told:?}"
+    );
+    assert!(told.out.contains("article 8 of misc.test"), "{told:?}");
+    program.write("bad", b"misc.test\tDescriptions are another file\n");
+    let other = Program::new();
+    let told = usual(
+        &other,
+        &["--groups", &program.path("bad").display().to_string()],
+    );
+    assert!(
+        told.status == 64 && told.err.contains("not lines of active"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_failed_can_be_corrected_and_tried_again() {
+    let program = Program::new();
+    let port = port();
+    assert_eq!(usual(&program, &["--port", &port]).status, 0);
+    // As if it had been interrupted before the trial.
+    program.write(
+        "news/setup.unfinished",
+        b"name\tnews.a.example\nlogin\tnone\n",
+    );
+    let settings = program.read("news/broadsheet.toml");
+    program.write(
+        "news/broadsheet.toml",
+        settings.replace("junk = false", "jnk = false").as_bytes(),
+    );
+    let told = setup(&program, &[], "");
+    assert!(
+        told.status == 1 && told.out.contains("unknown key `jnk'"),
+        "{told:?}"
+    );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let busy = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    let told = setup(&program, &[], "");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.out.contains("failed   port") && told.out.contains("it goes on here"),
+        "{told:?}"
+    );
+    drop(busy);
+    let told = setup(&program, &[], "");
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("was interrupted; going on"), "{told:?}");
+    assert!(told.out.contains("article 2 of local.test"), "{told:?}");
+    assert!(!program.path("news/setup.unfinished").exists());
+}
+
+#[test]
+fn an_interrupted_one_goes_on_with_its_answers() {
+    let program = Program::new();
+    // Whatever was made before the settings were.
+    std::fs::create_dir_all(program.path("news/segments")).unwrap();
+    program.write(
+        "news/setup.unfinished",
+        b"name\tnews.b.example\ngroups\tcomp.test\nkeep-free\t1 MiB\n",
+    );
+    program.write("news/active", b"half of it");
+    let told = setup(&program, &["--yes", "--port", &port()], "");
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        program
+            .read("news/broadsheet.toml")
+            .contains("name = \"news.b.example\"")
+    );
+    assert!(told.out.contains("article 1 of comp.test"), "{told:?}");
+}
+
+#[test]
+fn killed_at_any_time_it_goes_on() {
+    let program = Program::new();
+    let port = port();
+    let words = [
+        "setup",
+        "--dir",
+        "news",
+        "--run-as",
+        "root",
+        "--yes",
+        "--name",
+        "news.a.example",
+        "--keep-free",
+        "1 MiB",
+        "--port",
+        &port,
+    ];
+    for milliseconds in [3, 10, 20, 40, 80, 160] {
+        let mut command = program.command(&words);
+        let mut child = command
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The daemon of its trial.
+        program.run(&["stop", "--dir", "news"]);
+    }
+    let is_done = program.path("news/broadsheet.toml").exists()
+        && !program.path("news/setup.unfinished").exists();
+    let told = program.run(&words);
+    assert_eq!(told.status, if is_done { 2 } else { 0 }, "{told:?}");
+    program.assert_clean();
+}
+
+#[test]
+fn root_makes_it_for_the_news_user() {
+    let program = Program::new();
+    let owner = std::fs::metadata(program.path("")).unwrap().uid();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let news = users.lines().find_map(|line| line.strip_prefix("news:x:"));
+    let Some(uid) = news
+        .and_then(|rest| rest.split(':').next())
+        .filter(|_| owner == 0)
+    else {
+        eprintln!("skipped: only root can try this, on a system with the user news");
+        return;
+    };
+    std::fs::set_permissions(program.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let words = [
+        "setup",
+        "--dir",
+        "news",
+        "--yes",
+        "--name",
+        "news.a.example",
+        "--keep-free",
+        "1 MiB",
+    ];
+    let port = port();
+    let told = program.run(&[&words[..], &["--port", &port]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .contains("runuser -u news -- broadsheet serve --dir "),
+        "{told:?}"
+    );
+    for file in ["", "broadsheet.toml", "active", "segments"] {
+        let facts = std::fs::metadata(program.path("news").join(file)).unwrap();
+        assert_eq!(facts.uid().to_string(), uid, "{file}");
+    }
+    // A mistake leaves nothing behind.
+    let told = program.run(&["setup", "--dir", "other", "--yes", "--name", "a b"]);
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(!program.path("other").exists());
+    let told = program.run(&[
+        "setup",
+        "--dir",
+        "other",
+        "--yes",
+        "--run-as",
+        "nobody-here",
+    ]);
+    assert!(
+        told.status == 64 && told.err.contains("useradd"),
+        "{told:?}"
+    );
+}

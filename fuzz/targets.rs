@@ -62,6 +62,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("sasl", sasl),
     ("feed_place", feed_place),
     ("damaged_store", damaged_store),
+    ("import_inn", import_inn),
+    ("import_cnews", import_cnews),
+    ("mailbox", mailbox),
 ];
 
 /// The header of an article, in both forms.
@@ -941,4 +944,129 @@ pub fn damaged_store(data: &[u8]) {
     look();
     let _ = fsck(root, true);
     look();
+}
+
+/// Files of an INN that moves in: its settings, lines of its history, a CAF file, a cyclic buffer.
+pub fn import_inn(data: &[u8]) {
+    use import::conf_file::ConfFile;
+    use import::inn::{caf, cnfs, history, token::Token};
+    let file = ConfFile {
+        text: data.to_vec(),
+        ..ConfFile::default()
+    };
+    let groups = file.groups();
+    assert!(groups.pairs.len() + groups.groups.len() <= data.len());
+    assert!(file.lines().iter().all(|(_, line)| !line.contains('\n')));
+    for line in data.split(|byte| *byte == b'\n') {
+        if let Some(line) = history::Line::parse(line) {
+            assert!(line.token.is_none_or(|token| !token.method().is_empty()));
+        }
+        let _ = Token::parse(line);
+    }
+    let dir = scratch();
+    for magic in [&b"CRMT"[..], b"CBuf4\0\0\0", b""] {
+        let path = dir.path().join("spool");
+        std::fs::write(&path, [magic, data].concat()).expect("written");
+        let opened = std::fs::File::open(&path).expect("opened");
+        for number in [0, 1, 7, u64::MAX] {
+            if let Ok(Some(place)) = caf::find(&opened, number) {
+                assert!(place.size <= caf::ARTICLE_BYTES_MAX);
+            }
+        }
+        if let Ok(buffer) = cnfs::Buffer::open(&path) {
+            for (block, cycle) in [(0, 1), (1, 1), (u32::MAX, u32::MAX)] {
+                if let Ok(Some(place)) = buffer.find(block, cycle) {
+                    assert!(place.size <= caf::ARTICLE_BYTES_MAX);
+                }
+            }
+        }
+    }
+}
+
+/// The control files of a C News that moves in, with a NUL between them: what becomes of them is accepted here.
+pub fn import_cnews(data: &[u8]) {
+    use import::cnews::{history::Line, installation::Installation, translate};
+    let dir = scratch();
+    let ctl = dir.path();
+    std::fs::write(ctl.join("active"), ACTIVE).expect("written");
+    let names = [
+        "sys",
+        "batchparms",
+        "explist",
+        "mailpaths",
+        "controlperm",
+        "history",
+        "bin",
+    ];
+    let mut parts = data.split(|byte| *byte == 0);
+    for name in names {
+        if let Some(bytes) = parts.next() {
+            // NEWSARTS is not where the fuzzer says.
+            let name = if name == "bin" { "organization" } else { name };
+            std::fs::write(ctl.join(name), bytes).expect("written");
+            for line in bytes.split(|byte| *byte == b'\n') {
+                let _ = Line::parse(line).map(|line| line.fields.links().count());
+            }
+        }
+    }
+    let cnews = Installation::find(ctl, Some(ctl)).expect("it has an active");
+    let translation = translate::translate(&cnews).expect("it can be read");
+    let file = |name: &str| {
+        let found = translation.files.iter().find(|(known, _, _)| known == name);
+        found.map(|(_, text, _)| text.as_slice())
+    };
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if let Some(text) = file("sys") {
+        assert!(Sites::parse(text, name.trim().as_bytes()).is_ok());
+    }
+    if let Some(text) = file("batchparms") {
+        assert!(feed::Batchparms::parse(text).is_ok());
+    }
+    let explist = file("explist").map(|text| expire::Explist::parse(text, "explist", Some(b"/")));
+    assert!(explist.is_none_or(|list| list.is_ok()));
+}
+
+/// A mailbox: it comes apart the same way in any pieces, and a mended article needs no mending any more.
+pub fn mailbox(data: &[u8]) {
+    use import::mbox::mailbox::{Item, Mailbox, Quoting, plain};
+    use import::mbox::mend::{Surroundings, mend};
+    let items = |step: usize, limit: usize| {
+        let mut mailbox = Mailbox::new(Slow(data, step), limit);
+        let mut items = Vec::new();
+        while let Some(item) = mailbox.next_item().expect("memory does not fail") {
+            items.push(format!("{item:?}"));
+            assert!(items.len() <= data.len() + 1);
+            let Item::Message {
+                from_line, bytes, ..
+            } = item
+            else {
+                continue;
+            };
+            let mut text = Vec::new();
+            for quoting in [Quoting::Unknown, Quoting::Mboxo, Quoting::Mboxrd] {
+                let quoted = plain(bytes, quoting, &mut text);
+                assert!(text.len() as u64 + quoted.undone <= bytes.len() as u64);
+            }
+            let with = Surroundings {
+                host: b"news.example.org",
+                from_line,
+                group: Some(b"comp.a"),
+            };
+            let (mut out, mut again) = (Vec::new(), Vec::new());
+            let done = mend(&Article::parse(bytes, Form::Native), with, &mut out);
+            assert_eq!(done.is_empty(), out.is_empty());
+            if !done.is_empty() {
+                let mended = Article::parse(&out, Form::Native);
+                assert!(mended.error().is_none());
+                let twice = mend(&mended, with, &mut again);
+                assert_eq!(twice, Vec::<String>::new());
+            }
+        }
+        items
+    };
+    let whole = items(usize::MAX, usize::MAX);
+    for step in [1, 7] {
+        assert_eq!(items(step, usize::MAX), whole, "in steps of {step}");
+    }
+    items(5, 50);
 }

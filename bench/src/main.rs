@@ -4,6 +4,7 @@ mod batch;
 mod cancels;
 mod expire;
 mod feeding;
+mod import;
 mod index;
 mod inn;
 mod instructions;
@@ -84,6 +85,8 @@ bench instructions [--binary FILE] [--dir DIR] [--keep]
     instructions to file and to refuse an article, by valgrind.
 bench tree [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what a tree of files costs an article, beside creating the same files and links alone.
+bench import [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    moving in 20,000 articles from INN's tradspool, C News and a mailbox, beside rnews.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -111,6 +114,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
         Some(Value(word)) if word == "tree" => tree_alone(arguments),
+        Some(Value(word)) if word == "import" => import_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
         Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
@@ -177,6 +181,12 @@ fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn tree_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::tree_alone(&plan)
+}
+
+/// `bench import`.
+fn import_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::import_alone(&plan)
 }
 
 /// `bench namei`.

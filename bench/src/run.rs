@@ -12,8 +12,8 @@ use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
-    batch, expire, feeding, index, inn, instructions, limit, machine, namei, nntp, nntp_out, paper,
-    selection, start, techniques, tree,
+    batch, expire, feeding, import, index, inn, instructions, limit, machine, namei, nntp,
+    nntp_out, paper, selection, start, techniques, tree,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -162,6 +162,17 @@ pub fn tree_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", tree::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench import`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn import_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", import::rows(&mut site, plan.rounds)?);
     Ok(())
 }
 

@@ -42,6 +42,7 @@ mod history_rebuild;
 mod import_cnews;
 mod import_expire_ctl;
 mod import_inn;
+mod import_mbox;
 mod inews;
 pub mod init;
 mod injnews;
@@ -198,6 +199,7 @@ pub static SECTIONS: &[Section] = &[
             &import_expire_ctl::COMMAND,
             &import_inn::COMMAND,
             &import_cnews::COMMAND,
+            &import_mbox::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -147,6 +147,11 @@ fixed! {
     import::inn::conf::DEPTH_MAX, Unit::Count("groups"), "depth of groups in INN's settings", "Deeper groups are read as part of the last one.";
     import::cnews::tree::ARTICLE_BYTES_MAX, Unit::Bytes, "article in C News's tree", "A larger one is not imported, and reported.";
     import::cnews::tree::GROUP_FILES_MAX, Unit::Count("articles"), "articles of one group in C News's tree", "A group with more is reported, and only its articles that the history has are imported.";
+    import::mbox::mailbox::FROM_LINE_BYTES_MAX, Unit::Bytes, "`From ' line of a mailbox", "A longer one is text of the message before it.";
+    import::mbox::mailbox::FIELD_NAME_BYTES_MAX, Unit::Bytes, "name of the header after a `From ' line", "With a longer one, the line is text of the message before it.";
+    import::mbox::mailbox::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a too large message of a mailbox", "Its Message-ID is reported if it is in this part.";
+    import::mbox::input::MAILBOX_BYTES_MAX, Unit::Bytes, "mailbox after decompression", "What follows is not imported, and reported.";
+    import::mbox::input::ZIP_MEMBERS_MAX, Unit::Count("members"), "members of a zip archive of mailboxes", "An archive with more is not imported, and reported.";
     import::inn::caf::ARTICLE_BYTES_MAX, Unit::Bytes, "article in INN's spools", "A larger one is not imported, and reported.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is an error.";
     store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is not a date, in history", "A longer one is truncated.";

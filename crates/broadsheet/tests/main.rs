@@ -101,6 +101,7 @@ mod killed_trees_are_finished;
 mod limits_are_all_printed;
 mod logins_give_their_memory_back;
 mod long_answers_go_on_by_themselves;
+mod mailboxes_are_imported;
 mod manual_pages_are_clean;
 mod memory_stays_bounded;
 mod metrics_withstand_any_client;

@@ -8,8 +8,8 @@ use crate::program;
 use std::io::Write;
 use std::process::Stdio;
 
-use program::Program;
 use program::articles::{article, batch};
+use program::{Program, peak_kib};
 
 /// What the program may use at its worst, in KiB.
 const PEAK_KIB_MAX: u64 = 128 << 10;
@@ -46,15 +46,6 @@ fn pour(
         serde_json::from_slice(&done.stdout).unwrap(),
         String::from_utf8_lossy(&done.stderr).into_owned(),
     )
-}
-
-/// The most memory the process has used; `None` where /proc is absent or the process has ended.
-fn peak_kib(process: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 fn news() -> Program {

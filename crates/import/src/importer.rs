@@ -15,6 +15,8 @@ use crate::hashes::Hashes;
 pub const UNFILED: &str = "bad/import.unfiled";
 /// The list of the articles that could not be filed, each with the reason.
 pub const REFUSED: &str = "import.refused";
+/// The list of the articles whose headers were mended, each with what was done.
+pub const MENDED: &str = "import.mended";
 /// Faults of single articles that are reported one by one; the others are counted, and all are in [`REFUSED`].
 pub const FAULTS_NAMED_MAX: u64 = 50;
 /// Most groups of one imported article; the others are left out.
@@ -91,9 +93,9 @@ pub struct Importer<'a> {
     spool: Spool,
     hashes: Option<Hashes>,
     counts: Counts,
-    faults: u64,
     unfiled: Option<File>,
-    refused: Option<File>,
+    refused: List,
+    mended: List,
     lines: NewLines,
     watch: &'a mut dyn Watch,
 }
@@ -113,9 +115,9 @@ impl<'a> Importer<'a> {
             spool: Spool::open(dir, options)?,
             hashes: None,
             counts: Counts::default(),
-            faults: 0,
             unfiled: None,
-            refused: None,
+            refused: List::new(REFUSED),
+            mended: List::new(MENDED),
             lines: NewLines::default(),
             watch,
         })
@@ -162,26 +164,40 @@ impl<'a> Importer<'a> {
         self.watch.progress(read, all, &self.counts);
     }
 
-    /// Reports an event that is no fault of an article, such as a mended header.
-    pub fn tell(&mut self, text: &str) {
-        self.watch.fault(text);
-    }
-
     /// Counts and reports an article that was not filed, and adds it to the list.
     ///
     /// # Errors
     /// The list cannot be written.
     pub fn refuse(&mut self, Unfiled(why): &Unfiled) -> Result<(), Error> {
         self.counts.unfiled += 1;
-        self.faults += 1;
-        match self.faults <= FAULTS_NAMED_MAX {
-            true => self.watch.fault(why),
+        self.note(why)
+    }
+
+    /// Reports a fault, and adds it to the list of what was not filed.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn note(&mut self, why: &str) -> Result<(), Error> {
+        let is_told = self.refused.add(self.dir, why)?;
+        self.tell(is_told, why);
+        Ok(())
+    }
+
+    /// Reports mended headers, and adds them to a list of their own.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn note_mended(&mut self, done: &str) -> Result<(), Error> {
+        let is_told = self.mended.add(self.dir, done)?;
+        self.tell(is_told, done);
+        Ok(())
+    }
+
+    fn tell(&mut self, is_told: bool, text: &str) {
+        match is_told {
+            true => self.watch.fault(text),
             false => self.counts.unnamed += 1,
         }
-        let path = self.dir.join(REFUSED);
-        let file = open_once(&mut self.refused, &path)?;
-        file.write_all(format!("{why}\n").as_bytes())
-            .map_err(Error::io("write", &path))
     }
 
     /// Keeps the id of an article that is gone, or that the other system only remembered; one that is known stays as it is.
@@ -388,7 +404,8 @@ impl<'a> Importer<'a> {
     /// Those of the store and of the files.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
-        for (file, name) in [(&self.unfiled, UNFILED), (&self.refused, REFUSED)] {
+        let lists = [&self.refused, &self.mended].map(|list| (&list.file, list.name));
+        for (file, name) in [(&self.unfiled, UNFILED)].into_iter().chain(lists) {
             if let Some(file) = file {
                 let path = self.dir.join(name);
                 file.sync_all().map_err(Error::io("sync", &path))?;
@@ -408,6 +425,33 @@ impl<'a> Importer<'a> {
             synced.map_err(Error::io("sync", &dir))?;
         }
         Ok(self.counts)
+    }
+}
+
+/// A file with a line for each event; the first ones are also told.
+struct List {
+    name: &'static str,
+    file: Option<File>,
+    lines: u64,
+}
+
+impl List {
+    fn new(name: &'static str) -> List {
+        List {
+            name,
+            file: None,
+            lines: 0,
+        }
+    }
+
+    /// Adds a line; returns whether it is to be told, too.
+    fn add(&mut self, dir: &Path, line: &str) -> Result<bool, Error> {
+        let path = dir.join(self.name);
+        let file = open_once(&mut self.file, &path)?;
+        file.write_all(format!("{line}\n").as_bytes())
+            .map_err(Error::io("write", &path))?;
+        self.lines += 1;
+        Ok(self.lines <= FAULTS_NAMED_MAX)
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`inn`] | an INN 2 installation: its files and the formats of its spools |
 //! | [`cnews`] | a C News installation: its files, its history and its tree of articles |
+//! | [`mbox`] | mailboxes: archives of articles |
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
@@ -13,6 +14,7 @@ pub mod conf_file;
 mod hashes;
 pub mod importer;
 pub mod inn;
+pub mod mbox;
 pub mod moved;
 pub mod report;
 pub mod run;

@@ -243,6 +243,15 @@ impl Program {
     }
 }
 
+/// The most memory the process has used; `None` where /proc is absent or the process has ended.
+pub fn peak_kib(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// Compares with `tests/golden/NAME`. `UPDATE_GOLDEN=1` writes the file instead.
 pub fn golden(name: &str, said: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

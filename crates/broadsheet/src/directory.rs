@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
 
 use crate::account::Account;
 use crate::flags::{Given, UsageError};
@@ -47,19 +49,61 @@ impl NewsDirectory {
             .map_or_else(|| Err(missing(given)), |found| found.checked(given))
     }
 
+    /// As [`NewsDirectory::meant`], for a command that only reads: asked by root about another user's directory, the program goes on as
+    /// that user, so that nothing there ever belongs to root.
+    ///
+    /// # Errors
+    /// As [`NewsDirectory::meant`], if the program cannot go on as the owner.
+    pub fn to_read(given: &Given) -> Result<NewsDirectory, UsageError> {
+        let Some(found) = NewsDirectory::maybe(given) else {
+            return Err(missing(given));
+        };
+        if rustix::process::geteuid().is_root()
+            && let Ok(facts) = std::fs::metadata(found.root())
+            && facts.uid() != 0
+        {
+            let mut arguments = std::env::args_os();
+            let error = Process::new(OWN_PROGRAM)
+                .arg0(arguments.next().unwrap_or_default())
+                .args(arguments)
+                .uid(facts.uid())
+                .gid(facts.gid())
+                .exec();
+            return Err(given.usage(format!(
+                "cannot go on as {}, to whom {} belongs: {error}",
+                Account::name_of(facts.uid()),
+                found.root().display()
+            )));
+        }
+        Ok(found)
+    }
+
     /// As [`NewsDirectory::meant`], for a command that makes the directory: [`DEFAULT`] need only exist.
     ///
     /// # Errors
     /// As [`NewsDirectory::meant`].
     pub fn to_make(given: &Given) -> Result<NewsDirectory, UsageError> {
+        NewsDirectory::maybe_to_make(given)
+            .map_or_else(|| Err(missing(given)), |found| found.checked(given))
+    }
+
+    /// The directory of [`NewsDirectory::to_make`], whoever owns it, by its full name.
+    ///
+    /// # Errors
+    /// Nothing says which one.
+    pub fn root_to_make(given: &Given) -> Result<PathBuf, UsageError> {
+        let found = NewsDirectory::maybe_to_make(given).ok_or_else(|| missing(given))?;
+        std::path::absolute(found.root()).map_err(|error| given.usage(error.to_string()))
+    }
+
+    fn maybe_to_make(given: &Given) -> Option<NewsDirectory> {
         let default = Path::new(DEFAULT);
         let default = || {
             default
                 .is_dir()
                 .then(|| NewsDirectory::at(default.as_os_str(), "default"))
         };
-        let found = NewsDirectory::named(given).or_else(default);
-        found.map_or_else(|| Err(missing(given)), |found| found.checked(given))
+        NewsDirectory::named(given).or_else(default)
     }
 
     fn checked(self, given: &Given) -> Result<NewsDirectory, UsageError> {
@@ -67,7 +111,7 @@ impl NewsDirectory {
         if owner != 0 && rustix::process::geteuid().is_root() {
             let name = Account::name_of(owner);
             return Err(given.usage(format!(
-                "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...'",
+                "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...' (commands that only read run as {name} by themselves)",
                 self.root().display()
             )));
         }

@@ -332,6 +332,49 @@ fn root_makes_it_for_the_news_user() {
         let facts = std::fs::metadata(program.path("news").join(file)).unwrap();
         assert_eq!(facts.uid().to_string(), uid, "{file}");
     }
+    // Root reads as the owner does, and writes nothing.
+    for words in [
+        &["status"][..],
+        &["check", "-q"],
+        &["group", "list"],
+        &["article", "local.test/1"],
+        &["history", "dump"],
+        &["user", "list"],
+    ] {
+        let told = program.run(&[words, &["--dir", "news"]].concat());
+        assert_eq!(told.status, 0, "{words:?}: {told:?}");
+    }
+    let told = program.run(&["group", "add", "local.more", "--dir", "news"]);
+    assert!(
+        told.status == 64 && told.err.contains("belongs to news, who could not write"),
+        "{told:?}"
+    );
+    for file in program.files("news") {
+        assert_eq!(
+            std::fs::metadata(&file).unwrap().uid().to_string(),
+            uid,
+            "{}",
+            file.display()
+        );
+    }
+    // init does the same where root names the user.
+    let told = program.run(&[
+        "init",
+        "--dir",
+        "third",
+        "--name",
+        "c.example",
+        "--run-as",
+        "news",
+    ]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(
+        std::fs::metadata(program.path("third/active"))
+            .unwrap()
+            .uid()
+            .to_string(),
+        uid
+    );
     // A mistake leaves nothing behind.
     let told = program.run(&["setup", "--dir", "other", "--yes", "--name", "a b"]);
     assert_eq!(told.status, 64, "{told:?}");

@@ -41,7 +41,7 @@ brackets may be left out:
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let snapshot = Snapshot::open(directory.root())?;
     let mut status = Status::OK;
     let (mut buffer, mut native) = (Vec::new(), Vec::new());

@@ -28,7 +28,7 @@ back, separated by tabs. Articles whose segment was removed meanwhile are not li
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let snapshot = Snapshot::open(directory.root())?;
     let now = relay::Now::read().seconds;
     for article in removed::all(&snapshot)? {

@@ -44,7 +44,7 @@ newsgroups, sys, explist, the certificate and the other control files. Changes n
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let checked = check(NewsDirectory::meant(given)?)?;
+    let checked = check(NewsDirectory::to_read(given)?)?;
     match given.has("quiet") && !given.has("json") {
         true => checked.write_faults(out)?,
         false => given.print(&checked, out)?,

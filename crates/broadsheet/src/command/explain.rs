@@ -47,7 +47,7 @@ with the text that rnews would write to `log'. Files nothing.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let settings = directory.settings()?.settings;
     let bytes = read(given, settings.limits.article_bytes_max)?;
     let told = explained(&directory, &settings, &bytes)?;

@@ -35,7 +35,7 @@ others are listed. A site that is no longer in sys is listed while articles wait
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let sys = directory.sys(&directory.settings()?.settings)?;
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);

@@ -22,7 +22,7 @@ Prints one line for each article in the format of C News, the oldest first.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let snapshot = Snapshot::open(directory.root())?;
     let mut written = Ok(());
     snapshot.each_history_line(|line| {

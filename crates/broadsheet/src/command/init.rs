@@ -12,6 +12,7 @@ use crate::control_files::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::setup::by_root;
 use settings::{Settings, check_name, template};
 
 /// The table.
@@ -22,7 +23,8 @@ pub static COMMAND: Command = Command {
     about: "\
 Creates the directory with its settings, control files and an empty spool. The directory must be new
 or empty. Only its owner and its group can read it. The groups `control' and `junk' are added if
-they are missing.
+they are missing. Run by root on a terminal, it asks for the user who will run the server. `setup'
+asks for more, and tries what it made.
 
   broadsheet init --dir news --name news.example.org --active active.list",
     operands: Operands::NONE,
@@ -49,10 +51,18 @@ they are missing.
             Default for /var/spool/news: /etc/broadsheet, if that exists.",
         )
         .value("DIR"),
+        RUN_AS,
     ],
     exits: &[],
     run,
 };
+
+/// The user to whom a directory made by root will belong.
+pub const RUN_AS: Flag = Flag::new(
+    "run-as",
+    "Run by root: the user who will run the server and own the directory. Default: its owner if it exists.",
+)
+.value("USER");
 
 /// The directory of the edited files beside [`DEFAULT`]; packages make it.
 const ETC: &str = "/etc/broadsheet";
@@ -67,6 +77,10 @@ const ALL_GROUPS: &str = "all\t\tx\t30\t";
 const MAILPATHS: &str = include_str!("../template/mailpaths");
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let root = NewsDirectory::root_to_make(given)?;
+    if let Some(status) = by_root::init_as_user(given, &root)? {
+        return Ok(status);
+    }
     let directory = NewsDirectory::to_make(given)?;
     let settings = Settings {
         name: name(given)?,

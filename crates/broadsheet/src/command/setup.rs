@@ -66,7 +66,10 @@ belong (/var/spool/news by default), and starts the server by systemd if you agr
         Flag::new("keep-days", "Days for which articles are kept; default: 30.").value("DAYS"),
         Flag::new("port", "Port of the server; default: 119 where systemd opens it for others, else 1119.").value("PORT"),
         Flag::new("tls-port", "Port with TLS from the first byte; default: 563, or 444 above --port.").value("PORT"),
-        Flag::new("run-as", "Run by root: the user who runs the server; default: `news', or the owner of the directory.").value("USER"),
+        Flag {
+            help: "Run by root: the user who runs the server; default: `news', or the owner of the directory.",
+            ..init::RUN_AS
+        },
         Flag::new("serve", "At the end run the server in the foreground, as `serve' does."),
     ],
     exits: &[Meaning {

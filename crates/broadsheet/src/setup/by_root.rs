@@ -1,12 +1,12 @@
 //! A setup by root: the news user does the work, and root does what only root may: the directory, and systemd.
 
 use std::fs::{self, DirBuilder};
-use std::io::Write;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -18,7 +18,8 @@ use crate::account::Account;
 use crate::command::init;
 use crate::directory::{DEFAULT, OWN_PROGRAM};
 use crate::exit::Status;
-use crate::flags::Given;
+use crate::flags::{Given, UsageError};
+use crate::peer::entry::ANSWER_BYTES_MAX;
 
 /// The user of a news directory that nobody owns yet.
 const USER: &str = "news";
@@ -44,37 +45,23 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
-    let owner = fs::metadata(root).map_or(0, |facts| facts.uid());
+    let owner = owner(root);
     let user = match given.value("run-as") {
         Some(user) => user.to_string_lossy().into_owned(),
         None if owner != 0 => Account::name_of(owner),
         None => USER.to_owned(),
     };
-    let Some((uid, gid)) = Account::ids_of(&user) else {
-        return Err(given
-            .usage(format!(
-                "there is no user `{user}', who is to run the server: make one (useradd --system --user-group --home-dir {DEFAULT} \
-                 --shell /usr/sbin/nologin {USER}), or name another with --run-as"
-            ))
-            .into());
-    };
+    let (uid, gid) = ids(given, &user)?;
     if uid == 0 {
         return Ok(None);
     }
     let is_new = !root.exists();
     give(root, owner, (uid, gid))?;
     let by_systemd = root == Path::new(DEFAULT) && has_units() && !given.has("serve");
-    let status = Command::new(OWN_PROGRAM)
-        .args(std::env::args_os().skip(1))
-        .arg("--dir")
-        .arg(root)
+    let status = as_user(root, (uid, gid))
         .env(PART, if by_systemd { "sockets" } else { "plain" })
-        .env("HOME", root)
-        .uid(uid)
-        .gid(gid)
-        .status()
-        .context("cannot run the setup as the news user")?;
-    let status = Status::told(u8::try_from(status.code().unwrap_or(2)).unwrap_or(2));
+        .status();
+    let status = told(status.context("cannot run the setup as the news user")?);
     if !matches!(status, Status::OK | Status::NO) {
         if is_new {
             // It goes only if nothing was made in it.
@@ -97,6 +84,82 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
     out.flush()?;
     let is_started = start(given, root, out)?;
     Ok(Some(if is_started { status } else { Status::NO }))
+}
+
+/// The owner of a directory; root if there is none.
+fn owner(root: &Path) -> u32 {
+    fs::metadata(root).map_or(0, |facts| facts.uid())
+}
+
+fn ids(given: &Given, user: &str) -> Result<(u32, u32), UsageError> {
+    Account::ids_of(user).ok_or_else(|| {
+        given.usage(format!(
+            "there is no user `{user}', who is to run the server: make one (useradd --system --user-group --home-dir {DEFAULT} \
+             --shell /usr/sbin/nologin {USER}), or name another with --run-as"
+        ))
+    })
+}
+
+/// Runs `init` as the user who will run the server: that of `--run-as`, the owner of the directory, or on a terminal the one that is named
+/// there. `None`: this user makes it.
+///
+/// # Errors
+/// As [`run`].
+pub fn init_as_user(given: &Given, root: &Path) -> anyhow::Result<Option<Status>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let owner = owner(root);
+    let user = match given.value("run-as") {
+        Some(user) => user.to_string_lossy().into_owned(),
+        None if owner != 0 => Account::name_of(owner),
+        None if io::stdin().is_terminal() => named_user()?,
+        None => return Ok(None),
+    };
+    let (uid, gid) = ids(given, &user)?;
+    if uid == 0 {
+        return Ok(None);
+    }
+    let is_new = !root.exists();
+    give(root, owner, (uid, gid))?;
+    let status = as_user(root, (uid, gid)).status();
+    let status = status.with_context(|| format!("cannot run as {user}"))?;
+    if is_new && !status.success() {
+        // It goes only if nothing was made in it.
+        let _ = fs::remove_dir(root);
+    }
+    Ok(Some(told(status)))
+}
+
+/// Asks for the user.
+fn named_user() -> anyhow::Result<String> {
+    eprint!("User who will run the server [{USER}]: ");
+    let mut line = String::new();
+    let mut input = io::stdin().lock().take(ANSWER_BYTES_MAX);
+    input
+        .read_line(&mut line)
+        .context("cannot read the answer")?;
+    Ok(match line.trim() {
+        "" => USER.to_owned(),
+        user => user.to_owned(),
+    })
+}
+
+/// This command again, as another user.
+fn as_user(root: &Path, (uid, gid): (u32, u32)) -> Command {
+    let mut command = Command::new(OWN_PROGRAM);
+    command
+        .args(std::env::args_os().skip(1))
+        .arg("--dir")
+        .arg(root)
+        .env("HOME", root)
+        .uid(uid)
+        .gid(gid);
+    command
+}
+
+fn told(status: ExitStatus) -> Status {
+    Status::told(u8::try_from(status.code().unwrap_or(2)).unwrap_or(2))
 }
 
 /// Makes the directory, and gives it to the news user.

@@ -415,7 +415,7 @@ fn each_peer_gets_each_article_whole() {
     }
     // What is removed meanwhile is not sent from memory.
     desk.peers.shared.keep(first, b"<1@x>", b"a\r\n.\r\n");
-    let mut is_gone = |desk: &mut Desk| {
+    let is_gone = |desk: &mut Desk| {
         let found = desk.peers.with_peer(0, |_, context| {
             super::super::peer::article(context, first)
                 .unwrap()

@@ -69,6 +69,7 @@ mod post_owner;
 mod pull;
 mod queuelen;
 mod reload;
+pub mod report;
 mod restore;
 mod rnews;
 mod sendbatches;
@@ -194,6 +195,7 @@ pub static SECTIONS: &[Section] = &[
         title: "Maintenance",
         commands: &[
             &status::COMMAND,
+            &report::COMMAND,
             &fsck::COMMAND,
             &expire::COMMAND,
             &expire_if_low::COMMAND,

@@ -336,6 +336,10 @@ fn a_quiet_check_prints_only_what_is_wrong() {
         "{told:?}"
     );
     program.write("news/mailpaths", b"all moderator@example.com\n");
+    // Not every machine has a sendmail.
+    let settings = program.read("news/broadsheet.toml");
+    let settings = settings.replace("/usr/sbin/sendmail -oi -t", "true");
+    program.write("news/broadsheet.toml", settings.as_bytes());
     assert_eq!(quiet().out, "");
     let sites = "\n[[site]]\nname = \"p\"\ngroups = \"comp\"\nvia = { program = \"no-such-program-here\", gives = \"id\" }\n\
                  \n[[site]]\nname = \"b\"\ngroups = \"comp\"\nvia = { batch = \"cat\", size = \"100 kB\" }\n\

@@ -964,6 +964,12 @@ pub fn import_inn(data: &[u8]) {
         let _ = Token::parse(line);
     }
     let dir = scratch();
+    if let Some(head) = data.first_chunk::<24>()
+        && let Some(entry) = import::diablo::spool::Entry::parse(head)
+    {
+        assert!(entry.whole >= entry.skip as u64 + entry.stored as u64);
+        assert!(entry.header <= entry.article);
+    }
     for magic in [&b"CRMT"[..], b"CBuf4\0\0\0", b""] {
         let path = dir.path().join("spool");
         std::fs::write(&path, [magic, data].concat()).expect("written");

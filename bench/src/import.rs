@@ -133,7 +133,13 @@ fn made(site: &mut Site, batch: &Batch) -> Result<PathBuf> {
             each.collect::<Vec<_>>().join(" ")
         };
         let mut text = format!("Xref: news.example.org {}\n", shown(':')).into_bytes();
-        text.extend_from_slice(&made.bytes);
+        // Some come with the Xref of another site, which every news system removes.
+        let mut at = 0;
+        for old in article.xref_lines() {
+            text.extend_from_slice(made.bytes.get(at..old.start).unwrap_or_default());
+            at = old.end;
+        }
+        text.extend_from_slice(made.bytes.get(at..).unwrap_or_default());
         write_links(&tree, &links, &text)?;
         writeln!(cnews, "{id}\t1700000000~-~{}\t{}", text.len(), shown('/'))?;
         if let Some((_, place, number)) = links.first() {

@@ -40,6 +40,7 @@ mod history_find;
 mod history_import;
 mod history_rebuild;
 mod import_cnews;
+mod import_diablo;
 mod import_expire_ctl;
 mod import_inn;
 mod import_mbox;
@@ -68,6 +69,7 @@ mod post_owner;
 mod pull;
 mod queuelen;
 mod reload;
+pub mod report;
 mod restore;
 mod rnews;
 mod sendbatches;
@@ -193,6 +195,7 @@ pub static SECTIONS: &[Section] = &[
         title: "Maintenance",
         commands: &[
             &status::COMMAND,
+            &report::COMMAND,
             &fsck::COMMAND,
             &expire::COMMAND,
             &expire_if_low::COMMAND,
@@ -200,6 +203,7 @@ pub static SECTIONS: &[Section] = &[
             &import_inn::COMMAND,
             &import_cnews::COMMAND,
             &import_mbox::COMMAND,
+            &import_diablo::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

@@ -2,16 +2,56 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
+use std::time::Duration;
 
 use expire::{Lifetime, RemovalCount, RunReport, Shortage, UnreadableExpires};
+use report::day::Day;
+use report::figures::{self, ExpireFigures, Figures};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::archive_report;
+use crate::directory::NewsDirectory;
 use crate::text::{rough_bytes, utc};
 
 /// Lines of the policy whose shortened lives are told one by one.
 const SHORTENED_RULES_SHOWN: usize = 20;
+
+/// Keeps the figures of a run for the daily report, and removes those that are older than so many days. An error is reported: no article
+/// depends on it.
+pub fn record(directory: &NewsDirectory, outcome: &RunReport, took: Duration, days: u64) {
+    let to = relay::Now::read().seconds;
+    let seconds = took.as_secs();
+    let day = Day::of(to);
+    let from = to.saturating_sub(i64::try_from(seconds).unwrap_or(i64::MAX));
+    let total = &outcome.plan.total;
+    let missing = outcome.shortage.as_ref().map(|shortage| shortage.missing);
+    let problems = outcome.archived.errors.len() + outcome.reclaimed.faults.len();
+    let figures = Figures {
+        // A run over midnight belongs to the day of its end.
+        from: from.max(day.start()),
+        to,
+        daemon: None,
+        expire: Some(ExpireFigures {
+            articles: total.articles,
+            links: total.links,
+            bytes: total.bytes,
+            returned_bytes: outcome.reclaimed.bytes,
+            problems: problems as u64,
+            missing_bytes: missing.unwrap_or_default(),
+            seconds,
+        }),
+    };
+    let oldest = day.plus(i64::try_from(days).map_or(i64::MIN, |days| -days));
+    let root = directory.root();
+    let done = figures::append(root, &figures).and_then(|()| figures::remove_before(root, oldest));
+    if let Err(error) = done {
+        eprintln!(
+            "broadsheet: {}: {error}; the daily report lacks this run",
+            directory.file(figures::DIRECTORY).display()
+        );
+    }
+}
 
 /// How many articles go, and when the oldest of the rest came: the columns after the first.
 const HEADING: &str = "  articles        bytes  oldest kept";

@@ -22,7 +22,9 @@ pub fn mail(
     let is_mailed = |id: &groups::GroupId| {
         active.flag(*id) == Flag::Moderated && moderators.address(active.name(*id)).is_some()
     };
-    if !active.ids().any(|id| is_mailed(&id)) {
+    // The daily report is mail, too.
+    let is_report_mailed = !settings.report.mail.is_empty();
+    if !is_report_mailed && !active.ids().any(|id| is_mailed(&id)) {
         return Ok("no group has a moderator: nothing is mailed".to_owned());
     }
     let mailer = settings.mailer(directory);

@@ -8,6 +8,7 @@
 mod access_review;
 mod account;
 mod answer;
+mod archive_import;
 mod archive_report;
 mod asked;
 mod backup;

@@ -11,6 +11,7 @@ const ORDER: &[&str] = &[
     "openpgp",
     "namei",
     "relay",
+    "report",
     "inject",
     "expire",
     "nntp",

@@ -81,6 +81,14 @@ const DEFAULTS: &[(&str, &str)] = &[
 /// Constants that their crate gives out under another name.
 const ALSO: &[(&str, &str)] = &[
     (
+        "daemon::recorder::RECORD_SECONDS_MAX",
+        "daemon::RECORD_SECONDS_MAX",
+    ),
+    (
+        "server::reader_counts::READERS_NAMED_MAX",
+        "server::READERS_NAMED_MAX",
+    ),
+    (
         "access::sasl::verifier::ITERATIONS_MAX",
         "access::sasl::ITERATIONS_MAX",
     ),

@@ -1,6 +1,7 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
 mod dates_without_a_zone_are_local;
+mod diablo_moves_in;
 mod earlier_release;
 mod headers_are_shown_as_they_are;
 mod program;
@@ -8,6 +9,7 @@ mod program;
 mod a_bad_sector_is_one_article;
 mod a_classic_history_comes_over;
 mod a_closed_pipe_is_quiet;
+mod a_day_is_reported;
 mod a_directory_of_an_earlier_release_opens;
 mod a_flood_writes_few_lines;
 mod a_full_disk_defers_what_peers_send;

@@ -280,6 +280,19 @@ pub fn look_at_feeds(dir: &Path) {
     }
 }
 
+/// Requests that the daemon records its figures up to now, if there is one.
+pub fn record_figures(dir: &Path) {
+    if let Ok(stream) = ask_word(dir, "figures") {
+        let _ = answers(stream).next();
+    }
+}
+
+/// Requests that the daemon passes waiting mail to the mail program; returns false without a daemon.
+pub fn send_mail(dir: &Path) -> bool {
+    let sent = ask_word(dir, "mail").map(answers);
+    sent.is_ok_and(|mut answers| matches!(answers.next(), Some(Ok(Answer::Done(_)))))
+}
+
 /// Pauses or resumes the acceptance of articles over NNTP; returns false without a daemon.
 ///
 /// # Errors

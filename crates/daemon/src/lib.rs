@@ -19,6 +19,7 @@
 //! | `client` | the client's side: a command sends a request |
 //! | `incoming` | batches that arrive in in.coming/ |
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
+//! | `recorder` | records figures for the daily report |
 //! | `readers` | the groups that readers ask for, which may rest otherwise |
 //! | `other_files` | the files that only a reload looks at |
 //! | `feeds` | wakes the feeds after articles were filed |
@@ -57,6 +58,7 @@ mod notify;
 mod other_files;
 mod posts;
 mod readers;
+mod recorder;
 mod request;
 mod sandbox;
 mod schedule;
@@ -79,6 +81,7 @@ pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
 pub use notify::notify;
+pub use recorder::RECORD_SECONDS_MAX;
 pub use request::REQUEST_BYTES_MAX;
 pub use sandbox::{Role, Sandbox};
 pub use schedule::RUNNING_MAX;

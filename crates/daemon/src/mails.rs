@@ -1,4 +1,4 @@
-//! Mail to moderators: passes it to the mail program or a mail server, and retries while any waits in `mail.queue/`.
+//! Mail to moderators, and the daily report: passes it to the mail program or a mail server, and retries while any waits in `mail.queue/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl State {
 }
 
 fn report(error: &dyn std::fmt::Display) {
-    warn(&format!("the mail to the moderator waits: {error}"));
+    warn(&format!("a mail waits in mail.queue/: {error}"));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The protocol of control.sock: a request is a line, the reply is lines of JSON.
 //!
-//! `lend`, `reload`, `feeds`, `status`, `connections`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `connections`, `figures`, `mail`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use super::daemon_status::DaemonStatus;
@@ -31,6 +31,10 @@ pub enum Request {
     Feeds,
     /// Return the status of the daemon.
     Status,
+    /// Record the figures up to now.
+    Figures,
+    /// Pass waiting mail to the mail program.
+    Mail,
     /// Return the NNTP connections.
     Connections,
     /// Close the NNTP connections with these numbers.
@@ -50,6 +54,8 @@ impl Request {
             b"feeds" => Request::Feeds,
             b"status" => Request::Status,
             b"connections" => Request::Connections,
+            b"figures" => Request::Figures,
+            b"mail" => Request::Mail,
             b"stop" => Request::Stop,
             b"resume" => Request::Pause(None),
             _ if line.starts_with(b"pause ") => {

@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire, sendbatches and pull; a pull also when a reader asks for a group that rests.
+//! Starts scheduled commands: expire, sendbatches, pull and report; a pull also when a reader asks for a group that rests.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -35,7 +35,7 @@ pub const RUNNING_MAX: usize = 8;
 /// A scheduled command.
 #[derive(Debug)]
 struct Task {
-    /// `expire`, `sendbatches`, `sendbatches SITE`, or `pull NAME`.
+    /// `expire`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
     name: String,
     when: When,
     /// Time of the last start, seconds since 1970.
@@ -245,6 +245,9 @@ impl Schedule {
         if name == SENDBATCHES {
             command.arg("--unscheduled");
         }
+        if name == REPORT {
+            command.arg("--mail");
+        }
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::from(output))
@@ -286,6 +289,9 @@ impl Schedule {
 /// The task for all sites without their own schedule.
 const SENDBATCHES: &str = "sendbatches";
 
+/// The task that mails the daily report.
+const REPORT: &str = "report";
+
 /// The first word of the task of a server to pull from.
 const PULL: &str = "pull";
 
@@ -304,7 +310,9 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     });
     let pulls = settings.pulls.iter();
     let pulls = pulls.map(|source| (format!("{PULL} {}", source.name), source.schedule));
-    all.into_iter().chain(sites).chain(pulls)
+    let is_mailed = !settings.report.mail.is_empty();
+    let report = is_mailed.then(|| (REPORT.to_owned(), settings.schedule.report));
+    all.into_iter().chain(sites).chain(pulls).chain(report)
 }
 
 /// Parses the last start of each task.

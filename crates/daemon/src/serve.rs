@@ -117,6 +117,7 @@ impl Daemon {
             daemon.sender.clone(),
             since,
         )?;
+        writer.recorder.start(writer.clone())?;
         incoming::start(root, writer.clone())?;
         daemon.schedule.clone().start()?;
         let nntp_service = nntp_service::open(
@@ -183,6 +184,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         notify("STOPPING=1");
         self.schedule.stop();
+        self.writer.recorder.record(&self.writer);
         // Drops the connections. An article without a reply may be filed or not; the peer sends it again.
         let nntp_service = lock(&self.writer.nntp_service).take();
         drop(nntp_service);

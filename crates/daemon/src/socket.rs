@@ -161,6 +161,14 @@ impl Asked {
                 since: self.since,
                 status: self.writer.watched(),
             }))),
+            (Some(Request::Figures), _) => {
+                self.writer.recorder.record(&self.writer);
+                client.say(&Answer::Done(OK));
+            }
+            (Some(Request::Mail), _) => {
+                self.writer.send_mail();
+                client.say(&Answer::Done(OK));
+            }
             (Some(Request::Connections), _) => {
                 let (connections, is_whole) = self.writer.connections(NETWORK_PATIENCE);
                 for connection in connections {

@@ -102,7 +102,10 @@ pub fn system_status(
 }
 
 impl FeedsStatus {
-    fn read(directory: &NewsDirectory, snapshot: &Snapshot) -> anyhow::Result<FeedsStatus> {
+    pub(crate) fn read(
+        directory: &NewsDirectory,
+        snapshot: &Snapshot,
+    ) -> anyhow::Result<FeedsStatus> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
         let (told, untold) =

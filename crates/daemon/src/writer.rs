@@ -33,6 +33,7 @@ use super::mails::Mails;
 use super::nntp_service;
 use super::notify::notify;
 use super::posts::Posts;
+use super::recorder::Recorder;
 use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::schedule::Schedule;
@@ -131,7 +132,11 @@ impl Writer {
             feeds.clone(),
             directory.root().to_owned(),
             published.clone(),
-            (sandbox.clone(), schedule.clone()),
+            (
+                sandbox.clone(),
+                schedule.clone(),
+                Arc::new(Recorder::new(&directory)),
+            ),
         ));
         let mailer = files.settings.mailer(&directory);
         let mails = Mails::new(directory.root(), mailer, &starter);
@@ -203,6 +208,9 @@ impl Writer {
         while !self.writer.is_stopping() {
             if self.writer.is_reload_due.swap(false, Ordering::SeqCst) {
                 self.reload(None);
+            }
+            if self.writer.is_mail_due.swap(false, Ordering::SeqCst) {
+                self.mails.retry();
             }
             if self.writer.is_drain_due.swap(false, Ordering::SeqCst) {
                 self.drain();

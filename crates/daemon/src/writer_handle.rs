@@ -23,6 +23,7 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::nntp_service::NntpService;
+use super::recorder::Recorder;
 use super::request::{FileRequest, NntpConnection};
 use super::sandbox::Sandbox;
 use super::schedule::Schedule;
@@ -104,6 +105,10 @@ pub struct WriterHandle {
     pub(super) sandbox: Arc<Sandbox>,
     /// The tasks, and the groups that readers ask for.
     pub(super) schedule: Arc<Schedule>,
+    /// Records figures.
+    pub(super) recorder: Arc<Recorder>,
+    /// Mail waits that another program queued.
+    pub(super) is_mail_due: AtomicBool,
 }
 
 impl ArticleSink for WriterHandle {
@@ -121,6 +126,10 @@ impl ArticleSink for WriterHandle {
         self.schedule.group_asked(group, now);
     }
 
+    fn before_work(&self) {
+        self.recorder.note_work();
+    }
+
     fn log(&self, event: &server::Event<'_>) {
         journal::note_event(event);
     }
@@ -133,11 +142,13 @@ impl WriterHandle {
         feeds: Arc<Feeds>,
         dir: PathBuf,
         published: Arc<Published>,
-        (sandbox, schedule): (Arc<Sandbox>, Arc<Schedule>),
+        (sandbox, schedule, recorder): (Arc<Sandbox>, Arc<Schedule>, Arc<Recorder>),
     ) -> WriterHandle {
         WriterHandle {
             sandbox,
             schedule,
+            recorder,
+            is_mail_due: AtomicBool::new(false),
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),
@@ -217,6 +228,12 @@ impl WriterHandle {
         self.look();
     }
 
+    /// Requests that waiting mail is passed to the mail program. Does not wait.
+    pub fn send_mail(&self) {
+        self.is_mail_due.store(true, Ordering::SeqCst);
+        self.look();
+    }
+
     /// Reports a new file in in.coming/. Does not wait.
     pub fn drain(&self) {
         self.is_drain_due.store(true, Ordering::SeqCst);
@@ -268,9 +285,9 @@ impl WriterHandle {
         self.waiting.load(Ordering::SeqCst) > 0 || self.is_stopping() || self.is_due()
     }
 
-    /// Whether the settings must be read or in.coming/ must be checked.
+    /// Whether the settings must be read, in.coming/ must be checked or mail must be sent.
     pub fn is_due(&self) -> bool {
-        let due = [&self.is_reload_due, &self.is_drain_due];
+        let due = [&self.is_reload_due, &self.is_drain_due, &self.is_mail_due];
         due.iter().any(|due| due.load(Ordering::SeqCst))
     }
 
@@ -281,6 +298,9 @@ impl WriterHandle {
 
     /// Sets the state.
     pub fn enter(&self, state: State) {
+        if matches!(state, State::Busy | State::Lent) {
+            self.recorder.note_work();
+        }
         *lock(&self.state) = state;
         self.changed.notify_all();
     }

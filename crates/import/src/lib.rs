@@ -5,12 +5,16 @@
 //! | [`inn`] | an INN 2 installation: its files and the formats of its spools |
 //! | [`cnews`] | a C News installation: its files, its history and its tree of articles |
 //! | [`mbox`] | mailboxes: archives of articles |
+//! | [`diablo`] | the spool of a Diablo |
+//! | [`archived`] | files articles that come without a history |
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
 
+pub mod archived;
 pub mod cnews;
 pub mod conf_file;
+pub mod diablo;
 mod hashes;
 pub mod importer;
 pub mod inn;

@@ -95,6 +95,40 @@ pub enum RefusalKind {
     Other,
 }
 
+impl RefusalKind {
+    /// The category of a reason by its text in the log ([`Reason::write`]); texts of C News have theirs, too.
+    pub fn of_text(text: &[u8]) -> RefusalKind {
+        const BEGINNINGS: &[(&[u8], RefusalKind)] = &[
+            (b"article too large", RefusalKind::Size),
+            (b"header too large", RefusalKind::Size),
+            (b"Message-ID too long", RefusalKind::Size),
+            (b"too many groups", RefusalKind::Size),
+            (b"not allowed", RefusalKind::NotPermitted),
+            (b"unapproved article", RefusalKind::Unapproved),
+            (b"unparsable Date", RefusalKind::Date),
+            (b"Date: too far", RefusalKind::Date),
+            (b"ancient date", RefusalKind::Date),
+            (b"no subscribed groups", RefusalKind::Groups),
+            (b"all groups", RefusalKind::Groups),
+            (b"no known groups", RefusalKind::Groups),
+            (b"no @ in Message-ID", RefusalKind::Malformed),
+            (b"whitespace in Message-ID", RefusalKind::Malformed),
+            (b"Message-ID not bracketed", RefusalKind::Malformed),
+            (b"control character", RefusalKind::Malformed),
+            (b"space in groups", RefusalKind::Malformed),
+            (b"no ", RefusalKind::Malformed),
+            (b"empty ", RefusalKind::Malformed),
+            (b"article \"header\"", RefusalKind::Malformed),
+            (b"duplicate required header", RefusalKind::Malformed),
+            (b"header longer", RefusalKind::Malformed),
+        ];
+        let found = BEGINNINGS
+            .iter()
+            .find(|(beginning, _)| text.starts_with(beginning));
+        found.map_or(RefusalKind::Other, |(_, kind)| *kind)
+    }
+}
+
 impl Reason<'_> {
     /// The category of the reason.
     pub fn kind(&self) -> RefusalKind {
@@ -215,4 +249,63 @@ fn too_large(out: &mut Vec<u8>, what: &str, bytes: usize, limit: usize) {
 fn push(out: &mut Vec<u8>, text: &dyn std::fmt::Display) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_reason_tells_its_kind() {
+        let large = (7, 5);
+        let reasons = [
+            Reason::ArticleBytes {
+                bytes: large.0,
+                limit: large.1,
+            },
+            Reason::HeaderBytes {
+                bytes: large.0,
+                limit: large.1,
+            },
+            Reason::MessageIdBytes {
+                bytes: large.0,
+                limit: large.1,
+            },
+            Reason::GroupCount {
+                groups: large.0,
+                limit: large.1,
+            },
+            Reason::Header(HeaderError::Duplicate(Header::Path)),
+            Reason::Header(HeaderError::NotAHeader(b"x")),
+            Reason::Header(HeaderError::HeaderTooLong),
+            Reason::Missing(Header::Path),
+            Reason::Empty(Header::Path),
+            Reason::MessageId(IdError::NoAt),
+            Reason::MessageId(IdError::Whitespace),
+            Reason::MessageId(IdError::NotBracketed),
+            Reason::MessageId(IdError::Unusable),
+            Reason::NotPermitted(Denied::Groups),
+            Reason::NotPermitted(Denied::Approved),
+            Reason::NotPermitted(Denied::Control),
+            Reason::Unapproved(b"a.b"),
+            Reason::UnparsableDate(b"x"),
+            Reason::FutureDate(b"x"),
+            Reason::AncientDate(b"x"),
+            Reason::SpaceInGroups(b"a b"),
+            Reason::Duplicate,
+            Reason::NotSubscribed(b"a"),
+            Reason::AllExcluded(b"a"),
+            Reason::UnknownGroups(b"a"),
+            Reason::JunkExcluded(b"a"),
+            Reason::NoJunk(b"a"),
+        ];
+        for reason in reasons {
+            assert_eq!(
+                RefusalKind::of_text(&reason.text()),
+                reason.kind(),
+                "{reason:?}"
+            );
+        }
+        assert_eq!(RefusalKind::of_text(b"later"), RefusalKind::Other);
+    }
 }

@@ -43,6 +43,8 @@ pub struct Client {
     pub peer: Peer,
     /// The counters of this connection.
     pub tally: Tally,
+    /// Articles, commands and bytes that [`crate::ReaderCounts`] has already.
+    pub reader_counted: [u64; 3],
     /// The gauges that count it.
     pub kinds: Kinds,
     /// Time of the connection, ms of the monotonic clock.

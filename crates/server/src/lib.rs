@@ -13,6 +13,7 @@ mod event;
 mod mailbox;
 mod network;
 mod plan;
+mod reader_counts;
 mod reservations;
 mod server;
 mod shared;
@@ -32,6 +33,7 @@ pub use layers;
 pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TIME_SLICE_MILLISECONDS_MAX};
 pub use nntp::{Capabilities, Intake, TransferKind, TransferOutcome};
 pub use plan::{ArticleSink, ConfigSnapshot, Plan, Times};
+pub use reader_counts::{READERS_NAMED_MAX, ReaderCounts};
 pub use reservations::{RESERVATION_SECONDS_MAX, RESERVATIONS_MAX};
 pub use server::{Error, Server, serve_one};
 pub use shared::{

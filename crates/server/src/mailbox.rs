@@ -9,6 +9,7 @@ use rustix::event::{EventfdFlags, eventfd as make_eventfd};
 use crate::Token;
 use crate::article_batch::{ArticleBatch, BatchOwner};
 use crate::connection_status::ConnectionStatus;
+use crate::reader_counts::ReaderCounts;
 
 /// A message.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub enum Message {
     Connections(Sender<Vec<ConnectionStatus>>),
     /// [`crate::Server::close`]: the thread closes its connections with these numbers, and sends the numbers of those.
     Close(Arc<[u64]>, Sender<Vec<u64>>),
+    /// [`crate::Server::take_readers`]: the thread sends its counts of readers, and begins anew.
+    TakeReaders(Sender<Vec<ReaderCounts>>),
     /// The server stops.
     Stop,
 }

@@ -14,6 +14,7 @@ use crate::counts::Counts;
 use crate::mailbox::{Mailbox, Message};
 use crate::network::Network;
 use crate::plan::{ConfigSnapshot, Plan};
+use crate::reader_counts::ReaderCounts;
 use crate::shared::{Shared, share};
 use crate::thread_store::ThreadStore;
 
@@ -115,6 +116,15 @@ impl Server {
         let numbers: Arc<[u64]> = numbers.into();
         for mailbox in &self.mailboxes {
             mailbox.put(Message::Close(numbers.clone(), answer.clone()));
+        }
+        answers
+    }
+
+    /// Asks all network threads for their counts of readers since the last call.
+    pub fn take_readers(&self) -> Receiver<Vec<ReaderCounts>> {
+        let (answer, answers) = channel();
+        for mailbox in &self.mailboxes {
+            mailbox.put(Message::TakeReaders(answer.clone()));
         }
         answers
     }

@@ -175,6 +175,7 @@ mod tests {
     use super::*;
 
     const KIB: usize = 1 << 10;
+    const NONE: [u32; 0] = [];
 
     struct Fixture {
         shares: Shares,
@@ -212,9 +213,9 @@ mod tests {
         let desk = Fixture::new();
         for number in 0..24 {
             let begun = u64::from(number) * 10;
-            assert_eq!(desk.hold(number, 1, 10, (begun, begun)), []);
+            assert_eq!(desk.hold(number, 1, 10, (begun, begun)), NONE);
         }
-        assert_eq!(desk.hold(100, 2, 16, (300, 300)), []);
+        assert_eq!(desk.hold(100, 2, 16, (300, 300)), NONE);
         assert_eq!(desk.hold(100, 2, 24, (300, 310)), [0]);
         assert_eq!(desk.hold(100, 2, 40, (300, 320)), [1, 2]);
         // Its own holding, if it is the largest owner.
@@ -225,10 +226,10 @@ mod tests {
     fn stalled_holdings_go_before_slow_ones() {
         let desk = Fixture::new();
         let half = |number, begun, now, kib| desk.hold(number, 1, kib, (begun, now));
-        assert_eq!(half(1, 0, 50_000, 100), []);
-        assert_eq!(half(2, 20_000, 50_000, 40), []);
-        assert_eq!(half(3, 40_000, 44_000, 90), []);
-        assert_eq!(half(4, 49_000, 50_000, 20), []);
+        assert_eq!(half(1, 0, 50_000, 100), NONE);
+        assert_eq!(half(2, 20_000, 50_000, 40), NONE);
+        assert_eq!(half(3, 40_000, 44_000, 90), NONE);
+        assert_eq!(half(4, 49_000, 50_000, 20), NONE);
         // The third has stalled for six seconds; then the second is the slowest, and the last are young.
         assert_eq!(half(5, 50_000, 50_000, 10), [3]);
         assert_eq!(half(5, 50_000, 50_000, 100), [2]);
@@ -241,10 +242,10 @@ mod tests {
         let desk = Fixture::new();
         // Many addresses, each with a small stalled holding.
         for number in 0..100 {
-            assert_eq!(desk.hold(number, number as u8, 2, (0, 10)), []);
+            assert_eq!(desk.hold(number, number as u8, 2, (0, 10)), NONE);
         }
         for number in 100..128 {
-            assert_eq!(desk.hold(number, number as u8, 2, (59_000, 59_000)), []);
+            assert_eq!(desk.hold(number, number as u8, 2, (59_000, 59_000)), NONE);
         }
         let told = desk.hold(200, 200, 5, (60_000, 60_010));
         assert!(told.len() == 3 && told.iter().all(|number| *number < 100));
@@ -254,7 +255,7 @@ mod tests {
     fn removed_holdings_do_not_count() {
         let desk = Fixture::new();
         for round in 0..100 {
-            assert_eq!(desk.hold(1, 1, 200, (round, round)), []);
+            assert_eq!(desk.hold(1, 1, 200, (round, round)), NONE);
             desk.shares.let_go(Token::new(0, 1, 0));
         }
         assert_eq!(desk.shares.bytes(), 0);

@@ -25,6 +25,7 @@ use crate::client::{Client, NO_LOGIN, TOO_MANY};
 use crate::counts::Counter;
 use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
+use crate::reader_counts::ReaderCounts;
 use crate::shared::Shared;
 
 /// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
@@ -38,6 +39,8 @@ pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 pub struct ThreadStore {
     /// Reads articles.
     pub snapshot: Snapshot,
+    /// Counts of readers.
+    pub readers: ReaderCounts,
     /// The record that is sent.
     record: Vec<u8>,
     dir: PathBuf,
@@ -55,6 +58,7 @@ impl ThreadStore {
     pub fn new(dir: &Path, snapshot: Snapshot) -> ThreadStore {
         ThreadStore {
             snapshot,
+            readers: ReaderCounts::default(),
             record: Vec::new(),
             dir: dir.to_owned(),
             files: HashMap::new(),
@@ -413,6 +417,7 @@ impl Backend for SessionContext<'_> {
     }
 
     fn group_asked(&mut self, group: &[u8]) {
+        self.store.readers.groups.add(group, [1]);
         self.shared.sink.group_asked(group, self.now);
     }
 

@@ -3,7 +3,7 @@
 use groups::When;
 use relay::rules;
 
-use crate::{Auth, Control, Incoming, Limits, Nntp, Post, Schedule, Settings, Store, Sync};
+use crate::{Auth, Control, Incoming, Limits, Nntp, Post, Report, Schedule, Settings, Store, Sync};
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -35,6 +35,11 @@ impl Default for Settings {
             schedule: Schedule {
                 expire: When::Daily(4 * 3_600 + 30 * 60),
                 sendbatches: When::Off,
+                report: When::Daily(30 * 60),
+            },
+            report: Report {
+                mail: String::new(),
+                days: 35,
             },
             control: Control {
                 cancel: relay::CancelPolicy::Locked,

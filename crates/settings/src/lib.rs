@@ -40,7 +40,7 @@ pub use nntp::{Auth, Nntp};
 pub use parts::{access, expiry, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
-pub use sections::{Control, Incoming, Limits, Schedule, Store, Sync};
+pub use sections::{Control, Incoming, Limits, Report, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit};
 pub use system_zone::SystemZone;
 pub use table::{SECTIONS, TABLE};
@@ -73,6 +73,8 @@ pub struct Settings {
     pub store: Store,
     /// `[schedule]`
     pub schedule: Schedule,
+    /// `[report]`
+    pub report: Report,
     /// `[incoming]`
     pub incoming: Incoming,
     /// `accept` and `[[site]]`
@@ -105,6 +107,7 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
         faults.push(("store.segment_bytes", told));
     }
     faults.extend(settings.post.fault());
+    faults.extend(settings.report.fault());
     faults.extend(settings.nntp.faults());
     if !LOG_FORMATS.contains(&settings.log_format.as_str()) {
         faults.push(("log_format", "is \"text\" or \"json\"".to_owned()));

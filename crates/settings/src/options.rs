@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// The text after the `@`: the setting, the classic file `mailname`, or the site's name.
-    fn mailname(&self, directory: &NewsDirectory) -> String {
+    pub fn mailname(&self, directory: &NewsDirectory) -> String {
         if !self.post.mailname.is_empty() {
             return self.post.mailname.clone();
         }

@@ -1,4 +1,4 @@
-//! The sections `[control]`, `[limits]`, `[store]`, `[incoming]` and `[schedule]`.
+//! The sections `[control]`, `[limits]`, `[store]`, `[incoming]`, `[report]` and `[schedule]`.
 
 use groups::When;
 
@@ -67,6 +67,26 @@ pub struct Schedule {
     pub expire: When,
     /// `broadsheet sendbatches`
     pub sendbatches: When,
+    /// `broadsheet report --mail`
+    pub report: When,
+}
+
+/// `[report]`: the daily report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// The address that gets the report of each day; empty for none.
+    pub mail: String,
+    /// Days for which figures are kept.
+    pub days: u64,
+}
+
+impl Report {
+    /// The error in the address, with its key.
+    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+        let is_address = inject::mailbox::is_safe_recipient(self.mail.as_bytes());
+        let is_wrong = !self.mail.is_empty() && !is_address;
+        is_wrong.then(|| ("report.mail", "is not an address".to_owned()))
+    }
 }
 
 /// When articles are forced to the disk.

@@ -434,6 +434,23 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.auth.program_seconds),
     },
     Setting {
+        section: "report",
+        key: "mail",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Address that gets the report of each day, at schedule.report; empty: none. `broadsheet report' prints it at any \
+               time.",
+        slot: |s| Slot::Text(&mut s.report.mail),
+    },
+    Setting {
+        section: "report",
+        key: "days",
+        unit: Unit::Count("days"),
+        range: (1, 3_660),
+        help: "How long the figures of a day are kept in figures/. expire removes older ones.",
+        slot: |s| Slot::Number(&mut s.report.days),
+    },
+    Setting {
         section: "schedule",
         key: "expire",
         unit: Unit::Text,
@@ -448,6 +465,14 @@ pub static TABLE: &[Setting] = &[
         range: ANY,
         help: "When the daemon runs sendbatches, such as \"every 15 min\", or \"off\".",
         slot: |s| Slot::When(&mut s.schedule.sendbatches),
+    },
+    Setting {
+        section: "schedule",
+        key: "report",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon mails the report of the day before to report.mail: \"00:30\" (UTC), or \"off\".",
+        slot: |s| Slot::When(&mut s.schedule.report),
     },
 ];
 
@@ -472,6 +497,10 @@ pub static SECTIONS: &[(&str, &str)] = &[
     (
         "auth",
         "How people log in. Users of this directory are made by `broadsheet user add'.",
+    ),
+    (
+        "report",
+        "The daily report, `broadsheet report': what was received, read, sent and removed.",
     ),
     ("schedule", "What `broadsheet serve' starts by itself."),
 ];

@@ -274,7 +274,7 @@ mod tests {
         };
         let text = template(&settings);
         assert!(
-            text.len() < 13 << 10,
+            text.len() < 14 << 10,
             "{} bytes: every command reads this file",
             text.len()
         );

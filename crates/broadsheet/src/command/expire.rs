@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::time::Instant;
 
 use expire::{Archiving, Explist, RunOptions, Tables};
 use groups::sites::{Site, Via};
@@ -187,7 +188,11 @@ pub fn carry_out(
         make: &make,
         index: given.has("print-index").then_some(&mut *out),
     };
+    let began = Instant::now();
     let outcome = expire::run(directory.root(), list, &order, archiving)?;
+    if !order.dry && !order.trace {
+        expiry_report::record(&directory, &outcome, began.elapsed(), settings.report.days);
+    }
     let log_seconds = settings.post.log_seconds();
     if !order.dry && !order.trace && log_seconds > 0 {
         posts_log::rotate(directory.root(), now, log_seconds)

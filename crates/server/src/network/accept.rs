@@ -125,6 +125,7 @@ impl Network {
             are_rights_new: false,
             peer,
             tally: Tally::default(),
+            reader_counted: [0; 3],
             kinds: Kinds::default(),
             since: ticks,
             exchange: None,
@@ -192,6 +193,7 @@ impl Network {
     /// Ends a connection. Closing the socket removes it from epoll.
     pub(super) fn end(&mut self, mut connection: Box<Connection>) {
         connection.release_input(&self.shared);
+        self.store.readers.add(&mut connection, true);
         let client = &mut connection.client;
         if client.has_reservations {
             self.shared.reservations.release_all(client.token);

@@ -10,6 +10,7 @@ use crate::connection::{IoContext, READ_BYTES};
 use crate::connection_status::ConnectionStatus;
 use crate::counts::Counter;
 use crate::mailbox::Message;
+use crate::reader_counts::ReaderCounts;
 use crate::timers::Timers;
 use crate::token::Token;
 
@@ -27,6 +28,7 @@ impl Network {
                 // Fails if the caller no longer waits.
                 Message::Connections(to) => drop(to.send(self.statuses(ticks))),
                 Message::Close(numbers, to) => drop(to.send(self.close(&numbers, ticks))),
+                Message::TakeReaders(to) => drop(to.send(vec![self.take_readers()])),
                 Message::Stop => self.is_stopping = true,
             }
         }
@@ -137,6 +139,18 @@ impl Network {
         connections
             .map(|connection| connection.status(ticks))
             .collect()
+    }
+
+    /// The counts of readers since the last call, those of open connections included.
+    fn take_readers(&mut self) -> ReaderCounts {
+        let connections = self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| slot.connection.as_mut());
+        for connection in connections {
+            self.store.readers.add(connection, false);
+        }
+        std::mem::take(&mut self.store.readers)
     }
 
     /// Closes the connections with these numbers. Returns the numbers found.

@@ -1,0 +1,433 @@
+//! The report of a day as HTML: one file without scripts, with its plots inside.
+
+use std::io::{self, Write};
+
+use groups::size::rough_bytes;
+
+use crate::daily::DailyReport;
+use crate::day::{DAY_SECONDS, clock};
+use crate::log_fold::Fate;
+use crate::plot::Plot;
+use crate::text;
+
+/// A text within HTML: nothing in it is markup, and control characters become `?`.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push('?'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const STYLE: &str = "\
+body{font:15px/1.45 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\
+h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
+th,td{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}\
+svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}.axis{stroke:#999}.filed{fill:#3a7d44}.refused{fill:#c0504d}\
+polyline{fill:none;stroke-width:1.5}polyline.one{stroke:#2a5d9f}circle.one{fill:#2a5d9f}.note{color:#666}";
+
+/// Writes the report.
+///
+/// # Errors
+/// An error of `out`.
+pub fn write(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let title = escape(&text::title(report));
+    writeln!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n\
+         <body>\n<h1>{title}</h1>"
+    )?;
+    for note in text::notes(report) {
+        writeln!(out, "<p class=\"note\">{}</p>", escape(&note))?;
+    }
+    articles(report, out)?;
+    server(report, out)?;
+    readers(report, out)?;
+    feeds(report, out)?;
+    filing(report, out)?;
+    expire(report, out)?;
+    disk(report, out)?;
+    writeln!(out, "</body>\n</html>")
+}
+
+fn section(out: &mut dyn Write, name: &str) -> io::Result<()> {
+    writeln!(out, "<h2>{}</h2>", escape(name))
+}
+
+fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    let cells = |kind: &str, cells: &[String]| -> String {
+        let cells = cells.iter();
+        cells
+            .map(|cell| format!("<{kind}>{}</{kind}>", escape(cell)))
+            .collect()
+    };
+    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    writeln!(out, "<table>\n<tr>{}</tr>", cells("th", &head))?;
+    for row in rows {
+        writeln!(out, "<tr>{}</tr>", cells("td", row))?;
+    }
+    writeln!(out, "</table>")
+}
+
+fn row(name: &str, counts: &[u64]) -> Vec<String> {
+    let counts = counts.iter().map(u64::to_string);
+    [name.to_owned()].into_iter().chain(counts).collect()
+}
+
+fn hours() -> Vec<String> {
+    ["00:00", "06:00", "12:00", "18:00", "24:00"]
+        .map(str::to_owned)
+        .into()
+}
+
+fn articles(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let articles = &report.articles;
+    if articles.log_files == 0 {
+        return Ok(());
+    }
+    section(out, "Articles by neighbour, from all sources")?;
+    let most = articles
+        .hours
+        .iter()
+        .map(|[filed, refused]| filed + refused)
+        .max();
+    let plot = Plot {
+        title: "Filed and refused articles by hour",
+        labels: hours(),
+        scale: most.unwrap_or_default().to_string(),
+    };
+    let bars = articles
+        .hours
+        .iter()
+        .zip(0..)
+        .map(|([filed, refused], hour)| {
+            let text = format!("{hour:02}:00: {filed} filed, {refused} refused");
+            (text, vec![*filed, *refused])
+        });
+    let bars: Vec<(String, Vec<u64>)> = bars.collect();
+    write!(out, "{}", plot.bars(&["filed", "refused"], &bars))?;
+    let fates = Fate::ALL.iter().map(|fate| fate.name());
+    let head: Vec<&str> = ["neighbour", "articles"].into_iter().chain(fates).collect();
+    let rows = articles.neighbours.iter();
+    let rows = rows.map(|one| row(text::named(&one.name), &text::fates(one)));
+    let rows: Vec<Vec<String>> = rows.collect();
+    table(out, &head, &rows)
+}
+
+fn server(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let nntp = &report.nntp;
+    if nntp.connected + nntp.rejected == 0 {
+        return Ok(());
+    }
+    section(out, "NNTP server, by entry of [[access]]")?;
+    let columns = text::ENTRY_COLUMNS.iter().map(|(name, _)| *name);
+    let head: Vec<&str> = ["entry"]
+        .into_iter()
+        .chain(columns)
+        .chain(["refused"])
+        .collect();
+    let rows = nntp.entries.iter().map(|(name, counts)| {
+        let name = if name.is_empty() { "(no entry)" } else { name };
+        let count = |key: &str| counts.get(key).copied().unwrap_or_default();
+        let each = text::ENTRY_COLUMNS.iter().map(|(_, key)| count(key));
+        let each: Vec<u64> = each.chain([text::refused(counts)]).collect();
+        row(name, &each)
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    table(out, &head, &rows)?;
+    writeln!(
+        out,
+        "<p>{} connections, at most {} at once, {} rejected, {} timed out; {} logins, {} failed; {} posts.</p>",
+        nntp.connected,
+        nntp.connections_most,
+        nntp.rejected,
+        nntp.timed_out,
+        nntp.logins,
+        nntp.logins_failed,
+        nntp.posted
+    )?;
+    line(
+        report,
+        out,
+        "NNTP connections",
+        |moment| moment.connections,
+        |most| most.to_string(),
+    )
+}
+
+/// A line through a value of the moments of the day, if it ever was above 0.
+fn line(
+    report: &DailyReport,
+    out: &mut dyn Write,
+    title: &str,
+    value: impl Fn(&crate::daily::Moment) -> u64,
+    scale: impl Fn(u64) -> String,
+) -> io::Result<()> {
+    let most = report.moments.iter().map(&value).max().unwrap_or_default();
+    if most == 0 {
+        return Ok(());
+    }
+    let place = |at: i64| (at - report.from) as f64 / DAY_SECONDS as f64;
+    let points = report
+        .moments
+        .iter()
+        .map(|moment| (place(moment.at), value(moment)));
+    let points: Vec<(f64, u64)> = points.collect();
+    let plot = Plot {
+        title,
+        labels: hours(),
+        scale: scale(most),
+    };
+    writeln!(out, "<p class=\"note\">{}</p>", escape(title))?;
+    write!(out, "{}", plot.line("one", &points, most))
+}
+
+fn readers(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let readers = &report.readers;
+    if !readers.networks.is_empty() {
+        section(out, "Readers by network")?;
+        writeln!(
+            out,
+            "<p class=\"note\">Addresses are shortened before they are counted, so that no reader is followed.</p>"
+        )?;
+        let rows = readers.networks.iter().map(|one| {
+            let mut row = row(
+                text::named(&one.name),
+                &[one.articles, one.connections, one.commands],
+            );
+            row.push(rough_bytes(one.bytes));
+            row
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        let head = ["network", "articles", "connections", "commands", "sent"];
+        table(out, &head, &rows)?;
+    }
+    if !readers.groups.is_empty() {
+        section(out, "Requests by group")?;
+        let rows = readers.groups.iter();
+        let rows = rows.map(|one| row(text::named(&one.name), &[one.requests]));
+        let rows: Vec<Vec<String>> = rows.collect();
+        table(out, &["group", "requests"], &rows)?;
+    }
+    Ok(())
+}
+
+fn feeds(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    if report.feeds.is_empty() {
+        return Ok(());
+    }
+    section(out, "Feeds to other sites")?;
+    line(
+        report,
+        out,
+        "Longest lag of a feed",
+        |moment| moment.lag_seconds,
+        text::duration,
+    )?;
+    let rows = report.feeds.iter().map(|feed| {
+        let one = &feed.figures;
+        let mut cells = row(
+            &one.site,
+            &[
+                one.waiting,
+                one.offered,
+                one.accepted,
+                one.not_wanted,
+                one.refused,
+                one.deferred,
+            ],
+        );
+        cells.insert(1, text::duration(feed.lag_seconds_most));
+        cells.push(rough_bytes(one.bytes));
+        cells.push(one.why.clone());
+        cells
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let head = [
+        "site",
+        "longest lag",
+        "waiting",
+        "offered",
+        "accepted",
+        "not wanted",
+        "refused",
+        "deferred",
+        "sent",
+        "why they wait",
+    ];
+    table(out, &head, &rows)
+}
+
+fn filing(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let filing = &report.filing;
+    if filing.commits > 0 {
+        section(out, "Filing by the daemon")?;
+        writeln!(
+            out,
+            "<p>{} articles, {} in {} commits; half of them within {}, 99 % within {}.</p>",
+            filing.articles,
+            escape(&rough_bytes(filing.bytes)),
+            filing.commits,
+            escape(&text::within(filing.p50_micros)),
+            escape(&text::within(filing.p99_micros))
+        )?;
+        let most = Some;
+        line(
+            report,
+            out,
+            "Duration of commits, 99th percentile",
+            |moment| moment.p99_micros.unwrap_or_default(),
+            |micros| text::within(most(micros)),
+        )?;
+    }
+    if !report.slow.is_empty() || !report.intake_closed.is_empty() {
+        section(out, "Slow moments")?;
+        let slow = report.slow.iter().map(|slow| {
+            vec![
+                format!("{}\u{2013}{}", clock(slow.from), clock(slow.to)),
+                format!(
+                    "{} of {} commits took longer than 250 ms, the longest up to {}",
+                    slow.slow_commits,
+                    slow.commits,
+                    text::within(slow.within_micros)
+                ),
+            ]
+        });
+        let closed = report.intake_closed.iter();
+        let closed = closed.map(|one| vec![clock(one.at), format!("the intake was {}", one.state)]);
+        let rows: Vec<Vec<String>> = slow.chain(closed).collect();
+        table(out, &["time", ""], &rows)?;
+    }
+    Ok(())
+}
+
+fn expire(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    if report.expire.is_empty() {
+        return Ok(());
+    }
+    section(out, "Expire")?;
+    let rows = report.expire.iter().map(|run| {
+        let one = &run.figures;
+        vec![
+            clock(run.at),
+            one.articles.to_string(),
+            rough_bytes(one.bytes),
+            rough_bytes(one.returned_bytes),
+            rough_bytes(one.missing_bytes),
+            one.problems.to_string(),
+            text::duration(one.seconds),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let head = [
+        "end", "articles", "bytes", "returned", "missing", "problems", "duration",
+    ];
+    table(out, &head, &rows)
+}
+
+fn disk(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    section(out, "Disk")?;
+    writeln!(out, "<p>{}</p>", escape(&text::disk(report)))?;
+    let days = &report.disk.days;
+    let (Some((first, _)), Some((last, _))) = (days.first(), days.last()) else {
+        return Ok(());
+    };
+    let plot = Plot {
+        title: "Least free space of each day",
+        labels: vec![first.clone(), last.clone()],
+        scale: rough_bytes(report.disk.disk_bytes),
+    };
+    let end = days.len().saturating_sub(1).max(1) as f64;
+    let points = days.iter().zip(0u32..);
+    let points = points.map(|((_, free), place)| (f64::from(place) / end, *free));
+    let points: Vec<(f64, u64)> = points.collect();
+    writeln!(out, "<p class=\"note\">{}</p>", escape(plot.title))?;
+    write!(out, "{}", plot.line("one", &points, report.disk.disk_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daily::Neighbour;
+    use crate::figures::{FeedFigures, GroupFigures, NetworkFigures};
+
+    #[test]
+    fn nothing_from_outside_is_markup() {
+        let evil = "<script>alert(1)</script>\u{1b}'\"&".to_owned();
+        let mut report = DailyReport {
+            site: evil.clone(),
+            day: "2026-11-22".to_owned(),
+            problems: vec![evil.clone()],
+            ..DailyReport::default()
+        };
+        report.articles.log_files = 1;
+        report.articles.neighbours.push(Neighbour {
+            name: evil.clone(),
+            articles: 1,
+            fates: [("filed", 1)].into(),
+        });
+        report.nntp.connected = 1;
+        report
+            .nntp
+            .entries
+            .insert(evil.clone(), [("offered".to_owned(), 1)].into());
+        report.readers.networks.push(NetworkFigures {
+            name: evil.clone(),
+            ..NetworkFigures::default()
+        });
+        report.readers.groups.push(GroupFigures {
+            name: evil.clone(),
+            requests: 1,
+        });
+        report.feeds.push(crate::daily::FeedDay {
+            figures: FeedFigures {
+                site: evil.clone(),
+                why: evil.clone(),
+                ..FeedFigures::default()
+            },
+            lag_seconds_most: 0,
+        });
+        report.disk.days.push((evil, 5));
+        let mut page = Vec::new();
+        write(&report, &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(
+            !page.contains("<script") && !page.contains('\u{1b}'),
+            "{page}"
+        );
+        assert!(
+            page.matches("&lt;script&gt;alert(1)").count() >= 8,
+            "{page}"
+        );
+        // Every element that is not empty is closed.
+        for element in ["table", "tr", "svg", "p", "h2", "body", "html", "g"] {
+            let opened = page.matches(&format!("<{element}>")).count()
+                + page.matches(&format!("<{element} ")).count();
+            assert_eq!(
+                opened,
+                page.matches(&format!("</{element}>")).count(),
+                "{element}"
+            );
+        }
+        for word in ["http:", "https:", "src=", "href=", "@import", "url("] {
+            assert!(!page.contains(word), "{word}");
+        }
+        let mut told = Vec::new();
+        text::write(&report, &mut told).unwrap();
+        assert!(
+            String::from_utf8(told)
+                .unwrap()
+                .contains("Articles by neighbour")
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! The lines of the file `log` of one day, counted by neighbour, reason and hour.
+//!
+//! The lines have no year. A file that is never renamed has the same day of several years; the last of them counts.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+use relay::reason::RefusalKind;
+
+use crate::day::Day;
+use crate::lines::each_line;
+use crate::ranking::Ranking;
+
+/// The file.
+pub const LOG: &str = "log";
+/// Renamed files `log.*` and `log-*` that a report reads at most, the newest first.
+pub const FILES_MAX: usize = 400;
+/// Longest part of a line that is read, bytes.
+const LINE_BYTES: usize = 2 << 10;
+/// Other days between two parts of a file after which they are of different years.
+const OTHER_DAYS: usize = 200;
+/// Hours of a day.
+pub const HOURS: usize = 24;
+
+/// What became of articles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Filed in a group of theirs.
+    Filed,
+    /// Filed in `junk`.
+    Junked,
+    /// Refused: known already.
+    Duplicate,
+    /// Refused: none of the groups.
+    Groups,
+    /// Refused: its date.
+    Date,
+    /// Refused: its size.
+    Size,
+    /// Refused: a moderated group.
+    Unapproved,
+    /// Refused: its header.
+    Malformed,
+    /// Refused: no permission.
+    NotPermitted,
+    /// Refused for another reason.
+    Other,
+}
+
+impl Fate {
+    /// All, in the order of the columns.
+    pub const ALL: [Fate; 10] = [
+        Fate::Filed,
+        Fate::Junked,
+        Fate::Duplicate,
+        Fate::Groups,
+        Fate::Date,
+        Fate::Size,
+        Fate::Unapproved,
+        Fate::Malformed,
+        Fate::NotPermitted,
+        Fate::Other,
+    ];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fate::Filed => "filed",
+            Fate::Junked => "junked",
+            Fate::Duplicate => "duplicate",
+            Fate::Groups => "groups",
+            Fate::Date => "date",
+            Fate::Size => "size",
+            Fate::Unapproved => "unapproved",
+            Fate::Malformed => "malformed",
+            Fate::NotPermitted => "not_allowed",
+            Fate::Other => "other",
+        }
+    }
+
+    /// The fate that a line tells: its code and text. `None` for lines about something else.
+    fn of(code: u8, text: &[u8]) -> Option<Fate> {
+        match code {
+            b'+' => return Some(Fate::Filed),
+            b'j' => return Some(Fate::Junked),
+            b'-' => {}
+            _ => return None,
+        }
+        if text == b"duplicate" {
+            return Some(Fate::Duplicate);
+        }
+        Some(match RefusalKind::of_text(text) {
+            RefusalKind::Groups => Fate::Groups,
+            RefusalKind::Date => Fate::Date,
+            RefusalKind::Size => Fate::Size,
+            RefusalKind::Unapproved => Fate::Unapproved,
+            RefusalKind::Malformed => Fate::Malformed,
+            RefusalKind::NotPermitted => Fate::NotPermitted,
+            RefusalKind::Other => Fate::Other,
+        })
+    }
+}
+
+/// All articles, and then one count for each [`Fate`].
+pub const FATES: usize = Fate::ALL.len() + 1;
+
+/// What a log says about a day.
+#[derive(Debug, Clone, Default)]
+pub struct LogFold {
+    /// Articles by neighbour: all, and by fate.
+    pub neighbours: Ranking<FATES>,
+    /// Filed, junked ones included, and refused articles of each hour.
+    pub hours: [[u64; 2]; HOURS],
+    /// Number of files read.
+    pub files: usize,
+}
+
+impl LogFold {
+    /// Reads the logs of a news directory: `log`, and the files `log.*` and `log-*` that were written that day or later, also those compressed with
+    /// gzip. Returns it with the files that cannot be read, and why.
+    pub fn read(dir: &Path, day: Day) -> (LogFold, Vec<String>) {
+        let mut fold = LogFold::default();
+        let mut errors = Vec::new();
+        for path in files(dir, day) {
+            let mut part = LogFold::default();
+            match part.read_file(&path, day) {
+                Ok(()) => fold.add(&part),
+                // Renamed meanwhile: it is there under its new name for the next report.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => errors.push(format!("{}: {error}", path.display())),
+            }
+        }
+        (fold, errors)
+    }
+
+    fn add(&mut self, part: &LogFold) {
+        self.neighbours.merge(&part.neighbours);
+        for (hour, more) in self.hours.iter_mut().zip(&part.hours) {
+            for (count, more) in hour.iter_mut().zip(more) {
+                *count += more;
+            }
+        }
+        self.files += 1;
+    }
+
+    fn read_file(&mut self, path: &Path, day: Day) -> io::Result<()> {
+        let mut file = BufReader::with_capacity(256 << 10, File::open(path)?);
+        let is_gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        match is_gzip {
+            false => self.read_lines(&mut file, day),
+            true => {
+                let mut plain = BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file));
+                self.read_lines(&mut plain, day)
+            }
+        }
+    }
+
+    fn read_lines(&mut self, reader: &mut dyn BufRead, day: Day) -> io::Result<()> {
+        let stamp = day.stamp();
+        let stamp = stamp.as_bytes();
+        let mut before = [0; 7];
+        let mut other_days = 0;
+        each_line(reader, LINE_BYTES, |line| {
+            let Some((date, rest)) = line.split_first_chunk::<7>() else {
+                return true;
+            };
+            if *date != before {
+                before = *date;
+                other_days += 1;
+            }
+            if date.as_slice() == stamp {
+                if other_days > OTHER_DAYS {
+                    *self = LogFold::default();
+                }
+                other_days = 0;
+                self.line(rest);
+            }
+            true
+        })
+    }
+
+    /// Counts a line behind its date: `hh:mm:ss.mmm SITE CODE MSGID text`.
+    fn line(&mut self, line: &[u8]) {
+        let parse = || -> Option<(usize, &[u8], Fate)> {
+            let (time, rest) = line.split_at_checked(12)?;
+            let hour: usize = std::str::from_utf8(time.get(..2)?).ok()?.parse().ok()?;
+            let rest = rest.strip_prefix(b" ")?;
+            let end = memchr::memchr(b' ', rest)?;
+            let (site, rest) = rest.split_at_checked(end)?;
+            let (code, rest) = rest.get(1..)?.split_first()?;
+            let rest = rest.strip_prefix(b" ")?;
+            let id = memchr::memchr(b' ', rest).unwrap_or(rest.len());
+            let text = rest.get(id + 1..).unwrap_or_default();
+            Some((hour, site, Fate::of(*code, text)?))
+        };
+        let Some((hour, site, fate)) = parse() else {
+            return;
+        };
+        let mut counts = [0; FATES];
+        let [all, fates @ ..] = &mut counts;
+        *all = 1;
+        if let Some(count) = fates.get_mut(fate as usize) {
+            *count = 1;
+        }
+        self.neighbours.add(site, counts);
+        let is_refused = !matches!(fate, Fate::Filed | Fate::Junked);
+        if let Some(count) = self
+            .hours
+            .get_mut(hour)
+            .and_then(|hour| hour.get_mut(usize::from(is_refused)))
+        {
+            *count += 1;
+        }
+    }
+}
+
+/// The files that may have lines of a day: `log`, and renamed ones that were not last written before the day.
+fn files(dir: &Path, day: Day) -> Vec<PathBuf> {
+    let mut renamed: Vec<(i64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        // `log-20261122` is a name of logrotate with dateext.
+        let is_renamed = name.starts_with(b"log.") || name.starts_with(b"log-");
+        // A program may write it just now.
+        let is_whole = !name.ends_with(b".new");
+        if let Ok(told) = entry.metadata()
+            && is_renamed
+            && is_whole
+            && told.is_file()
+            && told.mtime() >= day.start()
+        {
+            renamed.push((told.mtime(), entry.path()));
+        }
+    }
+    renamed.sort();
+    // The oldest of them: later ones begin after the day.
+    renamed.truncate(FILES_MAX);
+    let mut files: Vec<PathBuf> = renamed.into_iter().map(|(_, path)| path).collect();
+    if dir.join(LOG).is_file() {
+        files.push(dir.join(LOG));
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const LINES: &str = "Nov 21 23:59:59.999 utzoo + <0@a> x\n\
+        Nov 22 00:00:00.001 utzoo + <1@a> mnetor gpu\n\
+        Nov 22 04:39:21.045 utzoo - <1@a> duplicate\n\
+        Nov 22 04:39:21.045 utzoo - <2@a> no known groups in `a.b'\n\
+        Nov 22 23:59:59.045 (local) j <3@a> x\n\
+        Nov 22 23:59:59.045 (local) c <4@a> cancelled\n\
+        Nov 22 nonsense\n\
+        Nov 23 00:00:00.000 utzoo + <5@a> x\n";
+
+    fn day() -> Day {
+        Day::parse("2026-11-22").unwrap()
+    }
+
+    fn row(fold: &LogFold, name: &str) -> [u64; FATES] {
+        let (rows, _) = fold.neighbours.largest(100);
+        rows.iter().find(|row| row.name == name).unwrap().counts
+    }
+
+    #[test]
+    fn lines_of_the_day_count() {
+        let mut fold = LogFold::default();
+        fold.read_lines(&mut LINES.as_bytes(), day()).unwrap();
+        assert_eq!(row(&fold, "utzoo"), [3, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(row(&fold, "(local)"), [1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(fold.hours.first(), Some(&[1, 0]));
+        assert_eq!(fold.hours.get(4), Some(&[0, 2]));
+        assert_eq!(fold.hours.get(23), Some(&[1, 0]));
+    }
+
+    #[test]
+    fn renamed_and_compressed_logs_count_too() {
+        let room = tempfile::tempdir().unwrap();
+        let dir = room.path();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(LINES.as_bytes()).unwrap();
+        fs::write(dir.join("log.2.gz"), gzip.finish().unwrap()).unwrap();
+        fs::write(dir.join("log-20261122"), LINES).unwrap();
+        fs::write(dir.join("log"), LINES).unwrap();
+        fs::write(dir.join("log.gz"), b"\x1f\x8bno gzip").unwrap();
+        // Written before the day.
+        fs::write(dir.join("log.9"), LINES).unwrap();
+        let old = File::options().write(true).open(dir.join("log.9")).unwrap();
+        old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000))
+            .unwrap();
+        let (fold, errors) = LogFold::read(dir, day());
+        assert_eq!(row(&fold, "utzoo")[0], 9);
+        assert_eq!(fold.files, 3);
+        assert!(
+            errors.len() == 1 && errors[0].contains("log.gz"),
+            "{errors:?}"
+        );
+    }
+
+    #[test]
+    fn of_several_years_the_last_counts() {
+        let mut text = String::new();
+        let mut day_of_log = Day::parse("2024-01-01").unwrap();
+        while day_of_log <= day() {
+            text.push_str(&format!("{}12:00:00.000 a + <x@y> z\n", day_of_log.stamp()));
+            day_of_log = day_of_log.plus(1);
+        }
+        let mut fold = LogFold::default();
+        fold.read_lines(&mut text.as_bytes(), day()).unwrap();
+        assert_eq!(fold.neighbours.total()[0], 1);
+    }
+}

@@ -57,7 +57,11 @@ pub fn run(
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let mut watcher = Watcher::new();
-    let importer = Importer::open(directory.root(), settings.store_options(), &mut watcher)?;
+    let importer = Importer::open(
+        directory.root(),
+        (settings.store_options(), settings.incoming.keep_free),
+        &mut watcher,
+    )?;
     let group = match given.value("group") {
         None => None,
         Some(name) => Some(group(name.as_encoded_bytes(), importer.spool().active())?),

@@ -101,6 +101,7 @@ pub fn run(
         let options = RunOptions {
             commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
             store: settings.store_options(),
+            keep_free: settings.incoming.keep_free,
         };
         let mut watcher = Watcher::new();
         let counts = run::run(&mut *source()?, root, options, &mut watcher);

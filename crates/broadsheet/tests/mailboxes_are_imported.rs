@@ -312,3 +312,24 @@ fn a_large_archive_needs_little_memory() {
     assert!(err.contains("<large@example.com>: it has "), "{err}");
     assert!(peak < PEAK_KIB_MAX, "{peak} KiB");
 }
+
+#[test]
+fn a_full_disk_ends_it_before_it_is_full() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let (before, after) = settings.split_once("[incoming]").unwrap();
+    let (start, end) = after.split_once("\nkeep_free = ").unwrap();
+    let (_, end) = end.split_once('\n').unwrap();
+    let text = format!("{before}[incoming]{start}\nkeep_free = \"900 TiB\"\n{end}");
+    program.write("news/broadsheet.toml", text.as_bytes());
+    program.write("box", &mbox(&many("a", 3, "comp.test", 100)));
+    let (status, _, err) = import(&program, &["box"]);
+    assert_eq!(status, 2, "{err}");
+    assert!(
+        err.contains("free space, then run the import again"),
+        "{err}"
+    );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let (status, json, err) = import(&program, &["box"]);
+    assert_eq!((status, json["filed"].as_u64()), (0, Some(3)), "{err}");
+}

@@ -35,6 +35,19 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// Too little of the disk would stay free.
+    #[error(
+        "{free} bytes are free in {}, and [incoming] keep_free is {keep_free}: free space, then run the import again",
+        path.display()
+    )]
+    NoRoom {
+        /// The news directory.
+        path: PathBuf,
+        /// Free space, bytes.
+        free: u64,
+        /// Space that has to stay free, bytes.
+        keep_free: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -90,6 +103,7 @@ pub type Link<'a> = (&'a [u8], u64);
 /// Files the articles of an import.
 pub struct Importer<'a> {
     dir: &'a Path,
+    keep_free: u64,
     spool: Spool,
     hashes: Option<Hashes>,
     counts: Counts,
@@ -101,17 +115,19 @@ pub struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    /// Takes the lock of a news directory.
+    /// Takes the lock of a news directory. `keep_free` is the free space of its disk, bytes, below which the import ends.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Those of the store; too little of the disk is free.
     pub fn open(
         dir: &'a Path,
-        options: store::Options,
+        (options, keep_free): (store::Options, u64),
         watch: &'a mut dyn Watch,
     ) -> Result<Importer<'a>, Error> {
+        check_space(dir, keep_free)?;
         Ok(Importer {
             dir,
+            keep_free,
             spool: Spool::open(dir, options)?,
             hashes: None,
             counts: Counts::default(),
@@ -401,7 +417,7 @@ impl<'a> Importer<'a> {
     /// Makes everything so far durable.
     ///
     /// # Errors
-    /// Those of the store and of the files.
+    /// Those of the store and of the files. Too little of the disk is free: then everything is durable.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
         let lists = [&self.refused, &self.mended].map(|list| (&list.file, list.name));
@@ -411,7 +427,8 @@ impl<'a> Importer<'a> {
                 file.sync_all().map_err(Error::io("sync", &path))?;
             }
         }
-        self.hashes.as_mut().map_or(Ok(()), Hashes::sync)
+        self.hashes.as_mut().map_or(Ok(()), Hashes::sync)?;
+        check_space(self.dir, self.keep_free)
     }
 
     /// Commits, and syncs the directories of the files that were made.
@@ -425,6 +442,20 @@ impl<'a> Importer<'a> {
             synced.map_err(Error::io("sync", &dir))?;
         }
         Ok(self.counts)
+    }
+}
+
+fn check_space(dir: &Path, keep_free: u64) -> Result<(), Error> {
+    let space = rustix::fs::statvfs(dir)
+        .map_err(|errno| Error::io("read the free space of", dir)(errno.into()))?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    match free < keep_free {
+        false => Ok(()),
+        true => Err(Error::NoRoom {
+            path: dir.to_owned(),
+            free,
+            keep_free,
+        }),
     }
 }
 

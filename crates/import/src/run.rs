@@ -25,6 +25,8 @@ pub struct RunOptions {
     pub commit_bytes: usize,
     /// The store.
     pub store: store::Options,
+    /// Free space of the disk below which the import ends, bytes.
+    pub keep_free: u64,
 }
 
 /// A system with a history in text.
@@ -66,7 +68,7 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Counts, Error> {
     let path = source.history().to_owned();
-    let mut importer = Importer::open(dir, options.store, watch)?;
+    let mut importer = Importer::open(dir, (options.store, options.keep_free), watch)?;
     match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound && source.may_lack_history() => {
             importer.continue_from(Counts::default(), Hashes::open(dir, 0)?);

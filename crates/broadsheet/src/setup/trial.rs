@@ -12,6 +12,7 @@ use feed::{BlockingConnection, Remote};
 use groups::Flag;
 use groups::nntp_server::{NNTP_PORT, NntpServer, Tls};
 use nntp::client::Step;
+use rustix::process::{Pid, Signal, kill_process};
 use server::certificates::Certificates;
 use server::socket;
 use settings::Settings;
@@ -256,8 +257,14 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         if let Some((root, mut child)) = self.ours.take() {
             if !client::stop(root).unwrap_or_default() {
-                let _ = child.kill();
+                // As systemd does: a clean end leaves nothing to be taken up again.
+                let _ = kill_process(Pid::from_child(&child), Signal::TERM);
             }
+            let end = Instant::now() + Duration::from_secs(PATIENCE_SECONDS);
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
             let _ = child.wait();
         }
     }

@@ -29,6 +29,7 @@ mod mail_review;
 mod man;
 mod matcher;
 mod moving_in;
+mod new_directory;
 mod new_password;
 mod peer;
 mod posting;

@@ -16,6 +16,7 @@ use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Flag, Given};
+use crate::new_directory;
 
 /// The report in the news directory.
 const REPORT: &str = "import.report";
@@ -125,7 +126,7 @@ fn is_nothing_there(counts: &Counts) -> bool {
 
 /// Makes the news directory; the report is kept in it.
 fn make(root: &Path, settings: &settings::Settings, from: &Translation) -> anyhow::Result<()> {
-    init::must_be_new(root)?;
+    new_directory::must_be_new(root)?;
     let mut files = from.files.clone();
     for (name, text, _) in &mut files {
         if name == "active" {

@@ -12,7 +12,8 @@ use article::xref::Xref;
 use article::{Article, Form, Header, message_id, newsgroups, old};
 use groups::{Active, Flag};
 
-use crate::importer::{Counts, Error, Importer, Unfiled, text_of};
+use crate::error::Error;
+use crate::importer::{Counts, Importer, Unfiled, text_of};
 use crate::mbox::mailbox::{Quoted, Quoting};
 use crate::mbox::mend::{Surroundings, mend};
 

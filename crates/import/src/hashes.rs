@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use store::seen_hashes::SeenHash;
 
-use crate::importer::Error;
+use crate::error::Error;
 
 /// The file in the news directory.
 const FILE: &str = "import.hashes";

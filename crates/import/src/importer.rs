@@ -1,14 +1,15 @@
 //! Files imported articles: with the numbers of the other system, or with the next ones of their groups.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 use article::date::{self, Utc};
 use article::{Article, Form, Header};
 use relay::compose::{self, NewLines};
 use store::{Expires, Filing, OverviewFields, Piece, Spool};
 
+use crate::error::Error;
 use crate::hashes::Hashes;
 
 /// Articles that could not be filed, a batch in `bad/`.
@@ -21,48 +22,6 @@ pub const MENDED: &str = "import.mended";
 pub const FAULTS_NAMED_MAX: u64 = 50;
 /// Most groups of one imported article; the others are left out.
 pub const LINKS_MAX: usize = 1000;
-
-/// An error that ends the import; what was committed stays.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file cannot be read or written.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// The failed action.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// Too little of the disk would stay free.
-    #[error(
-        "{free} bytes are free in {}, and [incoming] keep_free is {keep_free}: free space, then run the import again",
-        path.display()
-    )]
-    NoRoom {
-        /// The news directory.
-        path: PathBuf,
-        /// Free space, bytes.
-        free: u64,
-        /// Space that has to stay free, bytes.
-        keep_free: u64,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-}
-
-impl Error {
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-        let path = path.to_owned();
-        move |source| Error::Io {
-            doing,
-            path,
-            source,
-        }
-    }
-}
 
 /// Observes an import.
 pub trait Watch {

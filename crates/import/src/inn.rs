@@ -13,6 +13,7 @@
 pub mod caf;
 pub mod cnfs;
 pub mod conf;
+mod hex;
 pub mod history;
 pub mod installation;
 pub mod source;

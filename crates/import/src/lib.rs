@@ -9,12 +9,14 @@
 //! | [`archived`] | files articles that come without a history |
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
+//! | [`error`] | the error that ends an import |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
 
 pub mod archived;
 pub mod cnews;
 pub mod conf_file;
 pub mod diablo;
+pub mod error;
 mod hashes;
 pub mod importer;
 pub mod inn;

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use store::seen_hashes;
 
+use crate::error::Error;
 use crate::hashes::Hashes;
-use crate::importer::{Counts, Error, Importer, Watch};
+use crate::importer::{Counts, Importer, Watch};
 use crate::state::State;
 
 pub use crate::state::STATE;

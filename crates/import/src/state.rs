@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::importer::{Counts, Error};
+use crate::error::Error;
+use crate::importer::Counts;
 
 /// The state file in the news directory, while an import is not finished.
 pub const STATE: &str = "import.state";

@@ -6,26 +6,10 @@ use groups::size::rough_bytes;
 
 use crate::daily::DailyReport;
 use crate::day::{DAY_SECONDS, clock};
+use crate::escape::escape;
 use crate::log_fold::Fate;
 use crate::plot::Plot;
 use crate::text;
-
-/// A text within HTML: nothing in it is markup, and control characters become `?`.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push('?'),
-            c => out.push(c),
-        }
-    }
-    out
-}
 
 const STYLE: &str = "\
 body{font:15px/1.45 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\

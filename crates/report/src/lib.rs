@@ -9,13 +9,14 @@
 //! | [`log_fold`] | the lines of `log` of a day, counted |
 //! | [`daily`] | the report of a day, a fold over both |
 //! | [`forecast`] | when the disk will be full |
-//! | [`text`], [`html`], [`plot`] | the report for people |
+//! | [`text`], [`html`], [`plot`] | the report for people (`escape`: text within HTML) |
 //! | [`paths`] | the statistics of Path headers for Top1000 |
 //!
 //! *Architecture invariant:* a report reads logs, and nothing waits for it. The daemon appends the figures; losing them loses no article.
 
 pub mod daily;
 pub mod day;
+mod escape;
 pub mod figures;
 pub mod forecast;
 pub mod html;

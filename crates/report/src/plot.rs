@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::html::escape;
+use crate::escape::escape;
 
 /// Width of a plot, pixels.
 const WIDTH: f64 = 720.0;

@@ -6,6 +6,7 @@
 mod incomplete;
 mod receive;
 mod send;
+mod status;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

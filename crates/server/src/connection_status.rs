@@ -2,10 +2,7 @@
 
 use std::net::SocketAddr;
 
-use nntp::{Doing, TransferKind};
-
-use crate::connection::Connection;
-use crate::counts::Counter;
+use nntp::TransferKind;
 
 /// The state of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,47 +83,6 @@ impl ConnectionActivity {
             ConnectionActivity::LoggingIn => "logging in",
             ConnectionActivity::Suspended => "held back by its rate limit",
             ConnectionActivity::Ending => "ending",
-        }
-    }
-}
-
-impl Connection {
-    /// Its state at `ticks`, ms of the monotonic clock.
-    pub(crate) fn status(&self, ticks: u64) -> ConnectionStatus {
-        let session = self.session.activity();
-        let client = &self.client;
-        let read = |counter| client.tally.read(counter);
-        let activity = match session.doing {
-            _ if self.handshake().is_some() => ConnectionActivity::Handshake,
-            _ if client.suspended_until.is_some() => ConnectionActivity::Suspended,
-            Doing::Ended => ConnectionActivity::Ending,
-            Doing::Receiving(kind) => ConnectionActivity::Receiving(kind),
-            Doing::Discarding => ConnectionActivity::Discarding,
-            Doing::LoggingIn => ConnectionActivity::LoggingIn,
-            Doing::Replying => ConnectionActivity::Replying,
-            Doing::Idle if client.in_flight.0 > 0 => ConnectionActivity::Committing,
-            Doing::Idle if self.has_output() => ConnectionActivity::Replying,
-            Doing::Idle => ConnectionActivity::Idle,
-        };
-        ConnectionStatus {
-            number: client.number,
-            address: client.address,
-            entry: client.rights.name().to_owned(),
-            user: client.user.clone(),
-            is_peer: client.rights.is_peer(),
-            activity,
-            last_command: session.last.unwrap_or_default(),
-            group: session.group.map(<[u8]>::to_vec),
-            age_milliseconds: ticks.saturating_sub(client.since),
-            idle_milliseconds: ticks.saturating_sub(self.active),
-            commands: session.commands,
-            articles_in: read(Counter::Accepted) + read(Counter::Posted),
-            articles_out: read(Counter::Sent),
-            offered: read(Counter::Offered),
-            bytes_in: read(Counter::ReceivedBytes),
-            bytes_out: read(Counter::SentBytes),
-            has_tls: client.is_secure,
-            is_compressed: session.is_compressed,
         }
     }
 }

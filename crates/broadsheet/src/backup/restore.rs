@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use groups::Active;
 use store::disk::RealDisk;
 
-use crate::command::init::must_be_new;
 use crate::directory::SUBDIRECTORIES;
+use crate::new_directory::must_be_new;
 
 use super::contents::Contents;
 use super::manifest::{self, Entry, Manifest};

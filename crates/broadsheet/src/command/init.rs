@@ -12,6 +12,7 @@ use crate::control_files::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::new_directory;
 use crate::setup::by_root;
 use settings::{Settings, check_name, template};
 
@@ -107,7 +108,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
 
     let root = directory.root();
-    must_be_new(root)?;
+    new_directory::must_be_new(root)?;
     let etc = match given.value("etc") {
         Some(etc) => Some(Path::new(etc)),
         None => usual_etc(root),
@@ -335,32 +336,6 @@ fn name(given: &Given) -> anyhow::Result<String> {
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// Refuses a directory that holds anything.
-pub fn must_be_new(root: &Path) -> anyhow::Result<()> {
-    let mut entries = match fs::read_dir(root) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => {
-            return Err(
-                anyhow::Error::new(error).context(format!("cannot read {}", root.display()))
-            );
-        }
-    };
-    if entries.next().is_none() {
-        return Ok(());
-    }
-    if root.join(settings::FILE).exists() {
-        bail!(
-            "{} is a news directory already; nothing was changed (`broadsheet check' describes it)",
-            root.display()
-        );
-    }
-    bail!(
-        "{} is not empty; nothing was changed: choose a new or empty directory",
-        root.display()
-    );
 }
 
 /// Makes the directory of the edited files, which must have none of them; returns its full name.

@@ -14,12 +14,12 @@ use crate::command::init;
 use crate::directory::{DEFAULT, ENVIRONMENT, NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
-use crate::new_password;
 use crate::setup::answers::{self, Answers, Circumstances};
 use crate::setup::question::Asker;
 use crate::setup::{by_root, making, trial, unfinished};
 use crate::text;
 use crate::user_edit;
+use crate::{new_directory, new_password};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -95,7 +95,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     match &earlier {
         Some(_) => eprintln!("A setup of {} was interrupted; going on.", root.display()),
         None => {
-            init::must_be_new(root)?;
+            new_directory::must_be_new(root)?;
             init::must_be_free_of_settings(root)?;
         }
     }

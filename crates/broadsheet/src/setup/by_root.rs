@@ -15,10 +15,10 @@ use groups::nntp_server::NNTP_PORT;
 use super::question::Asker;
 use super::unfinished;
 use crate::account::Account;
-use crate::command::init;
 use crate::directory::{DEFAULT, OWN_PROGRAM};
 use crate::exit::Status;
 use crate::flags::{Given, UsageError};
+use crate::new_directory;
 use crate::peer::entry::ANSWER_BYTES_MAX;
 
 /// The user of a news directory that nobody owns yet.
@@ -182,7 +182,7 @@ fn give(root: &Path, owner: u32, (uid, gid): (u32, u32)) -> anyhow::Result<()> {
             "{shown} belongs to {name}; nothing was changed: name that user with --run-as, or choose another directory with --dir"
         );
     } else {
-        init::must_be_new(root)?;
+        new_directory::must_be_new(root)?;
     }
     chown(root, Some(uid), Some(gid))
         .with_context(|| format!("cannot give {shown} to the news user"))

@@ -11,7 +11,8 @@ use store::history;
 use crate::cnews::history::Line;
 use crate::cnews::installation::Installation;
 use crate::cnews::tree::{self, Tree};
-use crate::importer::{Error, Importer, LINKS_MAX, Unfiled, text_of};
+use crate::error::Error;
+use crate::importer::{Importer, LINKS_MAX, Unfiled, text_of};
 use crate::run::Source;
 
 /// The articles of a C News.

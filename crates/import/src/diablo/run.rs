@@ -11,7 +11,8 @@ use article::wrap::{self, WrapLimits};
 
 use crate::archived::{ArchiveCounts, ArchiveOptions, Archived};
 use crate::diablo::spool::{self, Entry, HEADER_BYTES};
-use crate::importer::{Error, Importer, Unfiled};
+use crate::error::Error;
+use crate::importer::{Importer, Unfiled};
 
 /// Imports the articles of spools; the time of arrival is that of their directory.
 ///

@@ -7,7 +7,8 @@ use article::xref::Xref;
 use article::{Article, Header};
 use store::seen_hashes;
 
-use crate::importer::{Error, Importer, Unfiled, form_of, text_of};
+use crate::error::Error;
+use crate::importer::{Importer, Unfiled, form_of, text_of};
 use crate::inn::history::{self, Id, Line};
 use crate::inn::installation::Installation;
 use crate::inn::spools::Spools;

@@ -1,6 +1,6 @@
 //! Storage tokens: 18 bytes that say where INN stored an article.
 
-use crate::inn::history::hex;
+use crate::inn::hex::hex;
 
 /// A token. The fields are those of the storage method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use article::{Article, Form, Header};
 
 use crate::archived::{ArchiveCounts, ArchiveOptions, Archived};
-use crate::importer::{Error, Importer, Unfiled, text_of};
+use crate::error::Error;
+use crate::importer::{Importer, Unfiled, text_of};
 use crate::mbox::input;
 use crate::mbox::mailbox::{Item, Mailbox, plain};
 

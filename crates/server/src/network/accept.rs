@@ -193,7 +193,7 @@ impl Network {
     /// Ends a connection. Closing the socket removes it from epoll.
     pub(super) fn end(&mut self, mut connection: Box<Connection>) {
         connection.release_input(&self.shared);
-        self.store.readers.add(&mut connection, true);
+        connection.count_reader(&mut self.store.readers, true);
         let client = &mut connection.client;
         if client.has_reservations {
             self.shared.reservations.release_all(client.token);

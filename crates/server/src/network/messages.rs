@@ -148,7 +148,7 @@ impl Network {
             .iter_mut()
             .filter_map(|slot| slot.connection.as_mut());
         for connection in connections {
-            self.store.readers.add(connection, false);
+            connection.count_reader(&mut self.store.readers, false);
         }
         std::mem::take(&mut self.store.readers)
     }

@@ -215,3 +215,125 @@ fn from_cnfs_timecaf_and_timehash() {
         moves_in(inn);
     }
 }
+
+/// Most real articles that an INN gets: its answers are read one by one.
+const REAL_MAX: usize = 500;
+
+/// Real articles, crossposts among them; INN has expired one group, and forgotten none of its ids.
+#[test]
+fn from_tradspool_with_real_articles_after_an_expire() {
+    let Some(feed) = program::shared("corpus/feed") else {
+        return;
+    };
+    // Some of each batch.
+    let batches = program::corpus::batches(&feed);
+    let share = REAL_MAX / batches.len() + 1;
+    let mut articles = Vec::new();
+    for path in &batches {
+        let all = program::corpus::unbatch(&program::corpus::unpack(path));
+        articles.extend(all.into_iter().take(share));
+    }
+    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    for article in &articles {
+        for group in groups_of(article) {
+            *groups.entry(group).or_default() += 1;
+        }
+    }
+    let (expired, _) = groups.iter().max_by_key(|(_, count)| **count).unwrap();
+    let policy = format!("/remember/:10\n*:A:never:never:never\n{expired}:A:0:0:0\n");
+    let names: Vec<&str> = groups.keys().map(String::as_str).collect();
+    let edit = |dir: &Path| {
+        fs::write(dir.join("etc/expire.ctl"), &policy).unwrap();
+        fs::write(dir.join("etc/readers.conf"), READERS).unwrap();
+    };
+    let Some(mut inn) = Inn::start_edited(&names, edit) else {
+        return;
+    };
+    let address = inn.address();
+    let mut client = Client::greeted(&address);
+    let mut seen = Vec::new();
+    for article in &articles {
+        let id = program::corpus::id(article);
+        client.say(take_this(&id, article));
+        if client.line().starts_with("239") {
+            seen.push(id);
+        }
+    }
+    drop(client);
+    assert!(
+        seen.len() > REAL_MAX / 2,
+        "{} of {}",
+        seen.len(),
+        articles.len()
+    );
+    let high = told(&address, expired).high;
+    assert!(high > 20, "{expired} {high}");
+    for words in [&["expireover", "-f", "/dev/null"][..], &["expire"]] {
+        let done = inn.run(words[0], &words[1..], None);
+        assert!(done.status.success(), "{words:?}: {done:?}");
+    }
+    let before: Vec<Told> = names.iter().map(|group| told(&address, group)).collect();
+    let left: usize = before.iter().map(|told| told.rows.len()).sum();
+    inn.stop();
+    let program = Program::new();
+    let place = inn.path("etc").display().to_string();
+    let moved = program.run(&["import", "inn", &place, "--dir", "news", "--json"]);
+    assert_eq!(moved.status, 0, "{moved:?}");
+    program.assert_clean();
+    let settings = program.read("news/broadsheet.toml");
+    let here = "listen = \"127.0.0.1:0\"";
+    let settings = settings.replace("listen = \"127.0.0.1:119, [::1]:119\"", here);
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let served = Served::start(&program);
+    for (group, before) in names.iter().zip(&before) {
+        let after = told(&served.address, group);
+        assert_eq!(after.high, before.high, "{group}");
+        assert_eq!(after.rows.len(), before.rows.len(), "{group}");
+        for (one, other) in after.rows.iter().zip(&before.rows) {
+            let (one, mut other) = (fields(one), fields(other));
+            // INN counts some doubled dots; RFC 3977, 8.1.1, leaves all of them out.
+            let article = &before.articles[&other[0].parse().unwrap()];
+            let dots = article.windows(2).filter(|two| two == b"\n.").count();
+            let bytes = |row: &[String]| row[6].parse::<usize>().unwrap();
+            let (ours, theirs) = (bytes(&one), bytes(&other));
+            assert!((ours..=ours + dots).contains(&theirs), "{one:?} {other:?}");
+            other[6].clone_from(&one[6]);
+            assert_eq!(one, other, "{group}");
+        }
+        for (number, article) in &before.articles {
+            assert!(
+                after.articles.get(number) == Some(article),
+                "{group} {number}"
+            );
+        }
+    }
+    assert!(left > REAL_MAX / 3, "{left}");
+    let mut client = served.client();
+    for id in &seen {
+        let answer = client.ask(&format!("CHECK {id}"));
+        assert!(answer.starts_with("438"), "{answer}");
+    }
+}
+
+/// The fields of an overview row.
+fn fields(row: &str) -> Vec<String> {
+    row.split('\t').map(str::to_owned).collect()
+}
+
+/// The groups in the header of an article.
+fn groups_of(article: &[u8]) -> Vec<String> {
+    let (header, _) = program::corpus::split_header(article);
+    let header = String::from_utf8_lossy(header);
+    let line = header
+        .lines()
+        .find_map(|line| line.strip_prefix("Newsgroups:"));
+    let names = line.unwrap_or_default().split(',').map(str::trim);
+    let is_plain = |name: &&str| {
+        name.contains('.')
+            && !name.starts_with("control.")
+            && name.bytes().all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-+_".contains(&byte)
+            })
+    };
+    names.filter(is_plain).map(str::to_owned).collect()
+}

@@ -46,7 +46,7 @@ demo:
 	cd "$(DEMO)"
 	run() { printf '\n$$ %s\n' "$$*"; "$$@"; }
 	bench generate demo --dir made
-	run broadsheet init --dir news --name news.example.org --active made/active --newsgroups made/newsgroups
+	run broadsheet init --dir news --name news.example.org --active made/active --newsgroups made/newsgroups < /dev/null
 	cp made/sys news/sys
 	export BROADSHEET_DIR=news
 	printf '\n$$ export BROADSHEET_DIR=news\n'
@@ -62,7 +62,7 @@ demo:
 	run broadsheet fsck
 	run broadsheet status
 	printf '\nA neighbour gets what is here in batches, dropped into its in.coming/; it files them.\n'
-	broadsheet init --dir neighbour --name neighbour.example.org --active made/active > /dev/null
+	broadsheet init --dir neighbour --name neighbour.example.org --active made/active < /dev/null > /dev/null
 	printf '\n$$ cat >> news/broadsheet.toml\n'
 	tee -a news/broadsheet.toml <<'TOML'
 

@@ -138,6 +138,9 @@ install: $(if $(SUDO_USER),,release)
 	"$(TARGET)/broadsheet" completion bash > "$$share/bash-completion/completions/broadsheet"
 	"$(TARGET)/broadsheet" completion zsh > "$$share/zsh/site-functions/_broadsheet"
 	"$(TARGET)/broadsheet" completion fish > "$$share/fish/vendor_completions.d/broadsheet.fish"
+	units="$(DESTDIR)$(PREFIX)/lib/systemd/system"
+	mkdir -p "$$units"
+	for unit in packaging/systemd/*; do sed 's,/usr/local/bin/,$(PREFIX)/bin/,' "$$unit" > "$$units/$${unit##*/}"; done
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"

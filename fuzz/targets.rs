@@ -1035,7 +1035,7 @@ pub fn import_cnews(data: &[u8]) {
 /// A mailbox: it comes apart the same way in any pieces, and a mended article needs no mending any more.
 pub fn mailbox(data: &[u8]) {
     use import::mbox::mailbox::{Item, Mailbox, Quoting, plain};
-    use import::mbox::mend::{Surroundings, mend};
+    use import::mend::{Surroundings, mend};
     let items = |step: usize, limit: usize| {
         let mut mailbox = Mailbox::new(Slow(data, step), limit);
         let mut items = Vec::new();

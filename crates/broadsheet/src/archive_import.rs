@@ -1,4 +1,4 @@
-//! What `import mbox` and `import diablo` share.
+//! The common part of `import mbox` and `import diablo`.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,6 @@ use groups::Flag as GroupFlag;
 use import::archived::{ArchiveCounts, ArchiveOptions};
 use import::error::Error;
 use import::importer::{FAULTS_NAMED_MAX, Importer, MENDED, REFUSED, UNFILED};
-use import::mbox::mailbox::Quoting;
 use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
@@ -52,7 +51,6 @@ pub const EXITS: &[Meaning] = &[
 pub fn run(
     given: &Given,
     out: &mut dyn Write,
-    quoting: Quoting,
     import: &dyn Fn(ArchiveOptions, Importer<'_>) -> Result<ArchiveCounts, Error>,
 ) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
@@ -75,7 +73,6 @@ pub fn run(
         group,
         numbers_of,
         mends: given.has("mend"),
-        quoting,
         rules: settings.rules(),
         now: relay::Now::read().seconds,
         commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),

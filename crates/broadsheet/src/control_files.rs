@@ -10,6 +10,7 @@ use groups::newsgroups::Newsgroups;
 use groups::sites::{To, Via};
 use groups::wildmat::Wildmat;
 use groups::{Active, CommandLine, Flag, Sites, When};
+use inject::program_file;
 use rustix::fs::Access;
 
 use crate::access_review;
@@ -294,7 +295,7 @@ fn cannot_arrive(directory: &NewsDirectory, to: &To) -> Option<String> {
 
 fn no_program(command: &CommandLine, root: &Path) -> Option<String> {
     let name = OsStr::from_bytes(command.program());
-    let is_missing = server_review::place_of(name, root).is_none();
+    let is_missing = program_file::find(name, root).is_none();
     is_missing.then(|| {
         format!(
             "the program {} does not exist or is not executable",

@@ -49,11 +49,11 @@ impl NewsDirectory {
             .map_or_else(|| Err(missing(given)), |found| found.checked(given))
     }
 
-    /// As [`NewsDirectory::meant`], for a command that only reads: asked by root about another user's directory, the program goes on as
-    /// that user, so that nothing there ever belongs to root.
+    /// The directory of [`NewsDirectory::meant`], for a command that only reads. If root runs the command in another user's directory, the
+    /// program starts again as that user, so that nothing there ever belongs to root.
     ///
     /// # Errors
-    /// As [`NewsDirectory::meant`], if the program cannot go on as the owner.
+    /// No directory is named, or the program cannot start as the owner.
     pub fn to_read(given: &Given) -> Result<NewsDirectory, UsageError> {
         let Some(found) = NewsDirectory::maybe(given) else {
             return Err(missing(given));

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use inject::program_file;
 use relay::log::Now;
-use rustix::fs::Access;
 use server::certificates::Certificates;
 
 use crate::directory::NewsDirectory;
@@ -61,7 +61,7 @@ pub fn program(directory: &NewsDirectory, settings: &Settings) -> Result<String,
     };
     let name = OsStr::from_bytes(line.program());
     let shown = Path::new(name).display();
-    match place_of(name, directory.root()) {
+    match program_file::find(name, directory.root()) {
         Some(_) => Ok(format!(
             "{shown} checks names that are not in the file `users'"
         )),
@@ -69,17 +69,4 @@ pub fn program(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             "{shown}\n    note: the program does not exist or is not executable; until it is, only users in the file `users' can log in"
         )),
     }
-}
-
-/// A program as the system finds it: along PATH, or from the news directory where the name has a slash.
-pub fn place_of(name: &OsStr, news: &Path) -> Option<PathBuf> {
-    let is_program =
-        |path: &PathBuf| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
-    if name.as_bytes().contains(&b'/') {
-        return Some(news.join(name)).filter(is_program);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(name))
-        .find(is_program)
 }

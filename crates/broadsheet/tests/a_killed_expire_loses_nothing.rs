@@ -7,11 +7,12 @@
 use crate::program;
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use program::Program;
 use program::articles::{batch, date, id, with};
+use program::faults;
 
 const DAY: u64 = 86_400;
 const GROUPS: [&str; 5] = ["go.run", "go.some", "mid.one", "mid.two", "stay.here"];
@@ -67,13 +68,7 @@ impl Story {
     }
 
     fn copy(&self, from: &str, to: &str) {
-        let _ = std::fs::remove_dir_all(self.program.path(to));
-        let done = Command::new("cp")
-            .arg("-a")
-            .arg(self.program.path(from))
-            .arg(self.program.path(to))
-            .status();
-        assert!(done.unwrap().success());
+        faults::copy(&self.program.path(from), &self.program.path(to));
     }
 
     /// One run that nobody kills.
@@ -254,8 +249,7 @@ fn killed_at_random_moments() {
 
 #[test]
 fn killed_before_each_of_its_calls() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
+    if !faults::can_trace() {
         return;
     }
     let story = Story::new();
@@ -265,19 +259,17 @@ fn killed_before_each_of_its_calls() {
             story.expire("news", before);
         }
         story.copy("news", "uncut");
-        let Some(calls) = calls(&story, "uncut", moment) else {
-            eprintln!("skipped: strace may not look at other programs here");
-            return;
-        };
+        assert!(strace(&story, "uncut", moment, &["-f"]));
+        let calls = faults::calls(&story.program.path(""), "uncut");
         let uncut = story.seen("uncut");
         story.assert_clean("uncut", "uncut");
-        let wanted = rounds(CALLS / 2).min(calls.len());
+        let wanted = faults::rounds(CALLS / 2).min(calls.len());
         let mut met = 0;
         for (name, count) in calls.iter().step_by(calls.len().div_ceil(wanted)) {
             let what = format!("half day {moment}, before {name} {count}");
             story.copy("news", "killed");
-            let inject = format!("inject={name}:signal=SIGKILL:when={count}");
-            let status = strace(&story, "killed", moment, &["-e", &inject]);
+            let inject = faults::inject(name, "signal=SIGKILL", *count);
+            let status = strace(&story, "killed", moment, &["-f", "-e", &inject]);
             if status {
                 continue;
             }
@@ -291,47 +283,9 @@ fn killed_before_each_of_its_calls() {
 }
 
 /// True when it came to its end.
-fn strace(story: &Story, dir: &str, half_days: u64, more: &[&str]) -> bool {
+fn strace(story: &Story, dir: &str, half_days: u64, options: &[&str]) -> bool {
     let now = story.moment(half_days);
-    let done = Command::new("strace")
-        .args(["-f", "-o", "trace", "-e"])
-        .arg(format!("trace={CHANGES}"))
-        .args(more)
-        .arg(env!("CARGO_BIN_EXE_broadsheet"))
-        .args(["expire", "--dir", dir, "--force", "--now", &now])
-        .current_dir(story.program.path("."))
-        .env_remove("BROADSHEET_DIR")
-        .output();
-    done.unwrap().status.success()
-}
-
-/// Each call that a run makes, by its name and how many of that name came before. `None`: strace does not work.
-fn calls(story: &Story, dir: &str, half_days: u64) -> Option<Vec<(String, usize)>> {
-    if !strace(story, dir, half_days, &[]) {
-        return None;
-    }
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    for line in story.program.read("trace").lines() {
-        let Some((name, rest)) = line
-            .split_once(' ')
-            .and_then(|(_, call)| call.trim_start().split_once('('))
-        else {
-            continue;
-        };
-        let count = counts.entry(name.to_owned()).or_default();
-        *count += 1;
-        // Before it looks at the news directory there is nothing to lose.
-        let is_early = name == "openat" && !rest.contains(dir);
-        if !is_early {
-            calls.push((name.to_owned(), *count));
-        }
-    }
-    Some(calls)
-}
-
-/// How many rounds: BROADSHEET_TEST_ROUNDS, else what is right for every day.
-fn rounds(usual: usize) -> usize {
-    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(usual)
+    let mut strace = faults::strace(&story.program.path(""), CHANGES, options);
+    strace.args(["expire", "--dir", dir, "--force", "--now", &now]);
+    strace.status().unwrap().success()
 }

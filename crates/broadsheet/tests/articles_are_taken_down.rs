@@ -4,13 +4,12 @@
 
 use crate::program;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use program::articles::{article, batch, many, with};
 use program::daemon::until;
+use program::faults;
 use program::nntp::{ALL_MAY, Served, listen};
 use program::{Program, Told};
 
@@ -294,61 +293,30 @@ fn an_interrupted_erasure_is_finished_or_was_never_begun() {
 /// System calls that change the disk.
 const CHANGES: &str = "openat,write,pwrite64,fsync,fdatasync,fallocate,ftruncate,?rename,?renameat,?renameat2,?unlink,?unlinkat";
 
-/// `article remove --erase` under strace, with this fault; `None` without strace.
-fn traced(program: &Program, more: &[&str]) -> Option<bool> {
-    let mut strace = Command::new("strace");
+/// Runs `article remove --erase` under strace; true if it ended well.
+fn traced(program: &Program, options: &[&str]) -> bool {
+    let options = [&["-f"], options].concat();
+    let mut strace = faults::strace(&program.path(""), CHANGES, &options);
+    strace.args(["article", "remove", "--dir", "news", "--erase"]);
     strace
-        .current_dir(program.path(""))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .args(["-f", "-o", "trace", "-e", &format!("trace={CHANGES}")])
-        .args(more)
-        .arg(env!("CARGO_BIN_EXE_broadsheet"))
-        .args(["article", "remove", "--dir", "news", "--erase"])
-        .arg("<victim@example.com>");
-    match strace.status() {
-        Ok(status) => Some(status.success()),
-        Err(_) => {
-            eprintln!("skipped: faults at system calls (strace is not there)");
-            None
-        }
-    }
+        .arg("<victim@example.com>")
+        .status()
+        .unwrap()
+        .success()
 }
 
 #[test]
 fn killed_before_each_call_it_is_whole_removed_or_erased() {
-    let program = news();
-    let id = "<victim@example.com>";
-    let copy = |from: &str, to: &str| {
-        let _ = std::fs::remove_dir_all(program.path(to));
-        let mut cp = Command::new("cp");
-        let done = cp
-            .arg("-a")
-            .args([program.path(from), program.path(to)])
-            .status();
-        assert!(done.unwrap().success());
-    };
-    copy("news", "made");
-    if traced(&program, &[]).is_none() {
+    if !faults::can_trace() {
         return;
     }
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    let mut is_begun = false;
-    for line in program.read("trace").lines() {
-        let Some((call, rest)) = line.split_once('(') else {
-            continue;
-        };
-        let name = call.rsplit(' ').next().unwrap().to_owned();
-        let count = counts.entry(name.clone()).or_default();
-        *count += 1;
-        // Before it opens the lock, it reads settings.
-        is_begun |= rest.contains("lock\"");
-        if is_begun {
-            calls.push((name, *count));
-        }
-    }
+    let program = news();
+    let id = "<victim@example.com>";
+    let copy = |from: &str, to: &str| faults::copy(&program.path(from), &program.path(to));
+    copy("news", "made");
+    assert!(traced(&program, &[]));
+    // Before it opens the lock, it reads settings.
+    let calls = faults::calls(&program.path(""), "lock\"");
     assert!(calls.len() > 10, "{calls:?}");
     let words = b"the words that must not stay";
     let (mut whole, mut erased) = (0, 0);
@@ -356,8 +324,8 @@ fn killed_before_each_call_it_is_whole_removed_or_erased() {
         let faults = ["signal=SIGKILL", "error=EIO"];
         for fault in faults.iter().take(1 + usize::from(place % 4 == 0)) {
             copy("made", "news");
-            let inject = format!("inject={name}:{fault}:when={count}");
-            let is_done = traced(&program, &["-e", &inject]) == Some(true);
+            let inject = faults::inject(&name, fault, count);
+            let is_done = traced(&program, &["-e", &inject]);
             // The next program that opens the spool ends what was begun.
             let told = program.run(&["group", "set", "--dir", "news", "comp.misc", "y"]);
             assert_eq!(told.status, 0, "{inject}: {told:?}");

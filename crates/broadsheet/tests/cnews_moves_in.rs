@@ -203,10 +203,7 @@ fn a_killed_import_goes_on() {
     let program = made.done();
     let told = program.run(&[&IMPORT[..], &["--settings-only"]].concat());
     assert_eq!(told.status, 0, "{told:?}");
-    let settings = program.read("news/broadsheet.toml");
-    let many_commits = settings.replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"32 KiB\"");
-    assert_ne!(settings, many_commits);
-    program.write("news/broadsheet.toml", many_commits.as_bytes());
+    program.set_commit_bytes("32 KiB");
     for round in 0..4 {
         let mut child = program
             .command(&IMPORT)

@@ -7,11 +7,11 @@
 use crate::program;
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use program::Program;
 use program::articles::{batch, date, with};
+use program::faults;
 
 const ACTIVE: &str = "control 0000000000 00001 y\njunk 0000000000 00001 y\nold.gone 0000000000 00001 y\n\
     old.kept 0000000000 00001 y\nold.changed 0000000000 00001 y\n";
@@ -97,15 +97,6 @@ fn messages(now: u64) -> Vec<Vec<u8>> {
     all
 }
 
-fn copy(program: &Program, to: &str) {
-    let _ = std::fs::remove_dir_all(program.path(to));
-    let copied = Command::new("cp")
-        .args(["-a", "news", to])
-        .current_dir(program.path(""))
-        .status();
-    assert!(copied.unwrap().success());
-}
-
 /// All that one can see, without times and numbers: what was not committed may leave a gap.
 fn seen(program: &Program, dir: &str) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
@@ -147,59 +138,16 @@ fn seen(program: &Program, dir: &str) -> BTreeMap<String, String> {
 }
 
 /// True when rnews came to its end.
-fn strace(program: &Program, dir: &str, more: &[&str]) -> bool {
-    let mut command = Command::new("strace");
-    command.args(["-o", "trace", "-e"]);
-    command.arg(format!("trace={CHANGES}")).args(more);
-    let words = ["rnews", "--dir", dir, "batch"];
-    command.arg(env!("CARGO_BIN_EXE_broadsheet")).args(words);
-    command.stdin(Stdio::null()).stderr(Stdio::null());
-    command.env_remove("BROADSHEET_DIR");
-    let status = command.current_dir(program.path("")).status();
-    status.unwrap().success()
-}
-
-/// The calls of one run, by name and how many of that name came before. `None`: strace does not work.
-fn calls(program: &Program) -> Option<Vec<(String, usize)>> {
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
-        return None;
-    }
-    copy(program, "traced");
-    if !strace(program, "traced", &[]) {
-        eprintln!("skipped: strace may not look at other programs here");
-        return None;
-    }
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    let mut is_there = false;
-    for line in program.read("trace").lines() {
-        let Some((name, rest)) = line.split_once('(') else {
-            continue;
-        };
-        let count = counts.entry(name.to_owned()).or_default();
-        *count += 1;
-        // Before it has the lock there is nothing to lose.
-        is_there |= rest.contains("traced/lock");
-        if is_there {
-            calls.push((name.to_owned(), *count));
-        }
-    }
-    Some(calls)
-}
-
-fn rounds(usual: usize) -> usize {
-    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(usual)
+fn strace(program: &Program, dir: &str, options: &[&str]) -> bool {
+    let mut strace = faults::strace(&program.path(""), CHANGES, options);
+    strace.args(["rnews", "--dir", dir, "batch"]);
+    strace.status().unwrap().success()
 }
 
 fn room() -> Program {
     let program = Program::with_classic_cancels(ACTIVE);
-    let settings = program.read("news/broadsheet.toml");
     // A commit after every few messages.
-    let small = settings.replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"4 KiB\"");
-    assert_ne!(settings, small);
-    program.write("news/broadsheet.toml", small.as_bytes());
+    program.set_commit_bytes("4 KiB");
     program.write("news/control.ctl", POLICY.as_bytes());
     let now = UNIX_EPOCH.elapsed().unwrap().as_secs();
     program.write("batch", &batch(&messages(now)));
@@ -226,7 +174,8 @@ fn rebuilt(program: &Program, dir: &str, what: &str) {
 #[test]
 fn all_is_as_if_nobody_had_killed_it() {
     let program = room();
-    copy(&program, "uncut");
+    let copy = |to: &str| faults::copy(&program.path("news"), &program.path(to));
+    copy("uncut");
     rnews(&program, "uncut", "uncut");
     let uncut = seen(&program, "uncut");
     for line in [
@@ -254,8 +203,14 @@ fn all_is_as_if_nobody_had_killed_it() {
     rebuilt(&program, "uncut", "uncut");
     assert_same(&seen(&program, "uncut"), &uncut, "rebuilt");
 
-    let Some(calls) = calls(&program) else { return };
-    let wanted = rounds(CALLS).min(calls.len());
+    if !faults::can_trace() {
+        return;
+    }
+    copy("traced");
+    assert!(strace(&program, "traced", &[]));
+    // Before it has the lock there is nothing to lose.
+    let calls = faults::calls(&program.path(""), "traced/lock");
+    let wanted = faults::rounds(CALLS).min(calls.len());
     let each = calls.iter().step_by(calls.len().div_ceil(wanted));
     for (number, (name, count)) in each.enumerate() {
         // A policy that cannot be read refuses, and is noted in the control log for the administrator: no fault of these.
@@ -264,8 +219,8 @@ fn all_is_as_if_nobody_had_killed_it() {
             _ => FAULTS[number % FAULTS.len()],
         };
         let what = format!("{fault} at {name} {count}");
-        copy(&program, "killed");
-        let inject = format!("inject={name}:{fault}:when={count}");
+        copy("killed");
+        let inject = faults::inject(name, fault, *count);
         let is_done = strace(&program, "killed", &["-e", &inject]);
         assert!(!is_done || fault != FAULTS[0], "{what}: it was not met");
         if number % 3 == 0 {

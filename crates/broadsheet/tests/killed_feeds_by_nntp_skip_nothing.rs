@@ -7,12 +7,12 @@
 use crate::program;
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::id;
 use program::daemon::{Daemon, until};
+use program::faults;
 use program::feeding::{feeding, file};
 use program::taker::Taker;
 
@@ -24,11 +24,6 @@ const ARTICLES: usize = 150;
 const IN_FLIGHT_MAX: usize = 4_000;
 /// The system calls that read the log, move the cursor, or talk to the peer.
 const CALLS: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat,?mkdir,socket,connect,sendto,sendmsg,writev,read,recvfrom,close";
-
-fn rounds() -> usize {
-    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
-}
 
 /// Every article came, and no more of them again than were in flight at a kill.
 fn assert_whole(got: &BTreeMap<String, usize>, rounds: usize, kills: usize) {
@@ -54,7 +49,7 @@ fn the_daemon_at_random_moments() {
     let taker = Taker::start();
     let program = feeding(&taker.address, "");
     let mut random = 1986_u64;
-    let rounds = rounds();
+    let rounds = faults::rounds(ROUNDS);
     for round in 0..rounds {
         let mut daemon = Daemon::start(&program);
         file(&program, &format!("r{round}"), ARTICLES, 1_500);
@@ -77,17 +72,10 @@ fn the_daemon_at_random_moments() {
 }
 
 /// Runs `feed flush` under strace; whether it came to its end.
-fn strace(program: &Program, more: &[&str]) -> bool {
-    let mut command = Command::new("strace");
-    command.args(["-f", "-o", "trace", "-e", &format!("trace={CALLS}")]);
-    command.args(more).arg(env!("CARGO_BIN_EXE_broadsheet"));
-    command
-        .args(["feed", "flush", "peer", "--dir", "news"])
-        .current_dir(program.path(""))
-        .env_remove("BROADSHEET_DIR")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().unwrap().success()
+fn strace(program: &Program, options: &[&str]) -> bool {
+    let mut strace = faults::strace(&program.path(""), CALLS, options);
+    strace.args(["feed", "flush", "peer", "--dir", "news"]);
+    strace.status().unwrap().success()
 }
 
 /// Files articles for a feed that is paused meanwhile, so that nothing is sent at once.
@@ -103,30 +91,16 @@ fn file_paused(program: &Program, prefix: &str) {
 fn feed_flush_before_its_calls() {
     let taker = Taker::start();
     let program = feeding(&taker.address, "");
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
+    if !faults::can_trace() {
         return;
     }
     program.rnews(b"");
     file_paused(&program, "r0");
-    if !strace(&program, &[]) {
-        eprintln!("skipped: strace may not look at other programs here");
-        return;
-    }
-    // The calls of a run, each by its name and how many of that name came before.
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    for line in program.read("trace").lines() {
-        let line = line.split_once(' ').map_or(line, |(_, line)| line.trim());
-        if let Some((name, _)) = line.split_once('(') {
-            let count = counts.entry(name.to_owned()).or_default();
-            *count += 1;
-            calls.push((name.to_owned(), *count));
-        }
-    }
-    // The first half starts the process, and reads settings.
+    assert!(strace(&program, &["-f"]));
+    let mut calls = faults::calls(&program.path(""), "");
+    // The first third starts the process, and reads settings.
     let calls: Vec<_> = calls.split_off(calls.len() / 3);
-    let rounds = rounds().min(calls.len());
+    let rounds = faults::rounds(ROUNDS).min(calls.len());
     let mut kills = 0;
     for (round, (name, count)) in calls
         .iter()
@@ -135,8 +109,8 @@ fn feed_flush_before_its_calls() {
         .enumerate()
     {
         file_paused(&program, &format!("r{}", round + 1));
-        let inject = format!("inject={name}:signal=SIGKILL:when={count}");
-        kills += usize::from(!strace(&program, &["-e", &inject]));
+        let inject = faults::inject(name, "signal=SIGKILL", *count);
+        kills += usize::from(!strace(&program, &["-f", "-e", &inject]));
     }
     assert!(kills > rounds / 2, "{kills} of {rounds}");
     let told = program.run(&["feed", "flush", "peer", "--dir", "news"]);

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, id, many};
+use program::faults;
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
 /// Rounds at random moments; BROADSHEET_TEST_ROUNDS tells another number.
@@ -38,11 +39,6 @@ impl Dice {
             .wrapping_add(0x1405_7b7e_f767_814f);
         (self.0 >> 33) % limit.max(1)
     }
-}
-
-fn rounds(usual: usize) -> usize {
-    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// `news` feeds `west` by a directory, `south` by a command, `lists` by a file; nobody has a cursor yet.
@@ -87,21 +83,17 @@ impl Room<'_> {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsheet"));
-        self.prepare(&mut command);
-        command.args(words);
-        command
-    }
-
-    fn prepare(&self, command: &mut Command) {
         let room = self.program.path(&self.room);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsheet"));
         command
+            .args(words)
             .env("DIR", room.join("news"))
             .env_remove("BROADSHEET_DIR")
             .current_dir(room)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        command
     }
 
     /// Runs to its end, which must be good.
@@ -113,13 +105,11 @@ impl Room<'_> {
     }
 
     /// Kills before a call of `words`. True: it came to its end. `trace` has the calls.
-    fn strace(&self, words: &[&str], more: &[&str]) -> bool {
-        let mut command = Command::new("strace");
-        self.prepare(&mut command);
-        command.args(["-o", "trace", "-e"]);
-        command.arg(format!("trace={CHANGES}")).args(more);
-        command.arg(env!("CARGO_BIN_EXE_broadsheet")).args(words);
-        command.status().unwrap().success()
+    fn strace(&self, words: &[&str], options: &[&str]) -> bool {
+        let room = self.program.path(&self.room);
+        let mut strace = faults::strace(&room, CHANGES, options);
+        strace.env("DIR", room.join("news")).args(words);
+        strace.status().unwrap().success()
     }
 
     /// Until nothing moves any more. What killed programs started may still be at work: everybody waits for locks.
@@ -224,7 +214,7 @@ fn at_random_moments() {
     ];
     let mut usual = [Duration::from_millis(20); 5];
     let mut kills = [0; 5];
-    let rounds = rounds(ROUNDS);
+    let rounds = faults::rounds(ROUNDS);
     for number in 0..rounds {
         let text = batch(&many(&format!("run{number}"), ARTICLES, "comp.test", 1500));
         program.write("room/batch", &text);
@@ -257,43 +247,15 @@ fn at_random_moments() {
     assert!(again <= (rnews + flush) * 2 * ARTICLES as u64, "{again}");
 }
 
-/// The calls that one run of `words` makes in a copy of `from`, by name and how many of that name came before. `None`: strace does not work.
-fn calls(program: &Program, from: &str, words: &[&str]) -> Option<Vec<(String, usize)>> {
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
-        return None;
-    }
+/// The calls that one run of `words` makes in a copy of `from`, from its first look at the news directory on.
+fn calls(program: &Program, from: &str, words: &[&str]) -> Vec<(String, usize)> {
     let room = copy(program, from, "traced");
-    if !room.strace(words, &[]) {
-        eprintln!("skipped: strace may not look at other programs here");
-        return None;
-    }
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    let mut is_there = false;
-    for line in program.read("traced/trace").lines() {
-        let Some((name, rest)) = line.split_once('(') else {
-            continue;
-        };
-        let count = counts.entry(name.trim().to_owned()).or_default();
-        *count += 1;
-        // Before it looks at the news directory there is nothing to lose.
-        is_there |= rest.contains("broadsheet.toml");
-        if is_there {
-            calls.push((name.trim().to_owned(), *count));
-        }
-    }
-    Some(calls)
+    assert!(room.strace(words, &[]), "{words:?}");
+    faults::calls(&program.path("traced"), "broadsheet.toml")
 }
 
 fn copy<'p>(program: &'p Program, from: &str, to: &str) -> Room<'p> {
-    let _ = std::fs::remove_dir_all(program.path(to));
-    let done = Command::new("cp")
-        .arg("-a")
-        .arg(program.path(from))
-        .arg(program.path(to))
-        .status();
-    assert!(done.unwrap().success());
+    faults::copy(&program.path(from), &program.path(to));
     Room {
         program,
         room: to.to_owned(),
@@ -302,16 +264,17 @@ fn copy<'p>(program: &'p Program, from: &str, to: &str) -> Room<'p> {
 
 /// Kills `words` before some of its calls, lets others fail; afterwards everything runs to its end, and all is there.
 fn before_calls(program: &Program, from: &str, words: &[&str], in_flight: u64) {
-    let Some(calls) = calls(program, from, words) else {
+    if !faults::can_trace() {
         return;
-    };
-    let wanted = rounds(CALLS).min(calls.len());
+    }
+    let calls = calls(program, from, words);
+    let wanted = faults::rounds(CALLS).min(calls.len());
     let each = calls.iter().step_by(calls.len().div_ceil(wanted));
     for (number, (name, count)) in each.enumerate() {
         let fault = FAULTS[number % FAULTS.len()];
         let what = format!("{}: {fault} at {name} {count}", words[0]);
         let room = copy(program, from, "killed");
-        let inject = format!("inject={name}:{fault}:when={count}");
+        let inject = faults::inject(name, fault, *count);
         let is_done = room.strace(words, &["-e", &inject]);
         assert!(!is_done || fault != FAULTS[0], "{what}: it was not met");
         // Whoever sent that batch sends it again.

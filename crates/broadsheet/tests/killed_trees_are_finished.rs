@@ -6,11 +6,11 @@ use crate::program;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
 
 use program::Program;
 use program::articles::{batch, filed, id, many, with};
 use program::daemon::{Daemon, until};
+use program::faults;
 
 const GROUPS: &str = "alt.test 0 1 y\ncomp.test 0 1 y\ncontrol 0 1 y\n";
 /// System calls that change the disk.
@@ -131,65 +131,27 @@ fn the_daemon_keeps_it_up_to_date() {
     daemon.stop();
 }
 
-/// `feed flush` under strace, with these faults; true if it ended well.
-fn traced(program: &Program, more: &[&str]) -> Option<bool> {
-    let mut strace = Command::new("strace");
-    strace
-        .current_dir(program.path(""))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .args(["-f", "-o", "trace", "-e", &format!("trace={CHANGES}")])
-        .args(more)
-        .args([
-            env!("CARGO_BIN_EXE_broadsheet"),
-            "feed",
-            "flush",
-            "--dir",
-            "news",
-        ]);
-    match strace.status() {
-        Ok(status) => Some(status.success()),
-        Err(_) => {
-            eprintln!("skipped: faults at system calls (strace is not there)");
-            None
-        }
-    }
-}
-
-/// The calls of a run from its first look at the tree on, each with its number among those of its name.
-fn calls(program: &Program) -> Vec<(String, usize)> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut calls = Vec::new();
-    let mut is_there = false;
-    for line in program.read("trace").lines() {
-        let Some((call, rest)) = line.split_once('(') else {
-            continue;
-        };
-        let name = call.rsplit(' ').next().unwrap().to_owned();
-        let count = counts.entry(name.clone()).or_default();
-        *count += 1;
-        is_there |= rest.contains("tree/.broadsheet");
-        if is_there {
-            calls.push((name, *count));
-        }
-    }
-    calls
+/// Runs `feed flush` under strace; true if it ended well.
+fn traced(program: &Program, options: &[&str]) -> bool {
+    let options = [&["-f"], options].concat();
+    let mut strace = faults::strace(&program.path(""), CHANGES, &options);
+    strace.args(["feed", "flush", "--dir", "news"]);
+    strace.status().unwrap().success()
 }
 
 /// Puts the news directory and the tree into a directory, or back.
 fn copy(program: &Program, from: &str, to: &str) {
     for part in ["news", "tree"] {
-        let to = program.path(to).join(part);
-        let _ = std::fs::remove_dir_all(&to);
-        let from = program.path(from).join(part);
-        let done = Command::new("cp").arg("-a").arg(from).arg(to).status();
-        assert!(done.unwrap().success());
+        let place = |dir: &str| program.path(dir).join(part);
+        faults::copy(&place(from), &place(to));
     }
 }
 
 #[test]
 fn killed_before_each_call() {
+    if !faults::can_trace() {
+        return;
+    }
     let program = growing(", overview = true");
     program.rnews(&batch(&[cross_posted(1)]));
     pause(&program);
@@ -204,12 +166,11 @@ fn killed_before_each_call() {
         let found = tree(&program, "tree").into_iter();
         found.map(|(name, (_, content))| (name, content)).collect()
     };
-    if traced(&program, &[]).is_none() {
-        return;
-    }
+    assert!(traced(&program, &[]));
     let expected = contents();
     assert_eq!(expected.len(), 9, "{:?}", names(&program));
-    let all = calls(&program);
+    // Those from its first look at the tree on.
+    let all = faults::calls(&program.path(""), "tree/.broadsheet");
     assert!(all.len() > 20, "{all:?}");
     let mut kills = 0;
     for (place, (name, count)) in all.into_iter().enumerate() {
@@ -219,9 +180,9 @@ fn killed_before_each_call() {
             .take(1 + usize::from(is_tried))
         {
             copy(&program, "made", "");
-            let inject = format!("inject={name}:{fault}:when={count}");
-            let ended = traced(&program, &["-e", &inject]);
-            kills += usize::from(ended == Some(false));
+            let inject = faults::inject(&name, fault, count);
+            let is_done = traced(&program, &["-e", &inject]);
+            kills += usize::from(!is_done);
             let told = program.run(&["feed", "flush", "--dir", "news"]);
             assert_eq!(told.status, 0, "{inject}: {told:?}");
             assert!(contents() == expected, "{inject}");
@@ -243,15 +204,15 @@ fn pause(program: &Program) {
 /// The page cache has what the disk may not have: it may not count as written.
 #[test]
 fn after_a_failed_sync_nothing_of_the_batch_stays() {
+    if !faults::can_trace() {
+        return;
+    }
     let program = growing("");
     program.rnews(&batch(&[cross_posted(1)]));
     pause(&program);
     program.rnews(&batch(&[cross_posted(2), cross_posted(3)]));
     std::fs::remove_file(program.path("news/feeds/grove/paused")).unwrap();
-    match traced(&program, &["-e", "inject=syncfs:error=EIO"]) {
-        None => return,
-        Some(is_good) => assert!(!is_good),
-    }
+    assert!(!traced(&program, &["-e", "inject=syncfs:error=EIO"]));
     assert_eq!(names(&program), ["alt/test/1", "comp/test/1"]);
     let told = program.run(&["feed", "flush", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
@@ -260,7 +221,10 @@ fn after_a_failed_sync_nothing_of_the_batch_stays() {
 
 #[test]
 fn without_links_there_are_symbolic_ones_or_copies() {
-    for (faults, is_symlink) in [
+    if !faults::can_trace() {
+        return;
+    }
+    for (options, is_symlink) in [
         (&["-e", "inject=linkat:error=EPERM"][..], true),
         (&["-e", "inject=linkat:error=EMLINK"], true),
         (
@@ -280,12 +244,9 @@ fn without_links_there_are_symbolic_ones_or_copies() {
         pause(&program);
         program.rnews(&batch(&[cross_posted(1)]));
         std::fs::remove_file(program.path("news/feeds/grove/paused")).unwrap();
-        match traced(&program, faults) {
-            None => return,
-            Some(is_good) => assert!(is_good),
-        }
+        assert!(traced(&program, options), "{options:?}");
         let told = std::fs::symlink_metadata(program.path("tree/comp/test/1")).unwrap();
-        assert_eq!(told.is_symlink(), is_symlink, "{faults:?}");
+        assert_eq!(told.is_symlink(), is_symlink, "{options:?}");
         let found = tree(&program, "tree");
         assert!(found["alt/test/1"].1 == found["comp/test/1"].1);
         assert_eq!(found["alt/test/1"].0 == found["comp/test/1"].0, is_symlink);

@@ -30,7 +30,7 @@ pub fn set_format(format: &str) {
     IS_JSON.store(format == "json", Ordering::Relaxed);
 }
 
-/// Writes a line of text: what the daemon does.
+/// Writes a line of text about the work of the daemon.
 pub fn say(text: &str) {
     write_text(Severity::Info, text);
 }

@@ -20,13 +20,9 @@ use super::daemon_status::{DaemonStatus, Entry, FedPeer};
 use super::lock::lock;
 use super::system_status::FeedsStatus;
 use super::warn;
-use super::writer_handle::{WriterHandle, gather};
 
 /// Longest time that a record covers, seconds.
 pub const RECORD_SECONDS_MAX: u64 = 900;
-/// How long to wait for the counts of network threads.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Records figures.
 pub struct Recorder {
     directory: NewsDirectory,
@@ -37,6 +33,9 @@ pub struct Recorder {
     /// The state at the last record.
     before: Mutex<DaemonStatus>,
 }
+
+/// The state of the daemon now, and the counts of readers since they were last taken, a value for each network thread.
+pub type Taken = (DaemonStatus, Vec<ReaderCounts>);
 
 /// The time of the next record.
 #[derive(Debug, Clone, Copy)]
@@ -80,17 +79,20 @@ impl Recorder {
         self.changed.notify_all();
     }
 
-    /// Writes records when they are due, in a thread that runs until the process ends.
+    /// Writes records when they are due, in a thread that runs until the process ends. `take` gets the figures.
     ///
     /// # Errors
     /// The thread cannot be created.
-    pub fn start(self: &Arc<Recorder>, writer: Arc<WriterHandle>) -> io::Result<()> {
+    pub fn start(
+        self: &Arc<Recorder>,
+        take: impl Fn() -> Taken + Send + 'static,
+    ) -> io::Result<()> {
         let recorder = self.clone();
         let thread = std::thread::Builder::new().name("figures".to_owned());
         thread.spawn(move || {
             loop {
                 recorder.wait();
-                recorder.record(&writer);
+                recorder.record(&take);
             }
         })?;
         Ok(())
@@ -114,18 +116,14 @@ impl Recorder {
         }
     }
 
-    /// Writes what happened since the last record, if anything did. An error is logged: no article depends on it.
-    pub fn record(&self, writer: &WriterHandle) {
+    /// Writes the figures since the last record, if there was any work. An error is logged: no article depends on it.
+    pub fn record(&self, take: impl FnOnce() -> Taken) {
         // One record at a time.
         let mut before = lock(&self.before);
         let Some(due) = *lock(&self.due) else {
             return;
         };
-        let readers = lock(&writer.nntp_service)
-            .as_ref()
-            .map(|service| service.server.take_readers());
-        let (readers, _) = gather(readers, PATIENCE);
-        let now = writer.watched();
+        let (now, readers) = take();
         let mut daemon = difference(&before, &now);
         let mut all = ReaderCounts::default();
         for readers in &readers {
@@ -211,7 +209,7 @@ fn of_peer(before: Option<&FedPeer>, now: &FedPeer, seconds: i64) -> FeedFigures
     }
 }
 
-/// What happened between two states, without feeds and readers.
+/// The counts between two states, without feeds and readers.
 fn difference(before: &DaemonStatus, now: &DaemonStatus) -> DaemonFigures {
     let buckets = |status: &DaemonStatus| status.store.commits.buckets.clone();
     let mut earlier = buckets(before).into_iter();

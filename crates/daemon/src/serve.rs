@@ -117,7 +117,8 @@ impl Daemon {
             daemon.sender.clone(),
             since,
         )?;
-        writer.recorder.start(writer.clone())?;
+        let figures = writer.clone();
+        writer.recorder.start(move || figures.take_figures())?;
         incoming::start(root, writer.clone())?;
         daemon.schedule.clone().start()?;
         let nntp_service = nntp_service::open(
@@ -184,7 +185,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         notify("STOPPING=1");
         self.schedule.stop();
-        self.writer.recorder.record(&self.writer);
+        self.writer.record_figures();
         // Drops the connections. An article without a reply may be filed or not; the peer sends it again.
         let nntp_service = lock(&self.writer.nntp_service).take();
         drop(nntp_service);

@@ -162,7 +162,7 @@ impl Asked {
                 status: self.writer.watched(),
             }))),
             (Some(Request::Figures), _) => {
-                self.writer.recorder.record(&self.writer);
+                self.writer.record_figures();
                 client.say(&Answer::Done(OK));
             }
             (Some(Request::Mail), _) => {

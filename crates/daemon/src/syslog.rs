@@ -18,7 +18,7 @@ const FACILITY: u8 = 7;
 pub enum Severity {
     /// An administrator should look at it.
     Warning = 4,
-    /// What the daemon does.
+    /// The work of the daemon.
     Info = 6,
     /// Of interest only when something is searched for.
     Debug = 7,

@@ -23,7 +23,7 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::nntp_service::NntpService;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Taken};
 use super::request::{FileRequest, NntpConnection};
 use super::sandbox::Sandbox;
 use super::schedule::Schedule;
@@ -110,6 +110,9 @@ pub struct WriterHandle {
     /// Mail waits that another program queued.
     pub(super) is_mail_due: AtomicBool,
 }
+
+/// Longest wait for the counts of network threads.
+const FIGURES_PATIENCE: Duration = Duration::from_secs(5);
 
 impl ArticleSink for WriterHandle {
     fn file(&self, batch: ArticleBatch) {
@@ -212,6 +215,20 @@ impl WriterHandle {
         (all, is_whole)
     }
 
+    /// Records the figures up to now.
+    pub fn record_figures(&self) {
+        self.recorder.record(|| self.take_figures());
+    }
+
+    /// The figures for a record.
+    pub fn take_figures(&self) -> Taken {
+        let readers = lock(&self.nntp_service)
+            .as_ref()
+            .map(|service| service.server.take_readers());
+        let (readers, _) = gather(readers, FIGURES_PATIENCE);
+        (self.watched(), readers)
+    }
+
     /// Closes the NNTP connections with these numbers. Returns the numbers found, and whether all network threads answered in time.
     pub fn close_connections(&self, numbers: &[u64], patience: Duration) -> (Vec<u64>, bool) {
         let answers = lock(&self.nntp_service)
@@ -307,7 +324,7 @@ impl WriterHandle {
 }
 
 /// The answers of all network threads, and whether they all came in time. `None` without a server.
-pub(super) fn gather<T>(answers: Option<Receiver<Vec<T>>>, patience: Duration) -> (Vec<T>, bool) {
+fn gather<T>(answers: Option<Receiver<Vec<T>>>, patience: Duration) -> (Vec<T>, bool) {
     let mut all = Vec::new();
     let Some(answers) = answers else {
         return (all, true);

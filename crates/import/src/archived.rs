@@ -1,6 +1,6 @@
 //! Files articles that come without a history: under the next numbers of their groups, or with those of their Xref.
 //!
-//! What rnews would refuse is refused, but for the age of an article, and without any effect of control messages, which are filed in `control`. Articles do
+//! Articles that rnews would refuse are refused, except for their age. Control messages have no effect, and are filed in `control`. Articles do
 //! not go to peers.
 //!
 //! *Invariant:* an article whose id is known is passed over, and a mended article always gets the same id; so an import that was interrupted is run again.
@@ -14,8 +14,7 @@ use groups::{Active, Flag};
 
 use crate::error::Error;
 use crate::importer::{Counts, Importer, Unfiled, text_of};
-use crate::mbox::mailbox::{Quoted, Quoting};
-use crate::mbox::mend::{Surroundings, mend};
+use crate::mend::{Surroundings, mend};
 
 /// Options of an import of articles without the files of a news system.
 #[derive(Debug, Clone)]
@@ -28,8 +27,6 @@ pub struct ArchiveOptions {
     pub numbers_of: Option<Vec<u8>>,
     /// Whether missing headers are added.
     pub mends: bool,
-    /// How the writer of a mailbox quoted.
-    pub quoting: Quoting,
     /// The limits of articles, without that of their age.
     pub rules: relay::Rules,
     /// The time of arrival, epoch seconds.
@@ -94,10 +91,10 @@ impl Archived {
         Ok(self.results)
     }
 
-    /// Counts quoted lines.
-    pub fn count_quoted(&mut self, quoted: Quoted) {
-        self.results.unquoted += quoted.undone;
-        self.results.quoted += quoted.left;
+    /// Counts the lines of a mailbox that were unquoted, and those that stay quoted.
+    pub fn count_quoted(&mut self, undone: u64, left: u64) {
+        self.results.unquoted += undone;
+        self.results.quoted += left;
     }
 
     /// Counts and reports a file that cannot be read to its end.
@@ -155,8 +152,11 @@ impl Archived {
         }
         let result = self.article(&article, importer);
         if let Err(Unfiled(why)) = result? {
-            let id = article.value(Header::MessageId).unwrap_or_default();
-            let unfiled = importer.keep(&article, format!("{place}: {}: {why}", text_of(id)))?;
+            let why = match article.value(Header::MessageId) {
+                Some(id) if !id.is_empty() => format!("{place}: {}: {why}", text_of(id)),
+                _ => format!("{place}: {why}"),
+            };
+            let unfiled = importer.keep(&article, why)?;
             importer.refuse(&unfiled)?;
         }
         (self.converted, self.mended) = (converted, mended);

@@ -373,11 +373,20 @@ impl<'a> Importer<'a> {
         Ok(Unfiled(format!("{why}; the article is kept in {UNFILED}")))
     }
 
-    /// Makes everything so far durable.
+    /// Makes everything so far durable, before more is filed.
     ///
     /// # Errors
     /// Those of the store and of the files. Too little of the disk is free: then everything is durable.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.sync()?;
+        self.check_space()
+    }
+
+    /// Makes everything so far durable.
+    ///
+    /// # Errors
+    /// Those of the store and of the files.
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
         let lists = [&self.refused, &self.mended].map(|list| (&list.file, list.name));
         for (file, name) in [(&self.unfiled, UNFILED)].into_iter().chain(lists) {
@@ -386,16 +395,24 @@ impl<'a> Importer<'a> {
                 file.sync_all().map_err(Error::io("sync", &path))?;
             }
         }
-        self.hashes.as_mut().map_or(Ok(()), Hashes::sync)?;
+        self.hashes.as_mut().map_or(Ok(()), Hashes::sync)
+    }
+
+    /// Whether more may be filed.
+    ///
+    /// # Errors
+    /// Too little of the disk is free.
+    pub(crate) fn check_space(&self) -> Result<(), Error> {
         check_space(self.dir, self.keep_free)
     }
 
-    /// Commits, and syncs the directories of the files that were made.
+    /// Makes everything durable, the directories of the files that were made included. Nothing is filed after it, so free space does not
+    /// count.
     ///
     /// # Errors
-    /// As [`Importer::commit`].
+    /// Those of the store and of the files.
     pub fn finish(&mut self) -> Result<Counts, Error> {
-        self.commit()?;
+        self.sync()?;
         for dir in [self.dir.to_owned(), self.dir.join("bad")] {
             let synced = File::open(&dir).and_then(|opened| opened.sync_all());
             synced.map_err(Error::io("sync", &dir))?;

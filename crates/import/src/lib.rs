@@ -6,7 +6,7 @@
 //! | [`cnews`] | a C News installation: its files, its history and its tree of articles |
 //! | [`mbox`] | mailboxes: archives of articles |
 //! | [`diablo`] | the spool of a Diablo |
-//! | [`archived`] | files articles that come without a history |
+//! | [`archived`], [`mend`] | files articles that come without a history; their missing headers |
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
 //! | [`error`] | the error that ends an import |
@@ -21,6 +21,7 @@ mod hashes;
 pub mod importer;
 pub mod inn;
 pub mod mbox;
+pub mod mend;
 pub mod moved;
 pub mod report;
 pub mod run;

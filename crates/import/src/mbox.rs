@@ -4,10 +4,8 @@
 //! |---|---|
 //! | [`mailbox`] | takes a mailbox apart; quoted `From ` lines |
 //! | [`input`] | opens files: plain, compressed, zip |
-//! | [`mend`] | missing headers |
 //! | [`files`] | imports the articles of files |
 
 pub mod files;
 pub mod input;
 pub mod mailbox;
-pub mod mend;

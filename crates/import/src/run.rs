@@ -123,21 +123,23 @@ fn read_history(
             source.line(whole, importer)?;
         }
         if importer.spool().pending_bytes() >= options.commit_bytes {
-            commit(importer, (dir, path), offset)?;
+            save(importer, (dir, path), offset)?;
+            importer.check_space()?;
         }
         if number.is_multiple_of(PROGRESS_LINES) {
             importer.progress(offset, all);
         }
     }
-    commit(importer, (dir, path), offset)
+    save(importer, (dir, path), offset)
 }
 
-fn commit(
+/// Makes everything so far durable, and then writes how far that is.
+fn save(
     importer: &mut Importer<'_>,
     (dir, history): (&Path, &Path),
     offset: u64,
 ) -> Result<(), Error> {
-    importer.commit()?;
+    importer.sync()?;
     let state = State {
         offset,
         hashes: importer.hashes().map_or(0, Hashes::count),

@@ -1,4 +1,4 @@
-//! How far an import of a history came; a killed run continues there.
+//! The place in a history up to which everything is imported; a killed run continues there.
 
 use std::fs::{self, File};
 use std::io;

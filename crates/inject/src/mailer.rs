@@ -15,6 +15,7 @@ use groups::command_line::CommandLine;
 
 use crate::mail_queue::{self, Error, MAIL_SECONDS_MAX, QueuedMail};
 use crate::mailbox::{self, RECIPIENT_BYTES_MAX};
+use crate::program_file;
 use crate::smtp::{Connection, Envelope};
 
 /// The port of SMTP (RFC 5321, 4.5.4.2).
@@ -24,7 +25,7 @@ const LOCAL: [&str; 2] = ["127.0.0.1:25", "[::1]:25"];
 /// The mailbox of the news administrator (RFC 2142, 5), which gets bounces.
 const SENDER: &str = "news";
 
-/// When mail goes to a mail server.
+/// The mail server that gets the mail, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum MailServer {
     /// Never.
@@ -84,7 +85,7 @@ impl Mailer {
     /// The program, if one is set.
     pub fn program(&self) -> Option<MailProgram> {
         let name = OsStr::from_bytes(self.command.as_ref()?.program());
-        let place = place_of(name);
+        let place = program_file::find(name, Path::new(""));
         Some(MailProgram {
             name: name.into(),
             exists: place.is_some(),
@@ -170,16 +171,6 @@ fn recipient(mut mail: &File) -> io::Result<String> {
         let told = "its first line is not `To: ADDRESS'";
         io::Error::new(io::ErrorKind::InvalidData, told)
     })
-}
-
-/// The program as the system finds it.
-fn place_of(name: &OsStr) -> Option<PathBuf> {
-    if name.as_bytes().contains(&b'/') {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|directory| directory.join(name));
-    places.find(|place| place.is_file())
 }
 
 /// Whether a program needs the rights of another user or group: it is setuid or setgid, or a sendmail, which may start such a program.

@@ -185,7 +185,7 @@ pub struct ClosedMoment {
 pub struct ExpireRun {
     /// Its end, seconds since 1970.
     pub at: i64,
-    /// What it removed.
+    /// The counts of the run.
     #[serde(flatten)]
     pub figures: ExpireFigures,
 }

@@ -1,4 +1,4 @@
-//! The files `figures/DAY` of a news directory: what the daemon counted in a quarter of an hour, an object of JSON a line.
+//! The files `figures/DAY` of a news directory: the counts of the daemon in a quarter of an hour, an object of JSON a line.
 //!
 //! A line is appended with one write and without a sync: figures are for people, as `log` is. A line that cannot be parsed is skipped.
 //! Each line counts from the line before, so lines of several runs of the daemon, and of `expire`, add up.
@@ -24,7 +24,7 @@ pub const NAMED_MAX: usize = 200;
 /// Access entries, and feeds, of a line.
 pub const PEERS_MAX: usize = 1000;
 
-/// What happened between two times. Fields without a count are left out of the file.
+/// The counts between two times. Fields without a count are left out of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figures {
@@ -32,15 +32,15 @@ pub struct Figures {
     pub from: i64,
     /// End, seconds since 1970: a moment of the same day, or the end of that day.
     pub to: i64,
-    /// What the daemon counted.
+    /// The counts of the daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<DaemonFigures>,
-    /// What a run of expire removed.
+    /// The removals of a run of expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire: Option<ExpireFigures>,
 }
 
-/// What the daemon counted.
+/// The counts of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DaemonFigures {
@@ -140,7 +140,7 @@ pub struct GroupFigures {
     pub requests: u64,
 }
 
-/// What a run of expire removed.
+/// The removals of a run of expire.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExpireFigures {

@@ -1,4 +1,4 @@
-//! When the disk will be full, if the last days go on.
+//! The day on which the disk will be full, if it fills as in the last days.
 
 use serde::Serialize;
 

@@ -25,7 +25,7 @@ const OTHER_DAYS: usize = 200;
 /// Hours of a day.
 pub const HOURS: usize = 24;
 
-/// What became of articles.
+/// The fate of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Filed in a group of theirs.
@@ -107,7 +107,7 @@ impl Fate {
 /// All articles, and then one count for each [`Fate`].
 pub const FATES: usize = Fate::ALL.len() + 1;
 
-/// What a log says about a day.
+/// The counts of a log for a day.
 #[derive(Debug, Clone, Default)]
 pub struct LogFold {
     /// Articles by neighbour: all, and by fate.

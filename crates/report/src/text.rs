@@ -40,7 +40,7 @@ pub fn title(report: &DailyReport) -> String {
     format!("News at {site} on {} (UTC)", report.day)
 }
 
-/// What the reader must know about the report itself.
+/// Sentences about gaps in the report itself.
 pub fn notes(report: &DailyReport) -> Vec<String> {
     let mut notes = Vec::new();
     let day = report.to - report.from;

@@ -42,7 +42,7 @@ impl Post {
         self.customs == CMSG
     }
 
-    /// When mail goes to a mail server.
+    /// The mail server for mail to moderators.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the name of the setting.

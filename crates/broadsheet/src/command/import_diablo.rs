@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use import::diablo::run as diablo;
-use import::mbox::mailbox::Quoting;
 
 use crate::archive_import;
 use crate::exit::Status;
@@ -47,7 +46,7 @@ and kept in bad/import.unfiled.
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let spools: Vec<PathBuf> = given.operands.iter().map(PathBuf::from).collect();
-    archive_import::run(given, out, Quoting::Unknown, &|options, importer| {
+    archive_import::run(given, out, &|options, importer| {
         diablo::import(&spools, options, importer)
     })
 }

@@ -64,7 +64,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         },
     };
     let paths: Vec<PathBuf> = given.operands.iter().map(PathBuf::from).collect();
-    archive_import::run(given, out, quoting, &|options, importer| {
-        files::import(&paths, options, importer)
+    archive_import::run(given, out, &|options, importer| {
+        files::import(&paths, quoting, options, importer)
     })
 }

@@ -244,7 +244,7 @@ fn add_login(directory: &NewsDirectory, name: &str) -> anyhow::Result<Option<Sta
     Ok((status != Status::OK).then_some(status))
 }
 
-/// What to do next.
+/// Prints the next steps.
 fn tell_next(
     given: &Given,
     (directory, root): (&NewsDirectory, &Path),

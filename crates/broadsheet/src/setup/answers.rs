@@ -24,7 +24,7 @@ pub struct Answers {
     pub name: String,
     /// Its groups.
     pub groups: Groups,
-    /// Who may read and post.
+    /// The permissions to read and post.
     pub readers: Readers,
     /// The first login.
     pub login: Option<String>,
@@ -51,7 +51,7 @@ pub struct Groups {
     pub newsgroups: Vec<u8>,
 }
 
-/// Who may read and post, besides clients on this machine.
+/// The permissions to read and post, besides those of clients on this machine.
 #[derive(Default)]
 pub struct Readers {
     /// In these networks everybody.

@@ -100,11 +100,11 @@ fn ids(given: &Given, user: &str) -> Result<(u32, u32), UsageError> {
     })
 }
 
-/// Runs `init` as the user who will run the server: that of `--run-as`, the owner of the directory, or on a terminal the one that is named
-/// there. `None`: this user makes it.
+/// Runs `init` as the user who will run the server: that of `--run-as`, else the owner of the directory, else the user whom the administrator
+/// names on the terminal. `None`: this process makes the directory.
 ///
 /// # Errors
-/// As [`run`].
+/// There is no such user, the directory is another's, or the command cannot be started.
 pub fn init_as_user(given: &Given, root: &Path) -> anyhow::Result<Option<Status>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);

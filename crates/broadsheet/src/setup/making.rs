@@ -18,7 +18,7 @@ const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
 /// The text of broadsheet.toml.
 ///
 /// # Errors
-/// It would have errors.
+/// The settings that follow from the answers are not valid.
 pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings, String)> {
     let mut settings = Settings {
         name: answers.name.clone(),
@@ -57,7 +57,7 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
     Ok((settings, text))
 }
 
-/// Where to listen: only here, if nobody else may do anything.
+/// The value of `nntp.listen`: the loopback addresses if the server has no readers and peers elsewhere, else all.
 fn listen(answers: &Answers, port: u16) -> String {
     if !answers.readers.are_local() || !answers.peers.is_empty() {
         return format!("*:{port}");

@@ -453,7 +453,7 @@ fn tls(directory: &NewsDirectory, settings: &Settings, address: SocketAddr, chec
             );
         }
         Err(why) => {
-            let advice = "clients refuse it, too, unless they are told to trust it: right for a try, else get one by certbot";
+            let advice = "newsreaders refuse this certificate until their users accept it: enough for a trial; for others get one by certbot";
             checks.failed("tls", why, advice);
         }
     }

@@ -16,6 +16,7 @@ pub mod articles;
 pub mod clients;
 pub mod corpus;
 pub mod daemon;
+pub mod faults;
 pub mod feeding;
 pub mod inn;
 pub mod link;
@@ -96,6 +97,14 @@ impl Program {
     /// Files articles of other sites in unknown groups in `junk`, in the news directory `news`, as C News did.
     pub fn junk_as_c_news(&self) {
         self.set("junk = false", "junk = true");
+    }
+
+    /// Makes commits of the news directory `news` smaller than usual.
+    pub fn set_commit_bytes(&self, size: &str) {
+        self.set(
+            "commit_bytes = \"8 MiB\"",
+            &format!("commit_bytes = \"{size}\""),
+        );
     }
 
     /// Lets the disk of the news directory `news` fill up to its last byte.

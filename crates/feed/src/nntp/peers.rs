@@ -64,7 +64,7 @@ pub struct Peers {
     tell: Tell,
     look_ups: u64,
     record: Vec<u8>,
-    /// What one peer was sent and others get next.
+    /// Articles that one peer was sent and others get next.
     shared: SharedArticles,
     /// Whether several peers are connected.
     is_sharing: bool,

@@ -3,7 +3,7 @@
 use article::date::{self, Utc};
 use store::HistoryLine;
 
-/// What a line of the history says.
+/// A line of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The line, as its fields.

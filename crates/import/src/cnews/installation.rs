@@ -1,4 +1,4 @@
-//! Where the files of a C News are: NEWSCTL and NEWSARTS.
+//! The directories of a C News: NEWSCTL and NEWSARTS.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -204,7 +204,7 @@ fn sys(
     Ok(())
 }
 
-/// What becomes of a line of sys, and the line that stands for it if that is another.
+/// The fate of a line of sys, and its replacement if there is one.
 fn site_entry(
     site: &Site,
     line: &str,

@@ -1,6 +1,6 @@
 //! Imports the articles of a Diablo spool.
 //!
-//! What Diablo's history (dhistory) says is not used: it has 64-bit hashes of ids in place of ids, so what is gone cannot be remembered, and articles that
+//! Diablo's history (dhistory) is not used: it has 64-bit hashes of ids in place of ids, so what is gone cannot be remembered, and articles that
 //! were cancelled there and still lie in the spool come back.
 
 use std::fs::{self, File};

@@ -11,14 +11,15 @@ use crate::archived::{ArchiveCounts, ArchiveOptions, Archived};
 use crate::error::Error;
 use crate::importer::{Importer, Unfiled, text_of};
 use crate::mbox::input;
-use crate::mbox::mailbox::{Item, Mailbox, plain};
+use crate::mbox::mailbox::{Item, Mailbox, Quoting, plain};
 
-/// Imports files.
+/// Imports files. `quoting`: the convention of the program that wrote them.
 ///
 /// # Errors
 /// Errors that are not of one file or article.
 pub fn import(
     files: &[PathBuf],
+    quoting: Quoting,
     options: ArchiveOptions,
     mut importer: Importer<'_>,
 ) -> Result<ArchiveCounts, Error> {
@@ -29,7 +30,7 @@ pub fn import(
     for path in files {
         let progress = (&*read, all);
         let mut each = |name: &str, reader: &mut dyn Read| {
-            mailbox(name, reader, progress, &mut run, &mut importer)
+            mailbox((name, quoting), reader, progress, &mut run, &mut importer)
         };
         let opened = input::mailboxes(path, &read, &mut each)?;
         if let Err(error) = opened {
@@ -46,7 +47,7 @@ pub fn import(
 
 /// Imports one mailbox; `progress` has the bytes read, of all bytes.
 fn mailbox(
-    name: &str,
+    (name, quoting): (&str, Quoting),
     reader: &mut dyn Read,
     progress: (&Cell<u64>, u64),
     run: &mut Archived,
@@ -85,8 +86,8 @@ fn mailbox(
                 bytes,
                 offset,
             } => {
-                let quoted = plain(bytes, run.options.quoting, &mut text);
-                run.count_quoted(quoted);
+                let quoted = plain(bytes, quoting, &mut text);
+                run.count_quoted(quoted.undone, quoted.left);
                 let article = if text.is_empty() { bytes } else { &text };
                 let place = format!("{name} byte {offset}");
                 run.message(&place, from_line, article, importer)?;

@@ -339,7 +339,7 @@ fn without_blank_line(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// What [`plain`] met in a message.
+/// Counts of the quoted lines of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quoted {
     /// Lines that were unquoted.

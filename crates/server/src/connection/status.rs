@@ -1,4 +1,4 @@
-//! What a connection does, for the administrator and the daily report.
+//! The activity of a connection, for the administrator and the daily report.
 
 use nntp::Doing;
 use report::network;

@@ -12,7 +12,7 @@ const OTHER_DATES: [&[u8]; 4] = [
     b"Delivery-Date",
 ];
 
-/// What a mended article needs from outside.
+/// The values from outside for a mended article.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The name of this site, for message-ids.

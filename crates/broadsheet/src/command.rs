@@ -72,6 +72,9 @@ mod reload;
 pub mod report;
 mod restore;
 mod rnews;
+mod segments_fetch;
+mod segments_list;
+mod segments_offload;
 mod sendbatches;
 mod serve;
 mod session;
@@ -208,6 +211,9 @@ pub static SECTIONS: &[Section] = &[
             &history_dump::COMMAND,
             &history_import::COMMAND,
             &history_rebuild::COMMAND,
+            &segments_list::COMMAND,
+            &segments_offload::COMMAND,
+            &segments_fetch::COMMAND,
             &backup::COMMAND,
             &restore::COMMAND,
         ],

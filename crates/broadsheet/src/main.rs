@@ -42,7 +42,8 @@ mod text;
 mod user_edit;
 
 use std::ffi::OsString;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use command::SECTIONS;
@@ -54,6 +55,7 @@ use groups::nearest;
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
 fn main() -> ExitCode {
+    store::offload::connect_by(object_store);
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, std::io::stdout().lock());
     let done = run(arguments, &mut out);
@@ -64,6 +66,13 @@ fn main() -> ExitCode {
         (Err(error), _) => failure::report(&error),
     };
     ExitCode::from(status.code())
+}
+
+/// The object store of a news directory, as its settings say.
+fn object_store(dir: &Path) -> io::Result<store::offload::Connection> {
+    let settings = settings::NewsDirectory::at(dir).settings();
+    let settings = settings.map_err(|error| io::Error::other(error.to_string()))?;
+    objects::connect(&settings.settings.object_location())
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> {

@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire, sendbatches, pull and report; a pull also when a reader asks for a group that rests.
+//! Starts scheduled commands: expire, segments offload, sendbatches, pull and report; a pull also when a reader asks for a group that rests.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -35,7 +35,7 @@ pub const RUNNING_MAX: usize = 8;
 /// A scheduled command.
 #[derive(Debug)]
 struct Task {
-    /// `expire`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
+    /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
     name: String,
     when: When,
     /// Time of the last start, seconds since 1970.
@@ -235,6 +235,9 @@ impl Schedule {
         let output = io::stderr().as_fd().try_clone_to_owned()?;
         let mut command = Command::new(&self.program);
         command.arg0("broadsheet");
+        if name == OFFLOAD {
+            command.arg("segments");
+        }
         match name.split_once(' ') {
             Some((word, site)) => command
                 .args([word, "--dir"])
@@ -289,6 +292,9 @@ impl Schedule {
 /// The task for all sites without their own schedule.
 const SENDBATCHES: &str = "sendbatches";
 
+/// The task that moves segments to the object store.
+const OFFLOAD: &str = "offload";
+
 /// The task that mails the daily report.
 const REPORT: &str = "report";
 
@@ -312,7 +318,10 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let pulls = pulls.map(|source| (format!("{PULL} {}", source.name), source.schedule));
     let is_mailed = !settings.report.mail.is_empty();
     let report = is_mailed.then(|| (REPORT.to_owned(), settings.schedule.report));
-    all.into_iter().chain(sites).chain(pulls).chain(report)
+    let has_store = !settings.offload.url.is_empty();
+    let offload = has_store.then(|| (OFFLOAD.to_owned(), settings.schedule.offload));
+    let all = all.into_iter().chain(offload);
+    all.chain(sites).chain(pulls).chain(report)
 }
 
 /// Parses the last start of each task.

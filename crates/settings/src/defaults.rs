@@ -3,7 +3,9 @@
 use groups::When;
 use relay::rules;
 
-use crate::{Auth, Control, Incoming, Limits, Nntp, Post, Report, Schedule, Settings, Store, Sync};
+use crate::{
+    Auth, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings, Store, Sync,
+};
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -32,8 +34,15 @@ impl Default for Settings {
                 sync: Sync::Commit,
                 restorable_days: 7,
             },
+            offload: Offload {
+                url: String::new(),
+                after_days: 30,
+                keep_local: 0,
+                cache: 1 << 30,
+            },
             schedule: Schedule {
                 expire: When::Daily(4 * 3_600 + 30 * 60),
+                offload: When::Daily(6 * 3_600 + 30 * 60),
                 sendbatches: When::Off,
                 report: When::Daily(30 * 60),
             },

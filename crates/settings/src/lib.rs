@@ -40,7 +40,7 @@ pub use nntp::{Auth, Nntp};
 pub use parts::{access, expiry, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
-pub use sections::{Control, Incoming, Limits, Report, Schedule, Store, Sync};
+pub use sections::{Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit};
 pub use system_zone::SystemZone;
 pub use table::{SECTIONS, TABLE};
@@ -71,6 +71,8 @@ pub struct Settings {
     pub limits: Limits,
     /// `[store]`
     pub store: Store,
+    /// `[offload]`
+    pub offload: Offload,
     /// `[schedule]`
     pub schedule: Schedule,
     /// `[report]`
@@ -106,6 +108,7 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
         );
         faults.push(("store.segment_bytes", told));
     }
+    faults.extend(settings.offload.fault());
     faults.extend(settings.post.fault());
     faults.extend(settings.report.fault());
     faults.extend(settings.nntp.faults());

@@ -88,6 +88,30 @@ impl Settings {
         }
     }
 
+    /// Where the objects of this site are.
+    pub fn object_location(&self) -> objects::Location {
+        objects::Location {
+            url: self.offload.url.clone(),
+            site: self.name.clone(),
+            cache_bytes_max: self.offload.cache,
+        }
+    }
+
+    /// The segments that move to the object store, at a time in seconds since 1970.
+    pub fn offloaded_segments(&self, now: i64) -> store::offload::Wanted<'static> {
+        let seconds = |days: u64| i64::try_from(days.saturating_mul(86_400)).unwrap_or(i64::MAX);
+        store::offload::Wanted::Policy {
+            before: match self.offload.after_days {
+                0 => i64::MIN,
+                days => now.saturating_sub(seconds(days)),
+            },
+            local_bytes_max: match self.offload.keep_local {
+                0 => u64::MAX,
+                bytes => bytes,
+            },
+        }
+    }
+
     /// The options of rnews.
     pub fn rnews_options(&self) -> relay::rnews::Options {
         relay::rnews::Options {

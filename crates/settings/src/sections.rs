@@ -51,6 +51,27 @@ pub struct Store {
     pub restorable_days: u64,
 }
 
+/// `[offload]`: sealed segments whose articles move to an object store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offload {
+    /// The object store; empty: none.
+    pub url: String,
+    /// Days after which a segment moves; 0: its age does not matter.
+    pub after_days: u64,
+    /// Bytes of sealed segments that stay on this machine at most; 0: no limit.
+    pub keep_local: u64,
+    /// Bytes of the local cache.
+    pub cache: u64,
+}
+
+impl Offload {
+    /// Its fault, and the key.
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        let url = Some(&self.url).filter(|url| !url.is_empty())?;
+        Some(("offload.url", objects::fault_of_url(url)?))
+    }
+}
+
 /// `[incoming]`: batches that wait in in.coming/.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incoming {
@@ -65,6 +86,8 @@ pub struct Incoming {
 pub struct Schedule {
     /// `broadsheet expire`
     pub expire: When,
+    /// When the daemon moves segments to the object store.
+    pub offload: When,
     /// `broadsheet sendbatches`
     pub sendbatches: When,
     /// `broadsheet report --mail`

@@ -184,6 +184,40 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.store.restorable_days),
     },
     Setting {
+        section: "offload",
+        key: "url",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Object store for the articles of old segments: \"file:///DIRECTORY\" on another disk; empty: none. History, overview \
+               and index stay here, and articles are read through a local cache. Before you change it, \
+               bring all segments back (`segments fetch --all').",
+        slot: |s| Slot::Text(&mut s.offload.url),
+    },
+    Setting {
+        section: "offload",
+        key: "after_days",
+        unit: Unit::Count("days"),
+        range: (0, 36_500),
+        help: "A segment moves there when its newest article is older; 0: only keep_local decides.",
+        slot: |s| Slot::Number(&mut s.offload.after_days),
+    },
+    Setting {
+        section: "offload",
+        key: "keep_local",
+        unit: Unit::Bytes,
+        range: ANY,
+        help: "Articles of full segments that stay here at most: the oldest move before their time; 0: no limit.",
+        slot: |s| Slot::Number(&mut s.offload.keep_local),
+    },
+    Setting {
+        section: "offload",
+        key: "cache",
+        unit: Unit::Bytes,
+        range: (16 << 20, u64::MAX >> 1),
+        help: "Size of the local cache.",
+        slot: |s| Slot::Number(&mut s.offload.cache),
+    },
+    Setting {
         section: "control",
         key: "cancel",
         unit: Unit::Text,
@@ -457,6 +491,14 @@ pub static TABLE: &[Setting] = &[
         range: ANY,
         help: "When the daemon runs expire: \"04:30\" (UTC), \"every 6 h\", or \"off\" (if cron runs it).",
         slot: |s| Slot::When(&mut s.schedule.expire),
+    },
+    Setting {
+        section: "schedule",
+        key: "offload",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon moves segments to the object store, if [offload] names one.",
+        slot: |s| Slot::When(&mut s.schedule.offload),
     },
     Setting {
         section: "schedule",

@@ -70,6 +70,21 @@ pub enum Error {
     /// A group cannot be added or changed.
     #[error(transparent)]
     Group(#[from] groups::AddGroupError),
+    /// The article is in the object store, and the caller must not wait for it.
+    #[error("the article at position {} is in the object store", .0.0)]
+    Offloaded(Position),
+    /// The object store does not answer, or refuses. What is on this machine stays readable.
+    #[error(
+        "cannot {doing} {object} in the object store: {source}; check `[offload]' and the store, then try again"
+    )]
+    ObjectStore {
+        /// What was being done, as a verb phrase.
+        doing: &'static str,
+        /// The name of the object.
+        object: String,
+        /// The answer.
+        source: io::Error,
+    },
     /// Nothing is stored at this position (any more).
     #[error("no article at position {}", .0.0)]
     NoArticle(Position),

@@ -13,6 +13,7 @@
 //! | `expiry` | the decisions of expire, and the rule that an article is visible |
 //! | `reclaim` | giving back the space of dead articles |
 //! | `read` | snapshots: reading without the lock, following the log |
+//! | `offload` | articles of sealed segments in an object store, and their local cache |
 //! | `check` | fsck, repair, rebuilding derived files |
 //! | `spool` | the one writer, and recovery when it opens |
 //! | `state` | the states that control messages leave |
@@ -24,6 +25,7 @@ pub mod history;
 mod index;
 mod io;
 mod log;
+pub mod offload;
 mod overview;
 mod read;
 mod reclaim;

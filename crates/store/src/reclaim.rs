@@ -14,6 +14,8 @@ use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::object_name::ObjectName;
+use crate::offload::{self, cache, unnamed};
 use crate::reclaim::shrink::{dead_part, shrink};
 use crate::reclaim::unreclaimed::{Due, NOW};
 use crate::spool::Spool;
@@ -145,6 +147,9 @@ pub fn reclaim_on(
     }
     job.shrink(&half, dead_part_max, &mut left)?;
     job.sweep()?;
+    if let Err(error) = offload::delete_unnamed(&job.segments) {
+        job.told.faults.push(error.to_string());
+    }
     if known.as_ref() != Some(&left) {
         unreclaimed::write(&*job.disk, dir, &left)?;
     }
@@ -190,6 +195,16 @@ impl Job<'_> {
             self.segments.replace(base, SegmentFile::Ovr, |_| Ok(()))?;
         }
         self.segments.sync()?;
+        let mut objects = Vec::new();
+        for &base in dead {
+            let sum = self.segments.header(base)?.and_then(|header| header.object);
+            objects.extend(sum.map(|sum| ObjectName { base, sum }));
+        }
+        if !objects.is_empty() {
+            unnamed::add(&self.segments, &objects)?;
+        }
+        // Nobody puts an empty file in the place of a removed one.
+        let lock = cache::lock(&self.segments)?;
         for &base in dead {
             let started = Instant::now();
             self.segments.remove(base, SegmentFile::Art)?;
@@ -198,6 +213,7 @@ impl Job<'_> {
         }
         // Then the articles, before the remaining files of their segments ([`Job::sweep`]).
         self.segments.sync()?;
+        drop(lock);
         Spool::open_on(self.disk.clone(), self.dir, self.options)?.prune_cancels()?;
         let after: u64 = dead.iter().map(|base| self.segments.allocated(*base)).sum();
         self.told.bytes += before.saturating_sub(after);

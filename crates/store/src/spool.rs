@@ -171,6 +171,9 @@ impl Spool {
     }
 
     /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.
+    ///
+    /// # Errors
+    /// [`Error::Offloaded`] for an article whose segment is in the object store; or the segment cannot be read.
     pub fn record<'b>(
         &self,
         position: Position,
@@ -184,6 +187,16 @@ impl Spool {
             None => base_of(&self.segments.bases()?, position.0),
         };
         match base {
+            // Whether the cache has it must not decide what the writer does.
+            Some(base)
+                if base != self.art.header.base
+                    && self
+                        .segments
+                        .header(base)?
+                        .is_some_and(|header| header.object.is_some()) =>
+            {
+                Err(Error::Offloaded(position))
+            }
             Some(base) => read_record(&self.segments, base, position, buffer),
             None => Ok(None),
         }

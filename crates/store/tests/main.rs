@@ -3,6 +3,7 @@
 mod agree;
 mod double;
 mod news;
+mod object_double;
 mod story;
 
 mod a_bad_sector_is_damage_of_what_lies_there;
@@ -33,6 +34,8 @@ mod low_marks_tell_what_is_there;
 mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
 mod numbers_come_in_any_order;
+mod offloaded_segments_are_read;
+mod offloading_meets_faults;
 mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod readers_share_a_snapshot;

@@ -67,6 +67,13 @@ impl Answer for store::fsck::Report {
             }
             (false, _) => "not clean: run `broadsheet fsck --repair'",
         };
+        if self.offloaded > 0 {
+            writeln!(
+                out,
+                "{} segments in the object store were read from there",
+                self.offloaded
+            )?;
+        }
         writeln!(
             out,
             "{} segments, {} articles, {} history lines, {} bytes: {verdict}",
@@ -80,7 +87,7 @@ impl Answer for store::fsck::Report {
         );
         let lost_ids = self.lost_ids.iter().map(|id| String::from_utf8_lossy(id));
         json!({
-            "clean": self.is_clean(), "segments": self.segments, "articles": self.articles,
+            "clean": self.is_clean(), "segments": self.segments, "offloaded": self.offloaded, "articles": self.articles,
             "history_lines": self.lines, "bytes": self.bytes, "holes": self.holes, "lost": self.lost,
             "faults": self.faults, "findings": findings.collect::<Vec<_>>(), "notices": self.notices,
             "lost_ids": lost_ids.collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::sync_parent;
 use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
@@ -103,6 +103,14 @@ fn repair_header(
         Err(Error::Damaged { what, .. }) => what.to_owned(),
         Err(error) => return Err(error),
     };
+    let mut version = [0; 2];
+    if file.read_at(&mut version, 8).is_ok() && version == VERSION.to_le_bytes() {
+        let told = format!(
+            "{told}; its articles are in the object store: copy segments/{base:020}-*.art from there in its place"
+        );
+        report.tell(&path, 0, told, false);
+        return Ok(());
+    }
     let length = file.length().map_err(at)?;
     let span = match next {
         Some(next) => next - base,
@@ -121,6 +129,7 @@ fn repair_header(
         moved_at,
         logs_states,
         size: 0,
+        object: None,
     };
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())

@@ -26,6 +26,8 @@ pub struct Finding {
 pub struct Report {
     /// Number of checked segments.
     pub segments: u64,
+    /// Number of those whose articles are in the object store.
+    pub offloaded: u64,
     /// Number of valid articles.
     pub articles: u64,
     /// Number of history lines.

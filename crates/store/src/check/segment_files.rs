@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::check::derived_files::look_at;
+use crate::check::offloaded;
 use crate::check::repair;
 use crate::check::report::{LOST_IDS_MAX, Report};
 use crate::expiry::visibility::Visibility;
@@ -87,7 +88,20 @@ pub fn check_segment(
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let how = if repair { Open::Write } else { Open::Read };
-    let file = segments.open(base, SegmentFile::Art, how).map_err(at)?;
+    let mut file = segments.open(base, SegmentFile::Art, how).map_err(at)?;
+    let object = SegmentHeader::read(&*file, &path)
+        .ok()
+        .and_then(|header| header.object);
+    if object.is_some() {
+        // The file is a cache: nothing in it is repaired.
+        file = segments
+            .open(base, SegmentFile::Art, Open::Read)
+            .map_err(at)?;
+        report.offloaded += 1;
+        if offloaded::is_lost(segments, (base, object), report, alive)? {
+            return Ok(false);
+        }
+    }
     if let Err(error) = SegmentHeader::read(&*file, &path) {
         report.tell(&path, 0, error.to_string(), false);
     }
@@ -219,6 +233,7 @@ pub fn check_segment(
         );
         views_bad = true;
     }
+    let can_repair = repair && object.is_none();
     for (from, to) in gaps {
         let bytes = to - from;
         let what = match file.was_unreadable(from..to) {
@@ -235,7 +250,7 @@ pub fn check_segment(
             format!("{what}: only dead articles lay there, nothing is lost")
         } else {
             report.lost += 1;
-            let kept = match repair {
+            let kept = match can_repair {
                 true => "; what is left of it is kept in bad/, feed it again",
                 false => "",
             };
@@ -244,8 +259,8 @@ pub fn check_segment(
         let room = LOST_IDS_MAX.saturating_sub(report.lost_ids.len());
         let ids = lost.iter().take(room).map(|line| line.id.to_vec());
         report.lost_ids.extend(ids);
-        report.tell(&path, from, what, repair);
-        if repair {
+        report.tell(&path, from, what, can_repair);
+        if can_repair {
             repair::put_aside(&**disk, dir, &path, &*file, (from, to))?;
             views_bad = true;
         }
@@ -255,9 +270,9 @@ pub fn check_segment(
             &path,
             0,
             "the table that tells where its articles lie is damaged",
-            repair,
+            can_repair,
         );
-        if repair {
+        if can_repair {
             repack::repack(segments, base, alive, None)?;
         }
     }
@@ -296,7 +311,7 @@ fn lying(his: History<'_>, base: u64, (from, to): (u64, u64)) -> Vec<HistoryLine
 }
 
 /// A description of the lost articles; the first ones by name.
-fn names_of(lost: &[&HistoryLine<'_>]) -> String {
+pub fn names_of(lost: &[&HistoryLine<'_>]) -> String {
     let names: Vec<_> = lost
         .iter()
         .take(LOST_NAMED)

@@ -82,6 +82,10 @@ pub trait File: Send + Sync + Debug {
         let _ = bytes;
         false
     }
+    /// True for the file of a segment whose articles are in an object store: a map of it has those in the cache only.
+    fn is_offloaded(&self) -> bool {
+        false
+    }
     /// (modification time in nanoseconds, length, inode): changes if another program writes the file.
     fn identity(&self) -> io::Result<[u64; 3]>;
 }

@@ -204,6 +204,10 @@ impl File for Over {
         self.file.identity()
     }
 
+    fn is_offloaded(&self) -> bool {
+        self.file.is_offloaded()
+    }
+
     fn was_unreadable(&self, bytes: Range<u64>) -> bool {
         let met = self
             .unreadable

@@ -1,5 +1,6 @@
 //! The header of a segment's `.art` file.
 
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use crate::Error;
@@ -8,8 +9,10 @@ use crate::io::disk::File;
 
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
-/// The newest format of `.art` this release knows.
-pub const VERSION: u16 = 3;
+/// The newest format of `.art` this release knows: of a segment whose articles are in an object store.
+pub const VERSION: u16 = 4;
+/// The format of other segments.
+const VERSION_LOCAL: u16 = 3;
 /// The format of repacked segments of older releases.
 const VERSION_REPACKED: u16 = 2;
 /// The format of their other segments.
@@ -47,6 +50,8 @@ pub struct SegmentHeader {
     /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span. 0: an earlier
     /// release began it.
     pub size: u64,
+    /// The checksum in the name of the object that has the segment's bytes; the file is a cache of them. `None`: the file has them all.
+    pub object: Option<NonZeroU64>,
 }
 
 impl SegmentHeader {
@@ -58,6 +63,7 @@ impl SegmentHeader {
             moved_at: 0,
             logs_states: true,
             size: size_for(0, 0, span),
+            object: None,
         }
     }
 
@@ -67,16 +73,18 @@ impl SegmentHeader {
         if let Some(place) = bytes.get_mut(..8) {
             place.copy_from_slice(MAGIC);
         }
-        let version = match (self.logs_states, self.moved_at) {
-            (true, _) => VERSION,
-            (false, 0) => VERSION_PLAIN,
-            (false, _) => VERSION_REPACKED,
+        let version = match (self.object, self.logs_states, self.moved_at) {
+            (Some(_), ..) => VERSION,
+            (None, true, _) => VERSION_LOCAL,
+            (None, false, 0) => VERSION_PLAIN,
+            (None, false, _) => VERSION_REPACKED,
         };
         put_u32(&mut bytes, 8, u32::from(version));
         put_u64(&mut bytes, 16, self.base);
         put_u64(&mut bytes, 24, self.span);
         put_u64(&mut bytes, 32, self.moved_at);
         put_u64(&mut bytes, 40, self.size);
+        put_u64(&mut bytes, 48, self.object.map_or(0, NonZeroU64::get));
         let sum = crc32c::crc32c(bytes.get(..60).unwrap_or_default());
         put_u32(&mut bytes, 60, sum);
         bytes
@@ -116,6 +124,7 @@ impl SegmentHeader {
             moved_at,
             logs_states: version > VERSION_REPACKED,
             size,
+            object: u64_at(&bytes, 48).and_then(NonZeroU64::new),
         })
     }
 }

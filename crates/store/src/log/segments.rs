@@ -13,6 +13,7 @@ use crate::io::replace::{fresh_path, replace_unsynced};
 use crate::log::record::Record;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::walk::{Step, Walk};
+use crate::offload::offloaded_file;
 
 /// The files of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,7 @@ pub const REMAKE: &str = "read (run `broadsheet fsck --repair` to make it again)
 pub struct Segments {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
+    may_fetch: bool,
 }
 
 impl Segments {
@@ -65,6 +67,7 @@ impl Segments {
         Segments {
             disk: disk.clone(),
             folder: dir.join("segments"),
+            may_fetch: true,
         }
     }
 
@@ -113,9 +116,41 @@ impl Segments {
         &self.disk
     }
 
-    /// Opens a file of the segment at `base`.
+    /// Opens a file of the segment at `base`. Articles that are in an object store are read from there; open for writing, the file is the
+    /// cache alone.
     pub fn open(&self, base: u64, file: SegmentFile, how: Open) -> io::Result<Box<dyn File>> {
-        self.disk.open(&self.path(base, file), how)
+        let opened = self.disk.open(&self.path(base, file), how)?;
+        match file == SegmentFile::Art && how == Open::Read {
+            true => Ok(offloaded_file::over(opened, self, base)),
+            false => Ok(opened),
+        }
+    }
+
+    /// The news directory.
+    pub fn directory(&self) -> &Path {
+        self.folder.parent().unwrap_or(Path::new("."))
+    }
+
+    /// The header of the segment at `base`; `None` if there is no such segment.
+    pub fn header(&self, base: u64) -> Result<Option<SegmentHeader>, Error> {
+        let path = self.path(base, SegmentFile::Art);
+        match self.disk.open(&path, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => {
+                let file = opened.map_err(|source| Error::io("read", &path, source))?;
+                SegmentHeader::read(&*file, &path).map(Some)
+            }
+        }
+    }
+
+    /// Articles are read from an object store only where the caller allows it: a thread that serves many clients may not wait.
+    pub fn may_fetch(&self) -> bool {
+        self.may_fetch
+    }
+
+    /// From now on articles in an object store are an error ([`Error::Offloaded`]).
+    pub fn set_may_fetch(&mut self, may_fetch: bool) {
+        self.may_fetch = may_fetch;
     }
 
     /// Opens a file of the segment at `base` to append to it behind `end`.
@@ -138,8 +173,7 @@ impl Segments {
     pub fn open_art(&self, base: u64, how: Open) -> Result<(Box<dyn File>, SegmentHeader), Error> {
         let path = self.path(base, SegmentFile::Art);
         let file = self
-            .disk
-            .open(&path, how)
+            .open(base, SegmentFile::Art, how)
             .map_err(|source| Error::io("read", &path, source))?;
         let header = SegmentHeader::read(&*file, &path)?;
         Ok((file, header))
@@ -268,7 +302,9 @@ impl Segments {
             let path = path.clone();
             move |source| Error::io(doing, &path, source)
         };
-        let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
+        let file = self
+            .open(base, SegmentFile::Art, Open::Read)
+            .map_err(at("open"))?;
         let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {

@@ -16,6 +16,7 @@ use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation::Relocation;
 use crate::log::relocation_cache::Tables;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::cache;
 use crate::read::log_view::LogView;
 use crate::{Error, Position};
 
@@ -25,6 +26,9 @@ const SEGMENTS_MAPPED: usize = 512;
 pub const UNREADABLE_KEPT: usize = 256;
 /// After so long the disk is asked again for an article that it could not read. It may take seconds to say no, and others wait.
 const UNREADABLE_RETRY: Duration = Duration::from_secs(60);
+
+/// Fetches of one article from the object store in one reading: the cache may be emptied between the fetch and the reading.
+const FETCHES_MAX: usize = 3;
 
 /// A buffer that one large article made larger than this is given back: 1 MiB.
 const COPY_BYTES_KEPT: usize = 1 << 20;
@@ -46,13 +50,17 @@ pub struct OpenSegment {
     base: u64,
     map: GrowingMap,
     moved: Option<Arc<Relocation>>,
+    /// The map is a cache of articles in an object store.
+    is_offloaded: bool,
     used: u64,
 }
 
 /// Why a record was not found.
 pub enum Missing {
-    /// Its space was given back.
+    /// Its space was given back: zeros are there.
     Gone,
+    /// Its space was given back: a hole is there.
+    Hole,
     /// Its checksum is wrong.
     Damaged(u64),
     /// The disk cannot read it.
@@ -102,15 +110,29 @@ impl OpenSegments {
             return Err(Error::unreadable(&path(), position.0 - base));
         }
         let mut is_retry = false;
+        let mut fetches = 0;
         loop {
-            let place = match self.place_of(log, base)? {
+            let known_at = match self.place_of(log, base)? {
                 Some(place) => place,
                 None => self.open(log, base, position)?,
             };
-            let known = self.open.get(place).ok_or(Error::NoArticle(position))?;
+            let known = self.open.get(known_at).ok_or(Error::NoArticle(position))?;
             let Err(missing) = read(known) else {
                 return Ok(());
             };
+            if known.is_offloaded && !matches!(missing, Missing::Hole) && fetches < FETCHES_MAX {
+                if !log.segments.may_fetch() {
+                    return Err(Error::Offloaded(position));
+                }
+                let offset = position.0 - base;
+                let place = place_in_file(known.moved.as_deref(), offset);
+                let place = place.map_err(|missing| missing.error(&path(), position))?;
+                // The file may be another one afterwards.
+                self.open.remove(known_at);
+                cache::fetch(&log.segments, base, (position, place))?;
+                fetches += 1;
+                continue;
+            }
             if is_retry {
                 if matches!(missing, Missing::Unreadable(_)) {
                     self.note_unreadable(position);
@@ -119,7 +141,7 @@ impl OpenSegments {
             }
             // Expire may have given its space back, or written the segment anew, since this was mapped; or the disk can read
             // it at the second attempt.
-            self.open.remove(place);
+            self.open.remove(known_at);
             is_retry = true;
         }
     }
@@ -189,6 +211,7 @@ impl OpenSegment {
         let at = |source| Error::io("read", &path, source);
         let (file, moved) = open_art(from, base, position)?;
         let length = file.length().map_err(at)?;
+        let is_offloaded = file.is_offloaded();
         let map = match end.filter(|end| length >= *end) {
             Some(end) => GrowingMap::append(file, end),
             None => GrowingMap::whole(&*file, length),
@@ -197,6 +220,7 @@ impl OpenSegment {
             base,
             map: map.map_err(at)?,
             moved,
+            is_offloaded,
             used: 0,
         })
     }
@@ -208,7 +232,7 @@ impl OpenSegment {
         let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
         let head = Head::parse(bytes);
         if head.is_some_and(|head| head.kind == Kind::Hole) {
-            return Err(Missing::Gone);
+            return Err(Missing::Hole);
         }
         let length = head.map_or(HEADER_BYTES, |head| head.covered());
         let bytes = bytes.get(..length).unwrap_or_default();
@@ -226,7 +250,11 @@ impl OpenSegment {
         convert: impl FnOnce(&Record<'_>),
     ) -> Result<(), Missing> {
         let (record, bytes, place) = self.lying(position)?;
-        if let Some(record) = record {
+        // In a cache zeros become bytes, and bytes stay: what is right before the conversion was right in it.
+        let is_there =
+            |record: &Record<'_>| !self.is_offloaded || Record::check(record.head, bytes).is_some();
+        if let Some(record) = record.filter(is_there) {
+            fence(Ordering::SeqCst);
             convert(&record);
             // Orders the reads of the conversion before those of the check.
             fence(Ordering::SeqCst);
@@ -257,7 +285,7 @@ impl OpenSegment {
         let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
         let head = Head::parse(bytes);
         if head.is_some_and(|head| head.kind == Kind::Hole) {
-            return Err(Missing::Gone);
+            return Err(Missing::Hole);
         }
         let length = head.map_or(0, |head| head.line_length as usize);
         let bytes = bytes.get(..HEADER_BYTES + length).unwrap_or_default();
@@ -316,7 +344,7 @@ impl Missing {
     /// The error about a record of this file.
     pub fn error(self, path: &Path, position: Position) -> Error {
         match self {
-            Missing::Gone => Error::NoArticle(position),
+            Missing::Gone | Missing::Hole => Error::NoArticle(position),
             Missing::Unreadable(offset) => Error::unreadable(path, offset),
             Missing::Damaged(offset) => Error::Damaged {
                 path: path.to_owned(),

@@ -328,6 +328,32 @@ impl Snapshot {
         Ok(None)
     }
 
+    /// The arrival in the last history line of a segment, epoch seconds.
+    pub(crate) fn newest_arrival_in(&self, base: u64) -> Result<Option<i64>, Error> {
+        let (history, _) = self.history(base)?;
+        let mut lines = history.text().rsplit(|&b| b == b'\n');
+        Ok(lines.find_map(|line| HistoryLine::parse(line)?.arrival))
+    }
+
+    /// From now on articles in an object store are an error ([`Error::Offloaded`]): for threads that may not wait.
+    pub fn never_fetch(&mut self) {
+        Arc::make_mut(&mut self.log).segments.set_may_fetch(false);
+    }
+
+    /// Brings the article at a position into the local cache of the object store. Waits for the store.
+    ///
+    /// # Errors
+    /// As [`Snapshot::record`].
+    pub fn fetch(&self, position: Position) -> Result<(), Error> {
+        let mut log = (*self.log).clone();
+        log.segments.set_may_fetch(true);
+        let mut caches = crate::read::open_segments::OpenSegments::default();
+        match caches.read(&log, position, |segment| segment.convert(position, |_| ())) {
+            Err(Error::NoArticle(_)) => Ok(()),
+            read => read,
+        }
+    }
+
     /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
     pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
         self.visibility().has(line)
@@ -355,6 +381,11 @@ impl Snapshot {
     /// The bases of the segments, ascending; the last is still being filed into.
     pub fn segments(&self) -> &[u64] {
         &self.log.bases
+    }
+
+    /// The files of the segments.
+    pub(crate) fn segment_files(&self) -> &Segments {
+        &self.log.segments
     }
 
     /// Copies the record of the article at a position into a buffer; its checksum is right. `None`: it is gone.

@@ -11,6 +11,7 @@ use crate::io::disk::{File, Open};
 use crate::log::relocation::Relocation;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload;
 use crate::overview::GroupRows;
 use crate::overview::merge::merge_rows;
 use crate::{Error, Snapshot, reclaim::punch, reclaim::repack};
@@ -41,9 +42,12 @@ pub fn shrink(
     let survey = snapshot.survey(base)?;
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
-    let file = segments
-        .open(base, SegmentFile::Art, Open::Write)
-        .map_err(at)?;
+    let open = || {
+        segments
+            .open(base, SegmentFile::Art, Open::Write)
+            .map_err(at)
+    };
+    let mut file = open()?;
     let header = SegmentHeader::read(&*file, &path)?;
     let found = Dead::find(&survey, snapshot, &*file, &header).map_err(at)?;
     let found = found.ok_or_else(|| Error::Damaged {
@@ -51,6 +55,12 @@ pub fn shrink(
         offset: header.moved_at,
         what: "the table that tells where its articles lie",
     })?;
+    let stays_away = header.object.is_some() && found.bytes() <= found.live;
+    if header.object.is_some() && !stays_away {
+        // More than half of the object is of no use. What is left goes there again with the next run that moves segments away.
+        offload::recall(segments, base, &header)?;
+        file = open()?;
+    }
     survey.was_readable()?;
     let rows = || {
         drop_rows(segments, &survey, snapshot, dead_part)?;
@@ -60,6 +70,11 @@ pub fn shrink(
         }
     };
     let mut told = match found.scattered() > found.held_max(dead_part) {
+        // An object cannot have holes.
+        _ if stays_away => rows().map(|()| Shrunk {
+            held: found.bytes(),
+            ..Shrunk::default()
+        }),
         true => std::thread::scope(|threads| {
             let rows = threads.spawn(rows);
             let runs = Some(found.runs.as_slice());

@@ -16,6 +16,7 @@ use crate::log::position::Position;
 use crate::log::record::{ALIGN, HEADER_BYTES, Head, Kind, Record, hole};
 use crate::log::relocation::Relocation;
 use crate::log::segments::{SegmentFile, base_of};
+use crate::offload;
 use crate::overview::merge::merge_rows;
 use crate::overview::{GroupRows, blocks};
 use crate::spool::Spool;
@@ -78,6 +79,7 @@ impl Spool {
             // A recovery reads the current segment, and must not meet a record that is being overwritten.
             self.seal_for_reclaim(true)?;
         }
+        self.recall_to_erase(position)?;
         let mut buffer = Vec::new();
         let length = match self.record(position, &mut buffer) {
             Ok(record) => record.map(|record| u64::from(record.head.length)),
@@ -101,6 +103,36 @@ impl Spool {
         self.remove(position, id, note)?;
         self.commit()?;
         self.finish_erasures()
+    }
+
+    /// Brings the segment of an article back from the object store, and overwrites the article in the cache: both would keep its bytes. The caller holds
+    /// `lock.expire`.
+    fn recall_to_erase(&mut self, position: Position) -> Result<(), Error> {
+        let Some(base) = base_of(&self.segments.bases()?, position.0) else {
+            return Ok(());
+        };
+        let Some(header) = self.segments.header(base)? else {
+            return Ok(());
+        };
+        // Also one that an earlier attempt could not delete.
+        offload::delete_unnamed(&self.segments)?;
+        if header.object.is_none() {
+            return Ok(());
+        }
+        let path = self.segments.path(base, SegmentFile::Art);
+        let at = |source| Error::io("erase an article in", &path, source);
+        let cache = self
+            .segments
+            .open(base, SegmentFile::Art, Open::Write)
+            .map_err(at)?;
+        offload::recall(&self.segments, base, &header)?;
+        let length = self.head_at(position)?.map_or(0, |head| head.length);
+        let place = self.place_of(position)?.map_or(0, |(_, place)| place);
+        // What others have mapped of it becomes zeros; they read the new file then.
+        cache
+            .write_at(&vec![0; length as usize], place)
+            .map_err(at)?;
+        cache.sync().map_err(at)
     }
 
     fn erasing(&self) -> PathBuf {

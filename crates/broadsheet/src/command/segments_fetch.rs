@@ -1,0 +1,53 @@
+//! `broadsheet segments fetch`
+
+use std::io::Write;
+
+use store::Snapshot;
+use store::offload;
+
+use super::segments_offload::{self, Moved, SEGMENTS_MAX};
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["segments", "fetch"],
+    also: &[],
+    summary: "bring the articles of segments back from the object store",
+    about: "\
+Brings the articles of the segments with these numbers (`broadsheet segments list' shows them) back to
+this disk, and deletes their objects. The next run of `segments offload' moves old ones away again:
+change [offload] first.",
+    operands: Operands {
+        shown: "[SEGMENT...]",
+        least: 0,
+        most: SEGMENTS_MAX,
+    },
+    flags: &[DIR, JSON, Flag::new("all", "All segments.")],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let mut bases = segments_offload::bases(given)?;
+    match (bases.is_empty(), given.has("all")) {
+        (true, true) => {
+            let places = offload::list(&Snapshot::open(directory.root())?)?;
+            let away = places.iter().filter(|place| place.object.is_some());
+            bases.extend(away.map(|place| place.base));
+        }
+        (false, false) => {}
+        _ => return Err(given.usage("name segments, or --all").into()),
+    }
+    let mut moved = Moved::default();
+    let options = settings.store_options();
+    let done = offload::bring_back(directory.root(), options, &bases, |segment| {
+        moved.0.push(segment);
+    });
+    given.print(&moved, out)?;
+    done?;
+    Ok(Status::OK)
+}

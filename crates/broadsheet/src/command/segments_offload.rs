@@ -1,0 +1,90 @@
+//! `broadsheet segments offload`
+
+use std::io::{self, Write};
+
+use relay::Now;
+use serde_json::{Value, json};
+use store::offload::{self, Offloaded, Wanted};
+
+use crate::answer::Answer;
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::text;
+
+/// Segments that one command moves by their numbers at most.
+pub const SEGMENTS_MAX: usize = 10_000;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["segments", "offload"],
+    also: &[],
+    summary: "move the articles of old segments to the object store",
+    about: "\
+Moves the articles of the segments that [offload] in broadsheet.toml chooses, by age and by space, or
+of those with these numbers (`broadsheet segments list' shows them), to the object store. History,
+overview and index stay here; readers, feeds and commands read the articles through a local cache. An
+object is read back before the local articles go. The daemon runs this by [schedule] offload.",
+    operands: Operands {
+        shown: "[SEGMENT...]",
+        least: 0,
+        most: SEGMENTS_MAX,
+    },
+    flags: &[DIR, JSON],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let bases = bases(given)?;
+    let wanted = match bases.as_slice() {
+        [] => settings.offloaded_segments(Now::read().seconds),
+        bases => Wanted::Bases(bases),
+    };
+    let mut moved = Moved::default();
+    let done = offload::move_away(
+        directory.root(),
+        settings.store_options(),
+        wanted,
+        |segment| moved.0.push(segment),
+    );
+    given.print(&moved, out)?;
+    done?;
+    Ok(Status::OK)
+}
+
+/// The numbers of segments among the operands.
+pub fn bases(given: &Given) -> anyhow::Result<Vec<u64>> {
+    let mut bases = Vec::new();
+    for word in &given.operands {
+        let base = word.to_str().and_then(|word| word.parse().ok());
+        bases.push(base.ok_or_else(|| {
+            given.usage(format!(
+                "`{}' is not the number of a segment: `broadsheet segments list' shows them",
+                word.to_string_lossy()
+            ))
+        })?);
+    }
+    Ok(bases)
+}
+
+/// The segments that were moved.
+#[derive(Default)]
+pub struct Moved(pub Vec<Offloaded>);
+
+impl Answer for Moved {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let bytes = text::rough_bytes(self.0.iter().map(|segment| segment.bytes).sum());
+        let count = text::counted(self.0.len() as u64, "segment");
+        writeln!(out, "moved {count}, {bytes}")
+    }
+
+    fn json(&self) -> Value {
+        let segments = self.0.iter();
+        let segments =
+            segments.map(|segment| json!({ "base": segment.base, "bytes": segment.bytes }));
+        json!({ "moved": segments.collect::<Vec<_>>() })
+    }
+}

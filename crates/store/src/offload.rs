@@ -1,0 +1,31 @@
+//! Sealed segments whose articles are in an object store: docs/formats/offload.md.
+//!
+//! The header of a segment's `.art` names the object that has its bytes. The file keeps its length, and is the cache: bytes in it that belong to a
+//! record with a right checksum are there, and all others are fetched. No other file tells what is in the cache.
+
+pub(crate) mod cache;
+pub(crate) mod object_name;
+pub(crate) mod objects;
+pub(crate) mod offloaded_file;
+mod run;
+pub(crate) mod unnamed;
+
+pub use cache::FETCH_BYTES_MIN;
+pub use objects::{Connection, Health, Objects, connect_by, health};
+pub(crate) use run::recall;
+pub use run::{
+    Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, list, move_away,
+    move_away_on,
+};
+
+use crate::Error;
+use crate::log::segments::Segments;
+
+/// Deletes the objects that no segment names any more. One run at a time (`lock.expire`).
+pub(crate) fn delete_unnamed(segments: &Segments) -> Result<(), Error> {
+    if unnamed::read(segments)?.is_empty() {
+        return Ok(());
+    }
+    let store = objects::of(segments.directory())?;
+    unnamed::sweep(segments, &store)
+}

@@ -1,0 +1,206 @@
+//! The object store of a news directory, as the store uses it.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::offload::object_name::ObjectName;
+
+/// Time after a failure in which the object store is not asked again: each attempt may take as long as its timeout.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// An object store. Names are below the site's prefix, and have no characters but letters, digits, `/`, `-` and `.`.
+pub trait Objects: Send + Sync + Debug {
+    /// Stores an object of `length` bytes; it is durable when this returns. It replaces one of that name.
+    ///
+    /// # Errors
+    /// The store does not answer or refuses, or `content` ends early.
+    fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()>;
+
+    /// Fills `buffer` with the bytes of an object from an offset on.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object, `UnexpectedEof` if it is shorter; or the store does not answer or refuses.
+    fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// The length of an object, bytes; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store does not answer or refuses.
+    fn length(&self, name: &str) -> io::Result<Option<u64>>;
+
+    /// Deletes an object, if it exists.
+    ///
+    /// # Errors
+    /// The store does not answer or refuses.
+    fn delete(&self, name: &str) -> io::Result<()>;
+}
+
+/// An object store and how it is used.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// The object store.
+    pub objects: Arc<dyn Objects>,
+    /// Largest size of the local cache, bytes of the disk.
+    pub cache_bytes_max: u64,
+}
+
+type Connect = fn(&Path) -> io::Result<Connection>;
+
+static CONNECT: OnceLock<Connect> = OnceLock::new();
+static CONNECTED: Mutex<Option<HashMap<PathBuf, Arc<ObjectStore>>>> = Mutex::new(None);
+
+/// Says how the object store of a news directory is found: its settings belong to crates that use this one. Called once, at the start of the
+/// program; a second call has no effect.
+pub fn connect_by(connect: Connect) {
+    let _ = CONNECT.set(connect);
+}
+
+/// The object store of a news directory. The first use in a process reads the settings; later ones get the same.
+pub fn of(dir: &Path) -> Result<Arc<ObjectStore>, Error> {
+    let at = |source| Error::ObjectStore {
+        doing: "look for anything",
+        object: String::new(),
+        source,
+    };
+    let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let connected = connected.get_or_insert_default();
+    if let Some(known) = connected.get(dir) {
+        return Ok(known.clone());
+    }
+    let connect = CONNECT.get().ok_or_else(|| {
+        at(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this program does not know it",
+        ))
+    })?;
+    let store = Arc::new(ObjectStore {
+        connection: connect(dir).map_err(at)?,
+        failed: Mutex::default(),
+        fetches: AtomicU64::new(0),
+        fetched_bytes: AtomicU64::new(0),
+    });
+    connected.insert(dir.to_owned(), store.clone());
+    Ok(store)
+}
+
+/// How the object store of a news directory answers, as far as this process asked it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// The last failure, if no success came after it.
+    pub failure: Option<String>,
+    /// Number of reads.
+    pub fetches: u64,
+    /// Bytes read.
+    pub fetched_bytes: u64,
+}
+
+/// The health of a news directory's object store; `None` if this process has not asked it.
+pub fn health(dir: &Path) -> Option<Health> {
+    let connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let store = connected.as_ref()?.get(dir)?;
+    let failed = store.failed.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(Health {
+        failure: failed.as_ref().map(|failed| failed.what.clone()),
+        fetches: store.fetches.load(Ordering::Relaxed),
+        fetched_bytes: store.fetched_bytes.load(Ordering::Relaxed),
+    })
+}
+
+/// The object store of a news directory, with its health.
+#[derive(Debug)]
+pub struct ObjectStore {
+    connection: Connection,
+    failed: Mutex<Option<Failed>>,
+    fetches: AtomicU64,
+    fetched_bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Failed {
+    at: Instant,
+    kind: io::ErrorKind,
+    what: String,
+}
+
+impl ObjectStore {
+    /// Largest size of the local cache, bytes of the disk.
+    pub fn cache_bytes_max(&self) -> u64 {
+        self.connection.cache_bytes_max
+    }
+
+    /// As [`Objects::put`].
+    pub fn put(&self, name: ObjectName, content: &mut dyn Read, length: u64) -> Result<(), Error> {
+        let put = self
+            .connection
+            .objects
+            .put(&name.to_string(), content, length);
+        self.note(put).map_err(at("store", name))
+    }
+
+    /// As [`ObjectStore::read`], for those for whom others wait: for [`RETRY`] after a failure it fails at once.
+    pub fn read_if_up(&self, name: ObjectName, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if let Some(failed) = &*self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+            && failed.at.elapsed() < RETRY
+        {
+            return Err(io::Error::new(failed.kind, failed.what.clone()));
+        }
+        self.read(name, offset, buffer)
+    }
+
+    /// As [`Objects::read`]. The error never looks like one of the local disk.
+    pub fn read(&self, name: ObjectName, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.fetches.fetch_add(1, Ordering::Relaxed);
+        self.fetched_bytes
+            .fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        let read = self
+            .connection
+            .objects
+            .read(&name.to_string(), offset, buffer);
+        self.note(read)
+    }
+
+    /// As [`Objects::length`].
+    pub fn length(&self, name: ObjectName) -> Result<Option<u64>, Error> {
+        let length = self.connection.objects.length(&name.to_string());
+        self.note(length).map_err(at("look for", name))
+    }
+
+    /// As [`Objects::delete`].
+    pub fn delete(&self, name: ObjectName) -> Result<(), Error> {
+        let deleted = self.connection.objects.delete(&name.to_string());
+        self.note(deleted).map_err(at("delete", name))
+    }
+
+    /// Notes whether the store answers.
+    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        // An object that is missing or short is an answer.
+        let is_answer = |error: &io::Error| {
+            use io::ErrorKind::{NotFound, UnexpectedEof};
+            matches!(error.kind(), NotFound | UnexpectedEof)
+        };
+        let failure = result.as_ref().err().filter(|error| !is_answer(error));
+        let failed = failure.map(|error| Failed {
+            at: Instant::now(),
+            kind: error.kind(),
+            what: error.to_string(),
+        });
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        // Without the number of the system's error: that would mean a bad sector here.
+        result.map_err(|error| io::Error::new(error.kind(), error.to_string()))
+    }
+}
+
+/// Wraps an answer with what was being done to which object.
+pub fn at(doing: &'static str, name: ObjectName) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::ObjectStore {
+        doing,
+        object: name.to_string(),
+        source,
+    }
+}

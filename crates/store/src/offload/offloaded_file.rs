@@ -1,0 +1,167 @@
+//! The `.art` of a segment whose articles are in an object store, read from there: for those who read one from its beginning to its end. They
+//! leave nothing in the cache.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::io::disk::{BLOCK_BYTES, File, MapRef, MapWords};
+use crate::log::segment::SegmentHeader;
+use crate::log::segments::Segments;
+use crate::offload::object_name::ObjectName;
+use crate::offload::objects::{self, ObjectStore};
+
+/// Bytes that are read from the object store at once: 4 MiB.
+const WINDOW_BYTES: u64 = 4 << 20;
+
+/// The part of a segment's file that is always on this machine, at its beginning: the block with its header.
+pub const HEAD_BYTES: u64 = BLOCK_BYTES as u64;
+
+/// The file itself, or what reads its bytes from the object store if they are there.
+pub fn over(file: Box<dyn File>, segments: &Segments, base: u64) -> Box<dyn File> {
+    // A damaged header is reported by those who read it.
+    let header = SegmentHeader::read(&*file, Path::new("")).ok();
+    let Some((header, sum)) = header.and_then(|header| Some((header, header.object?))) else {
+        return file;
+    };
+    Box::new(OffloadedFile {
+        file,
+        name: ObjectName { base, sum },
+        tail: header.moved_at,
+        directory: segments.directory().into(),
+        may_fetch: segments.may_fetch(),
+        state: Mutex::default(),
+    })
+}
+
+#[derive(Debug)]
+struct OffloadedFile {
+    /// The local file.
+    file: Box<dyn File>,
+    name: ObjectName,
+    /// From here on the bytes are on this machine, too: the table of a repacked segment. 0: none.
+    tail: u64,
+    directory: Arc<Path>,
+    may_fetch: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    store: Option<Arc<ObjectStore>>,
+    window: Vec<u8>,
+    start: u64,
+}
+
+impl OffloadedFile {
+    /// The bytes of the file that are in the object store alone.
+    fn away(&self) -> io::Result<Range<u64>> {
+        let length = self.file.length()?;
+        let end = if self.tail == 0 { length } else { self.tail };
+        Ok(HEAD_BYTES.min(end)..end)
+    }
+
+    /// Reads some bytes that are in the object store; fewer than asked for at the end of the window.
+    fn read_away(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<usize> {
+        if !self.may_fetch {
+            return Err(io::Error::other("the articles are in the object store"));
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = match &state.store {
+            Some(store) => store.clone(),
+            None => objects::of(&self.directory).map_err(io::Error::other)?,
+        };
+        state.store = Some(store.clone());
+        let has = state.start..state.start + state.window.len() as u64;
+        if !has.contains(&offset) {
+            let bytes = WINDOW_BYTES.max(buffer.len() as u64).min(end - offset);
+            let mut window = std::mem::take(&mut state.window);
+            window.resize(bytes as usize, 0);
+            store.read_if_up(self.name, offset, &mut window)?;
+            state.window = window;
+            state.start = offset;
+        }
+        let from = (offset - state.start) as usize;
+        let there = state.window.get(from..).unwrap_or_default();
+        let length = there.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..length), there.get(..length)) {
+            to.copy_from_slice(from);
+        }
+        Ok(length)
+    }
+}
+
+impl File for OffloadedFile {
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    fn read_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+        let away = self.away()?;
+        let mut total = 0;
+        while !buffer.is_empty() {
+            let got = if away.contains(&offset) {
+                let length = buffer.len().min((away.end - offset) as usize);
+                let piece = buffer.get_mut(..length).unwrap_or_default();
+                self.read_away(piece, offset, away.end)?
+            } else {
+                let here = match offset < away.start {
+                    true => (away.start - offset) as usize,
+                    false => buffer.len(),
+                };
+                let length = buffer.len().min(here);
+                let piece = buffer.get_mut(..length).unwrap_or_default();
+                self.file.read_at(piece, offset)?
+            };
+            if got == 0 {
+                break;
+            }
+            total += got;
+            offset += got as u64;
+            buffer = buffer.get_mut(got..).unwrap_or_default();
+        }
+        Ok(total)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn set_length(&self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        self.file.allocated()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn map(&self, length: u64) -> io::Result<MapRef> {
+        self.file.map(length)
+    }
+
+    fn map_words(&self, length: u64) -> io::Result<MapWords> {
+        self.file.map_words(length)
+    }
+
+    fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
+        self.file.into_descriptor()
+    }
+
+    fn is_offloaded(&self) -> bool {
+        true
+    }
+
+    fn was_unreadable(&self, bytes: Range<u64>) -> bool {
+        self.file.was_unreadable(bytes)
+    }
+
+    fn identity(&self) -> io::Result<[u64; 3]> {
+        self.file.identity()
+    }
+}

@@ -1,0 +1,351 @@
+//! Moves the articles of sealed segments to the object store, and back.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::disk::{Disk, File, Open, RealDisk};
+use crate::io::lock::Lock;
+use crate::log::segment::SegmentHeader;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::object_name::{ObjectName, Sum};
+use crate::offload::objects::{self, ObjectStore};
+use crate::offload::{cache, unnamed};
+use crate::spool::Spool;
+use crate::spool::options::Options;
+use crate::{Error, Snapshot};
+
+/// Bytes read at once: 4 MiB.
+const PIECE_BYTES: u64 = 4 << 20;
+
+/// The segments to move away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted<'b> {
+    /// Those whose newest article arrived before a time, seconds since 1970; and of the others the oldest, until the sealed ones that stay have at
+    /// most so many bytes on the disk.
+    Policy {
+        /// The time.
+        before: i64,
+        /// The bytes.
+        local_bytes_max: u64,
+    },
+    /// These, by their bases.
+    Bases(&'b [u64]),
+}
+
+/// A segment that was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offloaded {
+    /// Its base.
+    pub base: u64,
+    /// Its length, bytes.
+    pub bytes: u64,
+}
+
+/// A segment, and where its articles are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SegmentPlace {
+    /// Its base.
+    pub base: u64,
+    /// The length of its `.art`, bytes.
+    pub bytes: u64,
+    /// Bytes of the disk that its `.art` takes up.
+    pub local_bytes: u64,
+    /// The arrival of its newest article, seconds since 1970.
+    pub newest: Option<i64>,
+    /// The object that has its articles.
+    pub object: Option<String>,
+    /// It is filed into.
+    pub is_current: bool,
+}
+
+/// All segments, ascending.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn list(snapshot: &Snapshot) -> Result<Vec<SegmentPlace>, Error> {
+    let segments = snapshot.segment_files();
+    let current = snapshot.segments().last().copied();
+    let place = |&base: &u64| {
+        let header = segments.header(base)?;
+        let (bytes, local_bytes) = segments.art_bytes(base);
+        let object = header.and_then(|header| header.object);
+        Ok(SegmentPlace {
+            base,
+            bytes,
+            local_bytes,
+            newest: snapshot.newest_arrival_in(base)?,
+            object: object.map(|sum| ObjectName { base, sum }.to_string()),
+            is_current: Some(base) == current,
+        })
+    };
+    snapshot.segments().iter().map(place).collect()
+}
+
+/// Asks the object store whether it has each object with its length. Returns the segments whose articles are lost.
+///
+/// # Errors
+/// [`Error::ObjectStore`].
+pub fn check(dir: &Path, places: &[SegmentPlace]) -> Result<Vec<u64>, Error> {
+    let mut lost = Vec::new();
+    for place in places {
+        let Some(name) = place.object.as_deref().and_then(ObjectName::parse) else {
+            continue;
+        };
+        if objects::of(dir)?.length(name)? != Some(place.bytes) {
+            lost.push(place.base);
+        }
+    }
+    Ok(lost)
+}
+
+/// Moves the articles of sealed segments to the object store, the oldest first, and calls `each` after each. Takes `lock.expire`. First it
+/// deletes what an interrupted run, or expire, left there.
+///
+/// # Errors
+/// [`Error::Locked`]; [`Error::ObjectStore`]; a file cannot be read or written. What was not moved is complete on this machine.
+pub fn move_away(
+    dir: &Path,
+    options: Options,
+    wanted: Wanted<'_>,
+    each: impl FnMut(Offloaded),
+) -> Result<(), Error> {
+    move_away_on(Arc::new(RealDisk), dir, options, wanted, each)
+}
+
+/// As [`move_away`], on another disk.
+pub fn move_away_on(
+    disk: Arc<dyn Disk>,
+    dir: &Path,
+    options: Options,
+    wanted: Wanted<'_>,
+    mut each: impl FnMut(Offloaded),
+) -> Result<(), Error> {
+    let _alone = Lock::take_named(dir, "lock.expire", false)?;
+    let snapshot = Snapshot::open_on(disk.clone(), dir)?;
+    let segments = snapshot.segment_files().clone();
+    let store = objects::of(dir)?;
+    unnamed::sweep(&segments, &store)?;
+    let bases = chosen(&snapshot, wanted)?;
+    let Some(newest) = bases.last() else {
+        return Ok(());
+    };
+    // A restart, and rebuilding `active`, then read nothing of them.
+    let mut spool = Spool::open_on(disk.clone(), dir, options)?;
+    if !spool.stand_alone_behind(*newest)? {
+        return Err(Error::TooLarge {
+            bytes: options.segment_bytes,
+            segment_bytes: options.segment_bytes,
+        });
+    }
+    drop(spool);
+    let moved = bases.iter().try_for_each(|base| {
+        let bytes = move_one(&segments, &store, *base)?;
+        if bytes > 0 {
+            each(Offloaded { base: *base, bytes });
+        }
+        Ok(())
+    });
+    // A daemon opens its files anew afterwards, and no longer holds the space of the old ones.
+    drop(Spool::open_on(disk.clone(), dir, options)?);
+    moved
+}
+
+/// The bases of the segments to move, ascending.
+fn chosen(snapshot: &Snapshot, wanted: Wanted<'_>) -> Result<Vec<u64>, Error> {
+    let mut places = list(snapshot)?;
+    places.retain(|place| !place.is_current && place.object.is_none());
+    let (before, local_bytes_max) = match wanted {
+        Wanted::Bases(bases) => {
+            places.retain(|place| bases.contains(&place.base));
+            return Ok(places.iter().map(|place| place.base).collect());
+        }
+        Wanted::Policy {
+            before,
+            local_bytes_max,
+        } => (before, local_bytes_max),
+    };
+    let mut stays = 0_u64;
+    let mut chosen = Vec::new();
+    for place in places.iter().rev() {
+        let is_old = place.newest.is_none_or(|newest| newest < before);
+        let with = stays.saturating_add(place.local_bytes);
+        // Once one is too much, the older ones are, too.
+        if is_old || with > local_bytes_max || stays == u64::MAX {
+            chosen.push(place.base);
+            if !is_old {
+                stays = u64::MAX;
+            }
+        } else {
+            stays = with;
+        }
+    }
+    chosen.reverse();
+    Ok(chosen)
+}
+
+/// Moves one segment; returns its length, or 0 if it stays. At each moment the file has all bytes, or an object that was read back has them.
+fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, Error> {
+    let path = segments.path(base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let (file, header) = segments.open_art(base, Open::Read)?;
+    // Segments of earlier builds stay: they have other headers.
+    if header.object.is_some() || !header.logs_states {
+        return Ok(0);
+    }
+    let length = file.length().map_err(at)?;
+    let mut sum = Sum::default();
+    each_piece(length, |offset, piece| {
+        let got = file.read_at(piece, offset).map_err(at)?;
+        if got < piece.len() {
+            return Err(at(io::ErrorKind::UnexpectedEof.into()));
+        }
+        sum.add(piece);
+        Ok(())
+    })?;
+    let sum = sum.finish();
+    let name = ObjectName { base, sum };
+    unnamed::add(segments, &[name])?;
+    let mut content = Content {
+        file: &*file,
+        offset: 0,
+    };
+    store.put(name, &mut content, length)?;
+    read_back(store, name, length, |_, _| Ok(()))?;
+    let _lock = cache::lock(segments)?;
+    cache::put_empty(segments, &*file, (base, header), sum)?;
+    segments.sync()?;
+    unnamed::remove(segments, name)?;
+    Ok(length)
+}
+
+/// Brings the articles of segments back. Takes `lock.expire`.
+///
+/// # Errors
+/// As [`move_away`].
+pub fn bring_back(
+    dir: &Path,
+    options: Options,
+    bases: &[u64],
+    each: impl FnMut(Offloaded),
+) -> Result<(), Error> {
+    bring_back_on(Arc::new(RealDisk), dir, options, bases, each)
+}
+
+/// As [`bring_back`], on another disk.
+pub fn bring_back_on(
+    disk: Arc<dyn Disk>,
+    dir: &Path,
+    options: Options,
+    bases: &[u64],
+    mut each: impl FnMut(Offloaded),
+) -> Result<(), Error> {
+    let _alone = Lock::take_named(dir, "lock.expire", false)?;
+    let snapshot = Snapshot::open_on(disk.clone(), dir)?;
+    let segments = snapshot.segment_files().clone();
+    let done = bases.iter().try_for_each(|&base| {
+        let header = segments
+            .header(base)?
+            .ok_or(Error::NoArticle(crate::Position(base)))?;
+        if header.object.is_some() {
+            recall(&segments, base, &header)?;
+            let bytes = segments.art_bytes(base).0;
+            each(Offloaded { base, bytes });
+        }
+        Ok(())
+    });
+    drop(Spool::open_on(disk.clone(), dir, options)?);
+    done
+}
+
+/// Brings the articles of a segment back, and deletes the object. The caller holds `lock.expire`.
+///
+/// # Errors
+/// [`Error::ObjectStore`] also if only the object could not be deleted: the next run does it. [`Error::Damaged`] if the store has other bytes than were
+/// stored, or none.
+pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<(), Error> {
+    let Some(sum) = header.object else {
+        return Ok(());
+    };
+    let store = objects::of(segments.directory())?;
+    let name = ObjectName { base, sum };
+    let path = segments.path(base, SegmentFile::Art);
+    let length = segments.length(base, SegmentFile::Art);
+    let length = length.map_err(|source| Error::io("read", &path, source))?;
+    unnamed::add(segments, &[name])?;
+    let _lock = cache::lock(segments)?;
+    let mut failed = None;
+    let replaced = segments.replace(base, SegmentFile::Art, |fresh| {
+        let written = read_back(&store, name, length, |offset, piece| {
+            fresh
+                .write_at(piece, offset)
+                .map_err(|source| Error::io("write", &path, source))
+        });
+        written.map_err(|error| {
+            failed = Some(error);
+            io::ErrorKind::Other.into()
+        })
+    });
+    match failed {
+        Some(Error::ObjectStore { source, .. }) if cache::is_lost(&source) => {
+            return Err(cache::lost(segments, base));
+        }
+        Some(error) => return Err(error),
+        None => replaced?,
+    }
+    segments.sync()?;
+    store.delete(name)?;
+    unnamed::remove(segments, name)
+}
+
+/// Reads a whole object and compares its checksum.
+fn read_back(
+    store: &ObjectStore,
+    name: ObjectName,
+    length: u64,
+    mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut sum = Sum::default();
+    each_piece(length, |offset, piece| {
+        let read = store.read(name, offset, piece);
+        read.map_err(objects::at("read back", name))?;
+        sum.add(piece);
+        each(offset, piece)
+    })?;
+    match sum.finish() == name.sum {
+        true => Ok(()),
+        false => Err(objects::at("read back", name)(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it has other bytes than were stored",
+        ))),
+    }
+}
+
+/// Calls `each` with an offset and a buffer for each piece of a file.
+fn each_piece(
+    length: u64,
+    mut each: impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut buffer = vec![0; PIECE_BYTES.min(length) as usize];
+    let mut offset = 0;
+    while offset < length {
+        let piece = PIECE_BYTES.min(length - offset) as usize;
+        each(offset, buffer.get_mut(..piece).unwrap_or_default())?;
+        offset += piece as u64;
+    }
+    Ok(())
+}
+
+/// The bytes of a file, in order.
+struct Content<'f> {
+    file: &'f dyn File,
+    offset: u64,
+}
+
+impl Read for Content<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.file.read_at(buffer, self.offset)?;
+        self.offset += got as u64;
+        Ok(got)
+    }
+}

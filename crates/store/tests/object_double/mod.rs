@@ -1,0 +1,112 @@
+//! An object store in memory, which fails on purpose.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use store::offload::{Connection, Objects, connect_by};
+
+/// What the store does wrong.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Wrong {
+    #[default]
+    Nothing,
+    /// It does not answer.
+    Down,
+    /// It answers with other bytes.
+    Nonsense,
+}
+
+#[derive(Debug)]
+pub struct ObjectDouble {
+    pub objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    pub wrong: Mutex<Wrong>,
+    pub reads: Mutex<u64>,
+    cache_bytes_max: u64,
+}
+
+static ALL: Mutex<Option<HashMap<PathBuf, Arc<ObjectDouble>>>> = Mutex::new(None);
+
+impl ObjectDouble {
+    /// An empty store.
+    pub fn new(cache_bytes_max: u64) -> Arc<ObjectDouble> {
+        connect_by(|dir| {
+            let all = ALL.lock().unwrap();
+            let double = all.as_ref().and_then(|all| all.get(dir));
+            let double = double.ok_or_else(|| io::Error::other("this directory has none"))?;
+            Ok(Connection {
+                objects: double.clone(),
+                cache_bytes_max: double.cache_bytes_max,
+            })
+        });
+        Arc::new(ObjectDouble {
+            objects: Mutex::default(),
+            wrong: Mutex::default(),
+            reads: Mutex::default(),
+            cache_bytes_max,
+        })
+    }
+
+    /// A news directory uses it from now on.
+    pub fn serve(self: &Arc<ObjectDouble>, dir: &Path) {
+        let mut all = ALL.lock().unwrap();
+        all.get_or_insert_default()
+            .insert(dir.to_owned(), self.clone());
+    }
+
+    pub fn set(&self, wrong: Wrong) {
+        *self.wrong.lock().unwrap() = wrong;
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().cloned().collect()
+    }
+
+    fn answers(&self) -> io::Result<()> {
+        match *self.wrong.lock().unwrap() {
+            Wrong::Down => Err(io::Error::from(io::ErrorKind::TimedOut)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Objects for ObjectDouble {
+    fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
+        self.answers()?;
+        let mut bytes = Vec::new();
+        content.take(length).read_to_end(&mut bytes)?;
+        assert_eq!(bytes.len() as u64, length);
+        self.objects.lock().unwrap().insert(name.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.answers()?;
+        *self.reads.lock().unwrap() += 1;
+        let objects = self.objects.lock().unwrap();
+        let bytes = objects.get(name).ok_or(io::ErrorKind::NotFound)?;
+        let bytes = bytes.get(offset as usize..).unwrap_or_default();
+        let bytes = bytes
+            .get(..buffer.len())
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        buffer.copy_from_slice(bytes);
+        if *self.wrong.lock().unwrap() == Wrong::Nonsense {
+            buffer.iter_mut().for_each(|byte| *byte ^= 0x55);
+        }
+        Ok(())
+    }
+
+    fn length(&self, name: &str) -> io::Result<Option<u64>> {
+        self.answers()?;
+        let objects = self.objects.lock().unwrap();
+        Ok(objects.get(name).map(|bytes| bytes.len() as u64))
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        self.answers()?;
+        self.objects.lock().unwrap().remove(name);
+        Ok(())
+    }
+}

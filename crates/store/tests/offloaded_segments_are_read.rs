@@ -1,0 +1,381 @@
+//! The articles of a sealed segment are in an object store: they are read as before, and what the store does wrong is told.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::news;
+use crate::object_double;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use news::News;
+use object_double::{ObjectDouble, Wrong};
+use store::fsck::fsck;
+use store::offload::{self, Wanted};
+use store::{
+    Error, ExpiryDecision, Options, Position, ReclaimPolicy, RemovalNote, RemovedBy, Snapshot,
+    Spool, reclaim,
+};
+
+const ARTICLES: usize = 40;
+/// Longer than what one fetch brings, so that each article has its own.
+const FILLER_LINES: usize = 20_000;
+
+fn options() -> Options {
+    Options {
+        segment_bytes: 16 << 20,
+        ..Options::default()
+    }
+}
+
+struct Site {
+    news: News,
+    objects: Arc<ObjectDouble>,
+    positions: Vec<Position>,
+    wires: Vec<Vec<u8>>,
+    base: u64,
+}
+
+impl Site {
+    /// A sealed segment of many articles, half of them in each of two groups.
+    fn new(filler_lines: usize, cache_bytes_max: u64) -> Site {
+        let news = News::new(&["goes", "stays"]);
+        let objects = ObjectDouble::new(cache_bytes_max);
+        objects.serve(news.dir());
+        let mut spool = Spool::open(news.dir(), options()).unwrap();
+        let mut positions = Vec::new();
+        for number in 0..ARTICLES {
+            let filler = format!("\nline of {number}").repeat(filler_lines);
+            let group = if number % 2 == 0 { "goes" } else { "stays" };
+            let id = format!("<{number}@x>");
+            positions.push(news.file_with(&mut spool, &id, &[group], &filler));
+        }
+        spool.commit().unwrap();
+        spool.seal().unwrap();
+        spool.commit().unwrap();
+        drop(spool);
+        let mut site = Site {
+            news,
+            objects,
+            positions,
+            wires: Vec::new(),
+            base: 0,
+        };
+        let snapshot = site.snapshot();
+        site.base = snapshot.segments()[0];
+        site.wires = site
+            .positions
+            .iter()
+            .map(|at| wire(&snapshot, *at).unwrap())
+            .collect();
+        site
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::open(self.news.dir()).unwrap()
+    }
+
+    fn move_away(&self) -> Result<u64, Error> {
+        let mut moved = 0;
+        let wanted = Wanted::Bases(&[self.base]);
+        offload::move_away(self.news.dir(), options(), wanted, |_| moved += 1)?;
+        Ok(moved)
+    }
+
+    fn bring_back(&self) -> Result<(), Error> {
+        offload::bring_back(self.news.dir(), options(), &[self.base], |_| {})
+    }
+
+    fn local_bytes(&self) -> u64 {
+        self.snapshot().art_bytes(self.base).1
+    }
+
+    fn check_all(&self, what: &str) {
+        let snapshot = self.snapshot();
+        for (position, expected) in self.positions.iter().zip(&self.wires) {
+            assert!(wire(&snapshot, *position).unwrap() == *expected, "{what}");
+        }
+        let mut walked = Vec::new();
+        let all = (snapshot.oldest(), snapshot.end());
+        let walk = snapshot.each_article::<()>(all, |logged| {
+            walked.push(logged.record.wire().to_vec());
+            ControlFlow::Continue(())
+        });
+        let _ = walk.unwrap();
+        assert!(walked == self.wires, "{what}");
+    }
+}
+
+fn wire(snapshot: &Snapshot, position: Position) -> Result<Vec<u8>, Error> {
+    let mut buffer = Vec::new();
+    let record = snapshot.record(position, &mut buffer)?;
+    Ok(record.unwrap().wire().to_vec())
+}
+
+#[test]
+fn articles_are_the_same_there_and_back() {
+    let site = Site::new(100, 1 << 30);
+    let before = site.snapshot();
+    let whole = site.local_bytes();
+    assert_eq!(site.move_away().unwrap(), 1);
+    assert_eq!(site.objects.names().len(), 1);
+    assert!(
+        site.local_bytes() < whole / 4,
+        "{} of {whole}",
+        site.local_bytes()
+    );
+    // A reader that had the segment mapped keeps it.
+    for (position, expected) in site.positions.iter().zip(&site.wires) {
+        assert!(wire(&before, *position).unwrap() == *expected);
+    }
+    site.check_all("away");
+    let report = fsck(site.news.dir(), false).unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    assert_eq!((report.offloaded, report.articles), (1, ARTICLES as u64));
+    // Large ones are sent from the cache.
+    let snapshot = site.snapshot();
+    let stretch = snapshot.stretch(site.positions[3]).unwrap().unwrap();
+    assert!(stretch.bytes() == site.wires[3] && stretch.is_still_there());
+    assert_eq!(site.move_away().unwrap(), 0);
+    site.bring_back().unwrap();
+    assert!(site.objects.names().is_empty());
+    assert_eq!(site.local_bytes(), whole);
+    site.check_all("back");
+}
+
+#[test]
+fn one_fetch_brings_the_articles_behind_it() {
+    let site = Site::new(10, 1 << 30);
+    site.move_away().unwrap();
+    *site.objects.reads.lock().unwrap() = 0;
+    let snapshot = site.snapshot();
+    for position in &site.positions {
+        wire(&snapshot, *position).unwrap();
+    }
+    let reads = *site.objects.reads.lock().unwrap();
+    assert!((1..=2).contains(&reads), "{reads}");
+}
+
+#[test]
+fn a_store_that_is_down_hides_nothing_else() {
+    let site = Site::new(FILLER_LINES, 1 << 30);
+    site.move_away().unwrap();
+    let snapshot = site.snapshot();
+    wire(&snapshot, site.positions[5]).unwrap();
+    site.objects.set(Wrong::Down);
+    assert!(wire(&snapshot, site.positions[5]).unwrap() == site.wires[5]);
+    let told = wire(&snapshot, site.positions[20]).unwrap_err();
+    assert!(matches!(told, Error::ObjectStore { .. }), "{told}");
+    assert!(offload::health(site.news.dir()).unwrap().failure.is_some());
+    // Nothing of it is damage, and nobody moves anything meanwhile.
+    let all = (snapshot.oldest(), snapshot.end());
+    let walk = snapshot.each_article::<()>(all, |_| ControlFlow::Continue(()));
+    assert!(walk.is_err());
+    assert!(fsck(site.news.dir(), true).is_err());
+    assert!(site.bring_back().is_err());
+    assert_eq!(site.objects.names().len(), 1);
+    let found = snapshot.find(b"<20@x>").unwrap();
+    assert!(found.is_some());
+}
+
+#[test]
+fn a_thread_that_may_not_wait_is_told() {
+    let site = Site::new(FILLER_LINES, 1 << 30);
+    site.move_away().unwrap();
+    let mut snapshot = site.snapshot();
+    snapshot.never_fetch();
+    let at = site.positions[7];
+    *site.objects.reads.lock().unwrap() = 0;
+    assert!(matches!(wire(&snapshot, at), Err(Error::Offloaded(told)) if told == at));
+    assert_eq!(*site.objects.reads.lock().unwrap(), 0);
+    snapshot.fetch(at).unwrap();
+    assert!(wire(&snapshot, at).unwrap() == site.wires[7]);
+    assert!(matches!(
+        wire(&snapshot, site.positions[30]),
+        Err(Error::Offloaded(_))
+    ));
+}
+
+#[test]
+fn other_bytes_than_were_stored_are_never_kept() {
+    let site = Site::new(FILLER_LINES, 1 << 30);
+    site.objects.set(Wrong::Nonsense);
+    // They are read back before the local ones go.
+    assert!(site.move_away().is_err());
+    site.objects.set(Wrong::Nothing);
+    site.check_all("not moved");
+    assert_eq!(site.objects.names().len(), 1);
+    assert_eq!(site.move_away().unwrap(), 1);
+    site.objects.set(Wrong::Nonsense);
+    let snapshot = site.snapshot();
+    let told = wire(&snapshot, site.positions[1]).unwrap_err();
+    assert!(matches!(told, Error::Damaged { .. }), "{told}");
+    assert!(site.bring_back().is_err());
+    site.objects.set(Wrong::Nothing);
+    assert!(wire(&snapshot, site.positions[1]).unwrap() == site.wires[1]);
+    site.check_all("right again");
+}
+
+#[test]
+fn fsck_names_the_articles_of_a_lost_object() {
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    site.objects.objects.lock().unwrap().clear();
+    let told = wire(&site.snapshot(), site.positions[20]).unwrap_err();
+    assert!(told.to_string().contains("has lost its articles"), "{told}");
+    let report = fsck(site.news.dir(), false).unwrap();
+    assert_eq!(report.lost, ARTICLES as u64);
+    assert!(report.lost_ids.contains(&b"<39@x>".to_vec()));
+    let told = &report.findings[0].what;
+    assert!(
+        told.contains("does not have segments/") && told.contains("lost to damage: <0@x> (goes/1)"),
+        "{told}"
+    );
+    let places = offload::list(&site.snapshot()).unwrap();
+    assert_eq!(
+        offload::check(site.news.dir(), &places).unwrap(),
+        [site.base]
+    );
+}
+
+#[test]
+fn expire_deletes_the_object_of_a_dead_segment() {
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    expire(&site, &["goes", "stays"]);
+    assert!(site.objects.names().is_empty());
+    assert!(!site.snapshot().segments().contains(&site.base));
+    // Later, if the store was down.
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    site.objects.set(Wrong::Down);
+    expire(&site, &["goes", "stays"]);
+    assert_eq!(site.objects.names().len(), 1);
+    site.objects.set(Wrong::Nothing);
+    let none = Wanted::Bases(&[]);
+    offload::move_away(site.news.dir(), options(), none, |_| {}).unwrap();
+    assert!(site.objects.names().is_empty());
+}
+
+fn expire(site: &Site, groups: &[&str]) {
+    let mut spool = Spool::open(site.news.dir(), options()).unwrap();
+    let cuts = groups
+        .iter()
+        .map(|group| (group.as_bytes().to_vec(), ARTICLES as u64 / 2 + 1));
+    let decision = ExpiryDecision {
+        cuts: cuts.collect(),
+        touched: vec![site.base],
+        ..ExpiryDecision::default()
+    };
+    spool.expire(&decision).unwrap();
+    drop(spool);
+    let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.1)).unwrap();
+    let is_up = *site.objects.wrong.lock().unwrap() == Wrong::Nothing;
+    assert_eq!(told.faults.is_empty(), is_up, "{:?}", told.faults);
+}
+
+#[test]
+fn a_segment_of_which_half_is_dead_comes_back() {
+    let site = Site::new(1000, 1 << 30);
+    site.move_away().unwrap();
+    // Not yet half.
+    expire(&site, &["goes"]);
+    let away = site.objects.names().len();
+    let snapshot = site.snapshot();
+    for number in (1..ARTICLES).step_by(2) {
+        assert!(wire(&snapshot, site.positions[number]).unwrap() == site.wires[number]);
+    }
+    let mut spool = Spool::open(site.news.dir(), options()).unwrap();
+    for number in [1, 3] {
+        let note = RemovalNote {
+            by: RemovedBy::Cancel,
+            text: b"",
+            seconds: 1,
+            until: 1,
+        };
+        spool
+            .remove(
+                site.positions[number],
+                format!("<{number}@x>").as_bytes(),
+                note,
+            )
+            .unwrap();
+    }
+    spool.commit().unwrap();
+    drop(spool);
+    expire(&site, &["goes"]);
+    assert_eq!((away, site.objects.names().len()), (1, 0));
+    let snapshot = site.snapshot();
+    for number in (5..ARTICLES).step_by(2) {
+        assert!(wire(&snapshot, site.positions[number]).unwrap() == site.wires[number]);
+    }
+    assert_eq!(site.move_away().unwrap(), 1);
+    let report = fsck(site.news.dir(), false).unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    let snapshot = site.snapshot();
+    for number in (5..ARTICLES).step_by(2) {
+        assert!(wire(&snapshot, site.positions[number]).unwrap() == site.wires[number]);
+    }
+}
+
+#[test]
+fn erased_bytes_stay_nowhere() {
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    // It is in the cache, too.
+    wire(&site.snapshot(), site.positions[6]).unwrap();
+    let _alone = store::Lock::take_named(site.news.dir(), "lock.expire", false).unwrap();
+    let mut spool = Spool::open(site.news.dir(), options()).unwrap();
+    let note = RemovalNote {
+        by: RemovedBy::Erasure,
+        text: b"",
+        seconds: 1,
+        until: i64::MIN,
+    };
+    site.objects.set(Wrong::Down);
+    assert!(spool.erase(site.positions[6], b"<6@x>", note).is_err());
+    // It is not removed either.
+    assert!(site.snapshot().find(b"<6@x>").unwrap().is_some());
+    site.objects.set(Wrong::Nothing);
+    let erased = spool.erase(site.positions[6], b"<6@x>", note).unwrap();
+    assert!(erased.bytes > 0);
+    drop(spool);
+    assert!(site.objects.names().is_empty());
+    let names = std::fs::read_dir(site.news.dir().join("segments")).unwrap();
+    for name in names {
+        let path = name.unwrap().path();
+        if path.extension().is_some_and(|end| end == "art") {
+            let bytes = std::fs::read(path).unwrap();
+            assert!(memchr::memmem::find(&bytes, b"line of 6\r").is_none());
+        }
+    }
+    assert!(wire(&site.snapshot(), site.positions[7]).unwrap() == site.wires[7]);
+}
+
+#[test]
+fn the_cache_stays_within_its_size() {
+    const CACHE: u64 = 4 << 20;
+    let site = Site::new(FILLER_LINES, CACHE);
+    site.move_away().unwrap();
+    let snapshot = site.snapshot();
+    let mut most = 0;
+    for _ in 0..3 {
+        for (position, expected) in site.positions.iter().zip(&site.wires) {
+            assert!(wire(&snapshot, *position).unwrap() == *expected);
+            most = most.max(site.local_bytes());
+        }
+    }
+    assert!(most <= CACHE + CACHE / 8, "{most}");
+    assert!(most > CACHE / 2, "{most}");
+}
+
+/// The writer decides by the log, not by what is in the cache.
+#[test]
+fn the_writer_does_not_read_there() {
+    let site = Site::new(10, 1 << 30);
+    site.move_away().unwrap();
+    wire(&site.snapshot(), site.positions[0]).unwrap();
+    let spool = Spool::open(site.news.dir(), options()).unwrap();
+    let read = spool.record(site.positions[0], &mut Vec::new()).map(drop);
+    assert!(matches!(read, Err(Error::Offloaded(_))));
+}

@@ -74,7 +74,7 @@ mod restore;
 mod rnews;
 mod segments_fetch;
 mod segments_list;
-mod segments_offload;
+pub mod segments_offload;
 mod sendbatches;
 mod serve;
 mod session;

@@ -54,6 +54,7 @@ fixed! {
     store::EXPIRES_REMEMBERED_SECONDS_MAX, Unit::Count("seconds"), "time after arrival that an Expires header makes an id remembered", "A later date in Expires counts as this.";
     relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After this many, newsrun ends.";
     daemon::REASON_BYTES_MAX, Unit::Bytes, "reason of `intake pause'", "A longer one is truncated.";
+    crate::command::segments_offload::SEGMENTS_MAX, Unit::Count("segments"), "segments that one `segments offload' or `segments fetch' moves by their numbers", "With more operands it is a usage error.";
     crate::command::connections_close::CLOSED_MAX, Unit::Count("connections"), "connections that one `connections close' closes", "With more operands it is a usage error.";
     daemon::RECORD_SECONDS_MAX, Unit::Count("seconds"), "time that a line of figures/ covers", "Then the daemon writes the next one, if it worked since.";
     report::figures::LINE_BYTES_MAX, Unit::Bytes, "line of figures/", "A report skips a longer one.";
@@ -249,6 +250,7 @@ fixed! {
     server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then another peer that offers the article is asked to send it.";
     server::RESERVATIONS_MAX, Unit::Count("ids"), "articles that peers were asked to send", "Above it, all peers that offer an article are asked to send it.";
     server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are reported once", "Damage in further places can be reported more than once.";
+    server::FETCH_THREADS_MAX, Unit::Count("threads"), "threads that fetch articles from the object store for clients", "Further fetches wait; as many as logins may, and then clients get 403.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is copied before it is sent", "A larger one is sent directly from its file.";
     server::LIST_FILE_BYTES_MAX, Unit::Bytes, "file that LIST sends", "A larger one is not sent.";
     server::worker_pool::LOGIN_JOBS_MAX, Unit::Count("logins"), "logins that wait", "Further logins are rejected.";

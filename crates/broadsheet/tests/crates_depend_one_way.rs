@@ -8,6 +8,7 @@ const ORDER: &[&str] = &[
     "article",
     "groups",
     "store",
+    "objects",
     "openpgp",
     "namei",
     "relay",

@@ -291,6 +291,10 @@ pub fn note_event(event: &Event<'_>) {
             fields.extend(reasons.map(|what| (what.refusal_name(), tally.read(what).into())));
             note("peer_left", fields);
         }
+        Event::ObjectStore { why: Some(why) } => {
+            note("object_store_down", vec![("why", (*why).into())])
+        }
+        Event::ObjectStore { why: None } => note("object_store_up", Vec::new()),
         Event::LookupFailed { why } => note("store_unreadable", vec![("why", (*why).into())]),
     }
 }

@@ -11,12 +11,17 @@ use groups::active::GroupId;
 use crate::capabilities::Permissions;
 use crate::out::{OutBuffer, SharedBytes};
 
-/// A failed look-up: an I/O error. The reply is 403 with a fixed text (RFC 3977, 3.2.1). The cause goes to the log only: it may name
-/// files of this machine.
+/// A look-up without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BackendError;
+pub enum BackendError {
+    /// It failed: an I/O error. The reply is 403 with a fixed text (RFC 3977, 3.2.1). The cause goes to the log only: it may name files of this
+    /// machine.
+    Failed,
+    /// The article is being fetched ([`Backend::is_fetching`]): the command is repeated afterwards. Only [`Backend::article`] returns it.
+    Pending,
+}
 
-/// Reply text for a [`BackendError`].
+/// Reply text for [`BackendError::Failed`].
 pub(crate) const LOOKUP_FAILED: &[u8] = b"Lookup failed; try again later";
 
 /// An article's position in the log. It never changes.
@@ -270,6 +275,12 @@ pub trait Backend {
 
     /// Reads an article; `None` if it no longer exists.
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;
+
+    /// True while an article is being fetched for the client: from the moment when [`Backend::article`] returned [`BackendError::Pending`] until it
+    /// will return another result.
+    fn is_fetching(&self) -> bool {
+        false
+    }
 
     /// Counts an article of which the client got all, the header or the body.
     fn sent(&mut self) {}

@@ -38,6 +38,8 @@ pub enum Next {
     Drain,
     /// A pending reply has to be completed first.
     PendingReply,
+    /// The backend has to fetch an article first ([`Backend::is_fetching`]); then call again without new input.
+    Fetch,
     /// A long reply is unfinished, or the time slice is used up: send the output, serve other sessions, then call again without new
     /// input.
     Yield,
@@ -251,6 +253,9 @@ impl Session {
                 return (0, Some(Next::Yield));
             }
             self.continue_reply(backend, out);
+            if backend.is_fetching() {
+                return (0, Some(Next::Fetch));
+            }
             return (0, self.reader.has_long_reply().then_some(Next::Yield));
         }
         match &mut self.state {
@@ -321,7 +326,15 @@ impl Session {
             return (0, Some(Next::PendingReply));
         }
         let next = match command {
-            Ok(command) => self.execute(command, backend, out),
+            Ok(command) => {
+                let next = self.execute(command, backend, out);
+                if backend.is_fetching() {
+                    // It has replied nothing yet, and is executed again.
+                    self.commands = self.commands.saturating_sub(1);
+                    return (0, Some(Next::Fetch));
+                }
+                next
+            }
             Err(fault) => {
                 self.reply_error(line, fault, out);
                 None

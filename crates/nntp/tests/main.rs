@@ -7,6 +7,7 @@ mod shared;
 mod a_full_output_buffer_stops_the_session;
 mod a_pending_login_blocks_all_commands;
 mod any_bytes_in_any_portions;
+mod articles_may_have_to_be_fetched;
 mod capabilities_show_what_is_available;
 mod closed_groups_do_not_show;
 mod failed_logins_close_the_connection;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use access::sasl::Exchange;
 use access::{ClientIdentity, RateLimit, Rights};
 use nntp::Permissions;
-use store::IdHash;
+use store::{IdHash, Position};
 
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
@@ -18,6 +18,30 @@ use crate::shared::Shared;
 pub const TOO_MANY: &str = "Too many connections; try again later";
 /// Reply text when a login could not be checked; the log has the reason.
 pub const NO_LOGIN: &str = "Logins are not possible now; try again later";
+
+/// An article that is fetched from the object store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fetching {
+    /// None.
+    #[default]
+    Nothing,
+    /// A thread fetches it; it was fetched so many times before.
+    Running {
+        /// The article.
+        position: Position,
+        /// Earlier fetches of it for the same command.
+        fetches: u32,
+    },
+    /// It was fetched, or could not be, so many times in a row.
+    Done {
+        /// The article.
+        position: Position,
+        /// It is not in the cache.
+        has_failed: bool,
+        /// Fetches of it.
+        fetches: u32,
+    },
+}
 
 /// A connected client.
 pub struct Client {
@@ -61,11 +85,29 @@ pub struct Client {
     pub sending: Option<RateLimit>,
     /// Rate limit of sent bytes.
     pub reading: Option<RateLimit>,
+    /// The article that is fetched for it from the object store.
+    pub fetch: Fetching,
     /// A rate limit suspends it until this time, ms of the monotonic clock.
     pub suspended_until: Option<u64>,
 }
 
 impl Client {
+    /// Notes the end of a fetch.
+    pub fn fetched(&mut self, position: Position, has_failed: bool) {
+        let before = match self.fetch {
+            Fetching::Running {
+                position: known,
+                fetches,
+            } if known == position => fetches,
+            _ => 0,
+        };
+        self.fetch = Fetching::Done {
+            position,
+            has_failed,
+            fetches: before + 1,
+        };
+    }
+
     /// The identity that access rules match.
     pub fn identity(&self) -> ClientIdentity<'_> {
         ClientIdentity {

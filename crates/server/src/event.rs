@@ -65,6 +65,11 @@ pub enum Event<'a> {
         /// Its counters.
         tally: &'a Tally,
     },
+    /// The object store does not answer any more, or it answers again.
+    ObjectStore {
+        /// The reason; `None` if it answers again.
+        why: Option<&'a str>,
+    },
     /// The store or another file of the news directory cannot be read.
     LookupFailed {
         /// The reason.

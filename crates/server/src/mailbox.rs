@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd as make_eventfd};
 
+use store::Position;
+
 use crate::Token;
 use crate::article_batch::{ArticleBatch, BatchOwner};
 use crate::connection_status::ConnectionStatus;
@@ -18,6 +20,8 @@ pub enum Message {
     BatchDone(ArticleBatch),
     /// The result of a login.
     LoginDone(Token, access::Outcome),
+    /// The end of the fetch of an article from the object store.
+    FetchDone(Token, Position, Result<(), store::Error>),
     /// The settings were reloaded: permissions are evaluated again.
     Reloaded,
     /// A connection has to discard its incomplete input.

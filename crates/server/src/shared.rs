@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use access::{Access, Rights};
 use nntp::Capabilities;
@@ -27,12 +28,21 @@ pub const HANDSHAKE_BYTES_MAX: usize = 32 << 20;
 /// Share of these that each address is sure of, bytes: 512 KiB.
 pub const HANDSHAKE_SHARE_BYTES_MAX: usize = 512 << 10;
 
+/// Threads that fetch articles from the object store, at most.
+pub const FETCH_THREADS_MAX: usize = 8;
+/// Idle time after which such a thread ends.
+const FETCH_IDLE: Duration = Duration::from_secs(30);
+
 /// The state shared by the network threads.
 pub(crate) struct Shared {
     pub sink: Arc<dyn ArticleSink>,
     pub reservations: Reservations,
     pub counts: Arc<Counts>,
     pub workers: WorkerPool,
+    /// For articles in the object store.
+    pub fetchers: WorkerPool,
+    /// The object store did not answer the last time.
+    pub is_object_store_down: AtomicBool,
     pub in_flight: AtomicUsize,
     /// Incomplete articles and commands.
     pub held: Shares,
@@ -148,7 +158,9 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listene
         sink: plan.sink,
         reservations: Reservations::default(),
         counts: Arc::default(),
-        workers: WorkerPool::new(plan.spawn),
+        workers: WorkerPool::new(plan.spawn.clone()),
+        fetchers: WorkerPool::with(FETCH_THREADS_MAX, FETCH_IDLE, plan.spawn),
+        is_object_store_down: AtomicBool::new(false),
         in_flight: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),

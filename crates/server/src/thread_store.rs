@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,7 +22,7 @@ use nntp::{
 use store::{HistoryLine, Position, Run, Snapshot, Stretch};
 
 use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
-use crate::client::{Client, NO_LOGIN, TOO_MANY};
+use crate::client::{Client, Fetching, NO_LOGIN, TOO_MANY};
 use crate::counts::Counter;
 use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
@@ -30,6 +31,8 @@ use crate::shared::Shared;
 
 /// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
+/// Fetches of one article from the object store for one command: others may need the local cache meanwhile.
+const FETCHES_MAX: u32 = 3;
 /// Longest run of overview rows that is copied, bytes: 8 KiB. A longer one is sent from the map.
 const ROWS_COPIED_MAX: usize = 8 << 10;
 /// Largest file that LIST shows, bytes: 16 MiB.
@@ -55,7 +58,9 @@ struct CachedFile {
 
 impl ThreadStore {
     /// A snapshot of a news directory.
-    pub fn new(dir: &Path, snapshot: Snapshot) -> ThreadStore {
+    pub fn new(dir: &Path, mut snapshot: Snapshot) -> ThreadStore {
+        // Other clients wait for this thread.
+        snapshot.never_fetch();
         ThreadStore {
             snapshot,
             readers: ReaderCounts::default(),
@@ -118,7 +123,7 @@ fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendEr
     |error| {
         let why = &error.to_string();
         shared.sink.log(&Event::LookupFailed { why });
-        BackendError
+        BackendError::Failed
     }
 }
 
@@ -127,11 +132,79 @@ fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
     |error| {
         if let store::Error::Damaged { path, offset, .. } = &error {
             if !shared.note_damage(path, *offset) {
-                return BackendError;
+                return BackendError::Failed;
             }
             shared.counts.damaged.increment();
         }
         trouble(shared)(error)
+    }
+}
+
+/// Logs that the object store does not answer, and that it does again; returns whether an article could not be fetched.
+pub(crate) fn note_fetch(shared: &Shared, result: Result<(), store::Error>) -> bool {
+    let is_down = matches!(result, Err(store::Error::ObjectStore { .. }));
+    let was_down = shared.is_object_store_down.swap(is_down, Ordering::Relaxed);
+    match result {
+        Err(error) if is_down => {
+            if !was_down {
+                let why = &error.to_string();
+                shared.sink.log(&Event::ObjectStore { why: Some(why) });
+            }
+            true
+        }
+        result => {
+            if was_down {
+                shared.sink.log(&Event::ObjectStore { why: None });
+            }
+            match result {
+                // The session finds that it is gone.
+                Ok(()) | Err(store::Error::NoArticle(_)) => false,
+                Err(error) => {
+                    let _ = fault(shared)(error);
+                    true
+                }
+            }
+        }
+    }
+}
+
+/// Lets a thread fetch an article from the object store, unless that failed a moment ago.
+fn fetch(
+    (shared, mailbox): (&Shared, &Arc<Mailbox>),
+    snapshot: &Snapshot,
+    client: &mut Client,
+    position: Position,
+) -> BackendError {
+    let fetches = match client.fetch {
+        Fetching::Running { .. } => return BackendError::Pending,
+        Fetching::Done {
+            position: known,
+            has_failed,
+            fetches,
+        } if known == position => {
+            if has_failed || fetches >= FETCHES_MAX {
+                client.fetch = Fetching::Nothing;
+                return BackendError::Failed;
+            }
+            fetches
+        }
+        _ => 0,
+    };
+    let fetch = match snapshot.fetch_later(position) {
+        Ok(fetch) => fetch,
+        Err(error) => return fault(shared)(error),
+    };
+    let (mailbox, token) = (mailbox.clone(), client.token);
+    let job = move || mailbox.put(Message::FetchDone(token, position, fetch.run()));
+    let address = client.address;
+    let address = address.map(|address| access::counted(address.ip()));
+    match shared.fetchers.run(address, Box::new(job)) {
+        Ok(()) => {
+            client.fetch = Fetching::Running { position, fetches };
+            BackendError::Pending
+        }
+        // Too many wait already.
+        Err(_) => BackendError::Failed,
     }
 }
 
@@ -465,6 +538,10 @@ impl Backend for SessionContext<'_> {
         }))
     }
 
+    fn is_fetching(&self) -> bool {
+        matches!(self.client.fetch, Fetching::Running { .. })
+    }
+
     fn sent(&mut self) {
         self.client.tally.add(Counter::Sent, 1);
     }
@@ -474,7 +551,14 @@ impl Backend for SessionContext<'_> {
         let ThreadStore {
             snapshot, record, ..
         } = &mut *self.store;
-        let found = snapshot.record(position, record);
+        let found = match snapshot.record(position, record) {
+            Err(store::Error::Offloaded(_)) => {
+                let thread = (self.shared, self.mailbox);
+                return Err(fetch(thread, snapshot, self.client, position));
+            }
+            found => found,
+        };
+        self.client.fetch = Fetching::Nothing;
         let Some(record) = found.map_err(fault(self.shared))? else {
             return Ok(None);
         };
@@ -546,7 +630,7 @@ impl Backend for SessionContext<'_> {
                 any,
                 next: read.next,
             }),
-            false => Err(BackendError),
+            false => Err(BackendError::Failed),
         }
     }
 

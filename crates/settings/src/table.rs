@@ -526,6 +526,10 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ),
     ("store", "How articles are kept."),
     (
+        "offload",
+        "Articles of old segments in an object store; \"Articles in an object store\" in docs/operations.md.",
+    ),
+    (
         "control",
         "What control messages may do. Who may make and remove groups stands in control.ctl or \
          controlperm; without them only trusted keys may (`broadsheet key import').",

@@ -71,7 +71,7 @@ impl Contents {
     ///
     /// # Errors
     /// The file cannot be read, or the copy cannot be written.
-    pub fn store(&self, from: &File, bytes_max: u64) -> io::Result<(Checksum, u64, bool)> {
+    pub fn store(&self, from: impl Read, bytes_max: u64) -> io::Result<(Checksum, u64, bool)> {
         let temporary = self.directory.join("new");
         let mut copy = OpenOptions::new()
             .create(true)

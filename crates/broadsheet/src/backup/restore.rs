@@ -82,12 +82,30 @@ pub fn restore(
     for directory in &directories {
         sync(directory)?;
     }
+    for entry in manifest.entries.iter().filter(is_settings) {
+        connect(&contents, entry, root)?;
+    }
     let rebuilt = store::rebuild(root)?;
     for entry in manifest.entries.iter().filter(is_settings) {
         write(&contents, entry, &root.join(&entry.path))?;
     }
     sync(root)?;
     Ok(rebuilt)
+}
+
+/// Connects to the object store of the settings in a backup, if they name one: the articles of some segments are there.
+fn connect(contents: &Contents, entry: &Entry, root: &Path) -> anyhow::Result<()> {
+    let path = root.join("restoring");
+    write(contents, entry, &path)?;
+    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    // Settings with errors are restored as well.
+    if let Ok(read) = settings::Read::parse(&entry.path, text)
+        && let Ok(connection) = objects::connect(&read.settings.object_location())
+    {
+        store::offload::connect(root, connection);
+    }
+    Ok(())
 }
 
 fn make(directory: &Path) -> anyhow::Result<()> {

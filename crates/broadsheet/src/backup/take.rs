@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -17,13 +18,14 @@ use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
 /// Files in the news directory that are made again, or belong to running programs.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "index",
     "index.key",
     "log",
     "unreclaimed",
     "reserve",
     "lock",
+    "lock.cache",
     "lock.expire",
     "lock.input",
     "lock.serve",
@@ -260,7 +262,12 @@ impl Taking<'_> {
         let (checksum, size) = match known {
             Some(known) => (known.checksum, known.size),
             None => {
-                let stored = self.contents.store(&file, source.bytes_max);
+                let from = match source.path.extension().is_some_and(|end| end == "art") {
+                    // What is in the object store stays there; the cache is not copied.
+                    true => Zeroed::new(&file, store::offload::cached_bytes(&source.from)?),
+                    false => Zeroed::new(&file, 0..0),
+                };
+                let stored = self.contents.store(from, source.bytes_max);
                 let (checksum, size, is_new) = stored.with_context(doing)?;
                 if size < source.bytes_max && !source.is_optional {
                     bail!(
@@ -280,6 +287,36 @@ impl Taking<'_> {
             path: source.path.clone(),
         });
         Ok(())
+    }
+}
+
+/// A file with zeros in the place of some bytes.
+struct Zeroed<'f> {
+    file: &'f File,
+    zeros: Range<u64>,
+    offset: u64,
+}
+
+impl<'f> Zeroed<'f> {
+    fn new(file: &'f File, zeros: Range<u64>) -> Zeroed<'f> {
+        Zeroed {
+            file,
+            zeros,
+            offset: 0,
+        }
+    }
+}
+
+impl io::Read for Zeroed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.file.read_at(buffer, self.offset)?;
+        let clip = |at: u64| at.saturating_sub(self.offset).min(got as u64) as usize;
+        let zeros = clip(self.zeros.start)..clip(self.zeros.end);
+        if let Some(zeros) = buffer.get_mut(zeros) {
+            zeros.fill(0);
+        }
+        self.offset += got as u64;
+        Ok(got)
     }
 }
 

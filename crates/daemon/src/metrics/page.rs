@@ -86,6 +86,9 @@ impl Page {
         if let Some((shelf, _)) = &self.shelf {
             text.of_shelf(shelf);
         }
+        if let Some(health) = store::offload::health(self.directory.root()) {
+            text.of_object_store(&health);
+        }
         text.of_mounts(&counters::read(self.directory.root()));
         text.of_fed_peers(&watched.peers, relay::Now::read().seconds);
         if let Some(nntp) = &watched.nntp {
@@ -197,6 +200,21 @@ impl Text {
                 self.sample(name, &[("feed", feed)], oldest);
             }
         }
+    }
+
+    /// Absent until the daemon has asked the store for the first time.
+    fn of_object_store(&mut self, health: &store::offload::Health) {
+        let help = "1 while the object store answers.";
+        let is_up = u64::from(health.failure.is_none());
+        self.gauge("object_store_up", help, is_up);
+        let help = "Reads of the object store.";
+        self.counter("object_store_fetches_total", help, health.fetches);
+        let help = "Bytes read from the object store.";
+        self.counter(
+            "object_store_fetched_bytes_total",
+            help,
+            health.fetched_bytes,
+        );
     }
 
     fn of_mounts(&mut self, mounts: &[Mounted]) {

@@ -151,10 +151,10 @@ impl Session {
             LongReply::List(list) => list.write(backend, out),
         };
         match is_more {
-            Ok(true) => self.reader.work = Some(work),
+            Ok(true) | Err(BackendError::Pending) => self.reader.work = Some(work),
             Ok(false) => out.push(b".\r\n"),
             // The first line is out, and a truncated reply must not look complete: the connection ends without the dot.
-            Err(_) => self.state = State::Closed,
+            Err(BackendError::Failed) => self.state = State::Closed,
         }
     }
 

@@ -46,7 +46,10 @@ pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
 pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
 
 /// Replies that the lookup failed (403: RFC 3977, 3.2.1).
-pub(super) fn refuse(_: BackendError, out: &mut OutBuffer) {
+pub(super) fn refuse(error: BackendError, out: &mut OutBuffer) {
+    if error == BackendError::Pending {
+        return;
+    }
     let mut text = out.text();
     text.extend_from_slice(b"403 ");
     push_line(&mut text, LOOKUP_FAILED);

@@ -2,9 +2,7 @@
 
 use article::article_end::ArticleEnd;
 
-use crate::backend::{
-    Backend, BackendError, IdStatus, Intake, LOOKUP_FAILED, TransferKind, TransferOutcome,
-};
+use crate::backend::{Backend, IdStatus, Intake, LOOKUP_FAILED, TransferKind, TransferOutcome};
 use crate::out::OutBuffer;
 
 use super::reply::push_line;
@@ -140,7 +138,7 @@ impl Session {
                     self.state = receive_state(TransferKind::TakeThis, id);
                     return None;
                 }
-                Err(BackendError) => {
+                Err(_) => {
                     let mut text = out.text();
                     text.extend_from_slice(b"400 ");
                     push_line(&mut text, LOOKUP_FAILED);
@@ -169,7 +167,7 @@ impl Session {
             Ok(IdStatus::InTransfer) => {
                 out.push(b"436 Another peer is sending it; try again later\r\n")
             }
-            Err(BackendError) => {
+            Err(_) => {
                 let mut text = out.text();
                 text.extend_from_slice(b"436 ");
                 push_line(&mut text, LOOKUP_FAILED);

@@ -71,6 +71,10 @@ pub struct Fake {
     /// Number of the first failing lookup; all later ones fail too.
     pub fails_at: Option<usize>,
     pub lookups: usize,
+    /// Each article has to be fetched before it is read for the first time.
+    pub is_cold: bool,
+    pub fetching: Option<u64>,
+    pub fetched: std::collections::HashSet<u64>,
     /// Checks of the clock in a time slice; `None`: a slice never ends.
     pub checks_per_slice: Option<usize>,
     /// Checks of the clock in this time slice.
@@ -99,6 +103,9 @@ impl Fake {
             rows_max: 3,
             fails_at: None,
             lookups: 0,
+            is_cold: false,
+            fetching: None,
+            fetched: std::collections::HashSet::new(),
             checks_per_slice: None,
             checks_in_slice: 0,
         }
@@ -150,7 +157,7 @@ impl Fake {
     fn ask(&mut self) -> Result<(), BackendError> {
         self.lookups += 1;
         match self.fails_at {
-            Some(at) if self.lookups > at => Err(BackendError),
+            Some(at) if self.lookups > at => Err(BackendError::Failed),
             _ => Ok(()),
         }
     }
@@ -331,6 +338,10 @@ impl Backend for Fake {
 
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         self.ask()?;
+        if self.is_cold && !self.fetched.contains(&position.0) {
+            self.fetching = Some(position.0);
+            return Err(BackendError::Pending);
+        }
         let shared_above = self.shared_above;
         Ok(self.articles.get(position.0 as usize).map(|stored| {
             let is_large = stored.wire.len() > shared_above;
@@ -347,6 +358,10 @@ impl Backend for Fake {
                 shared,
             }
         }))
+    }
+
+    fn is_fetching(&self) -> bool {
+        self.fetching.is_some()
     }
 
     fn numbers(
@@ -514,6 +529,10 @@ impl Client {
             self.next = processed.next;
             match processed.next {
                 Next::Drain | Next::PendingReply | Next::Yield => {}
+                Next::Fetch => {
+                    let fetched = self.backend.fetching.take();
+                    self.backend.fetched.insert(fetched.expect("a fetch"));
+                }
                 Next::More | Next::StartTls | Next::Compress | Next::Close => return got,
             }
         }

@@ -10,7 +10,7 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
-use crate::client::{Client, TOO_MANY};
+use crate::client::{Client, Fetching, TOO_MANY};
 use crate::connection::{Connection, IoContext, NO_ACCESS};
 use crate::counts::{Counter, Kinds, Tally};
 use crate::event::Event;
@@ -135,6 +135,7 @@ impl Network {
             sending: None,
             reading: None,
             suspended_until: None,
+            fetch: Fetching::default(),
         };
         client.set_rate_limits();
         let capabilities = shared.capabilities_for(&client.rights);

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use nntp::{LoginResult, Session, TransferKind, TransferOutcome};
+use store::Position;
 
 use crate::article_batch::{ArticleBatch, ENTRY_BYTES};
 use crate::client::{NO_LOGIN, TOO_MANY};
@@ -11,6 +12,7 @@ use crate::connection_status::ConnectionStatus;
 use crate::counts::Counter;
 use crate::mailbox::Message;
 use crate::reader_counts::ReaderCounts;
+use crate::thread_store;
 use crate::timers::Timers;
 use crate::token::Token;
 
@@ -22,6 +24,9 @@ impl Network {
             match message {
                 Message::BatchDone(batch) => self.complete_batch(batch, ticks),
                 Message::LoginDone(token, outcome) => self.logged_in(token, outcome, ticks),
+                Message::FetchDone(token, position, result) => {
+                    self.fetched((token, position), result, ticks);
+                }
                 Message::Reloaded => self.reload(),
                 Message::Discard(token) => self.discard_input(token, ticks),
                 Message::Ping(answer) => drop(answer),
@@ -114,6 +119,24 @@ impl Network {
             }
         };
         connection.logged_in(&result);
+        let until = self.slice_end();
+        let mut context = context!(self, ticks, until);
+        let done = connection.resume(&mut context);
+        self.put(connection, done);
+    }
+
+    /// Continues a session that waited for an article from the object store.
+    fn fetched(
+        &mut self,
+        (token, position): (Token, Position),
+        result: Result<(), store::Error>,
+        ticks: u64,
+    ) {
+        let has_failed = thread_store::note_fetch(&self.shared, result);
+        let Some(mut connection) = self.take(token) else {
+            return;
+        };
+        connection.client.fetched(position, has_failed);
         let until = self.slice_end();
         let mut context = context!(self, ticks, until);
         let done = connection.resume(&mut context);

@@ -4,9 +4,11 @@
 //! space back, a file without them takes the place of the file; readers that have mapped the old one keep what they read.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::io::disk::{File, Open};
+use crate::io::disk::{Disk, File, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::log::record::{HEADER_BYTES, Head, Record};
 use crate::log::segment::SegmentHeader;
@@ -95,6 +97,25 @@ pub fn fetch(
     file.write_at(bytes, place)
         .map_err(at("write the cache in"))?;
     make_room(segments, &store, sound as u64)
+}
+
+/// The bytes of a segment's file that are a cache: none if the segment is not in the object store. A copy of the file may have zeros there.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn cached_bytes(art: &Path) -> Result<Range<u64>, Error> {
+    let at = |source| Error::io("read", art, source);
+    let file = RealDisk.open(art, Open::Read).map_err(at)?;
+    let length = file.length().map_err(at)?;
+    let header = SegmentHeader::read(&*file, art).ok();
+    let header = header.filter(|header| header.object.is_some());
+    Ok(header.map_or(0..0, |header| {
+        let end = match header.moved_at {
+            0 => length,
+            tail => tail,
+        };
+        HEAD_BYTES.min(end)..end
+    }))
 }
 
 /// True if an answer says that an object, or a part of it, does not exist.

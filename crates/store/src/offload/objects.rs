@@ -61,11 +61,20 @@ pub fn connect_by(connect: Connect) {
     let _ = CONNECT.set(connect);
 }
 
+/// Uses this object store for a news directory whose settings are not there yet.
+pub fn connect(dir: &Path, connection: Connection) {
+    let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let store = Arc::new(ObjectStore::new(connection));
+    connected
+        .get_or_insert_default()
+        .insert(dir.to_owned(), store);
+}
+
 /// The object store of a news directory. The first use in a process reads the settings; later ones get the same.
 pub fn of(dir: &Path) -> Result<Arc<ObjectStore>, Error> {
     let at = |source| Error::ObjectStore {
-        doing: "look for anything",
-        object: String::new(),
+        doing: "use",
+        object: "any object".to_owned(),
         source,
     };
     let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,12 +88,7 @@ pub fn of(dir: &Path) -> Result<Arc<ObjectStore>, Error> {
             "this program does not know it",
         ))
     })?;
-    let store = Arc::new(ObjectStore {
-        connection: connect(dir).map_err(at)?,
-        failed: Mutex::default(),
-        fetches: AtomicU64::new(0),
-        fetched_bytes: AtomicU64::new(0),
-    });
+    let store = Arc::new(ObjectStore::new(connect(dir).map_err(at)?));
     connected.insert(dir.to_owned(), store.clone());
     Ok(store)
 }
@@ -129,6 +133,15 @@ struct Failed {
 }
 
 impl ObjectStore {
+    fn new(connection: Connection) -> ObjectStore {
+        ObjectStore {
+            connection,
+            failed: Mutex::default(),
+            fetches: AtomicU64::new(0),
+            fetched_bytes: AtomicU64::new(0),
+        }
+    }
+
     /// Largest size of the local cache, bytes of the disk.
     pub fn cache_bytes_max(&self) -> u64 {
         self.connection.cache_bytes_max

@@ -125,10 +125,10 @@ pub fn move_away_on(
     let snapshot = Snapshot::open_on(disk.clone(), dir)?;
     let segments = snapshot.segment_files().clone();
     let store = objects::of(dir)?;
-    unnamed::sweep(&segments, &store)?;
+    let swept = unnamed::sweep(&segments, &store);
     let bases = chosen(&snapshot, wanted)?;
     let Some(newest) = bases.last() else {
-        return Ok(());
+        return swept;
     };
     // A restart, and rebuilding `active`, then read nothing of them.
     let mut spool = Spool::open_on(disk.clone(), dir, options)?;
@@ -139,7 +139,7 @@ pub fn move_away_on(
         });
     }
     drop(spool);
-    let moved = bases.iter().try_for_each(|base| {
+    let moved: Result<(), Error> = bases.iter().try_for_each(|base| {
         let bytes = move_one(&segments, &store, *base)?;
         if bytes > 0 {
             each(Offloaded { base: *base, bytes });
@@ -148,7 +148,9 @@ pub fn move_away_on(
     });
     // A daemon opens its files anew afterwards, and no longer holds the space of the old ones.
     drop(Spool::open_on(disk.clone(), dir, options)?);
-    moved
+    moved?;
+    // The first object of a site makes its place in the store.
+    swept.or_else(|_| unnamed::sweep(&segments, &store))
 }
 
 /// The bases of the segments to move, ascending.

@@ -22,6 +22,7 @@ use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
 use crate::log::record::Record;
 use crate::log::segments::{REMAKE, SegmentFile, Segments};
+use crate::offload::Fetch;
 use crate::read::caches::Caches;
 use crate::read::log_view::LogView;
 use crate::read::open_segments::copied_record;
@@ -343,15 +344,19 @@ impl Snapshot {
     /// Brings the article at a position into the local cache of the object store. Waits for the store.
     ///
     /// # Errors
-    /// As [`Snapshot::record`].
+    /// As [`Fetch::run`].
     pub fn fetch(&self, position: Position) -> Result<(), Error> {
-        let mut log = (*self.log).clone();
-        log.segments.set_may_fetch(true);
-        let mut caches = crate::read::open_segments::OpenSegments::default();
-        match caches.read(&log, position, |segment| segment.convert(position, |_| ())) {
-            Err(Error::NoArticle(_)) => Ok(()),
-            read => read,
-        }
+        self.fetch_later(position)?.run()
+    }
+
+    /// The fetch of the article at a position, for another thread.
+    ///
+    /// # Errors
+    /// [`Error::NoArticle`] if its segment is gone.
+    pub fn fetch_later(&self, position: Position) -> Result<Fetch, Error> {
+        let base = self.log.base_of(position)?;
+        let (segments, tables) = (self.log.segments.clone(), self.log.tables.clone());
+        Ok(Fetch::new(segments, tables, (base, position)))
     }
 
     /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.

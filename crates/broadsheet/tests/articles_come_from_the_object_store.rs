@@ -1,0 +1,271 @@
+//! Old articles are in an object store: readers, feeds and commands get them from there, and the daemon serves everything else while the
+//! store is down.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use crate::program;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use program::Program;
+use program::articles::{batch, filed, id, many, with};
+use program::nntp::{ALL_MAY, Served, listen, set};
+
+/// Longer than what one fetch brings.
+const BODY_BYTES: usize = 300 << 10;
+const ARTICLES: usize = 16;
+
+struct Site {
+    program: Program,
+    articles: Vec<Vec<u8>>,
+}
+
+impl Site {
+    /// Articles in some full segments, the first of which is in the object store.
+    fn new() -> Site {
+        let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 2);
+        fs::create_dir(program.path("objects")).unwrap();
+        let url = format!("url = \"file://{}\"", program.path("objects").display());
+        set(&program, "url = \"\"", &url);
+        let mut articles = many("old", ARTICLES, "comp.test", BODY_BYTES);
+        articles[1] = with(&id("old", 2), "comp.test", "X-Color: red\n", b"short\n");
+        for article in &articles {
+            program.rnews(&batch(std::slice::from_ref(article)));
+        }
+        Site { program, articles }
+    }
+
+    fn segments(&self) -> Vec<serde_json::Value> {
+        let told = self
+            .program
+            .run(&["segments", "list", "--json", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{}", told.err);
+        let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        told["segments"].as_array().unwrap().clone()
+    }
+
+    fn move_first_away(&self) {
+        let base = self.segments()[0]["base"].to_string();
+        let told = self
+            .program
+            .run(&["segments", "offload", "--dir", "news", &base]);
+        assert_eq!((told.status, told.err.as_str()), (0, ""), "{}", told.out);
+        assert!(told.out.starts_with("moved 1 segment, "), "{}", told.out);
+    }
+
+    fn objects(&self) -> Vec<PathBuf> {
+        let names = fs::read_dir(self.program.path("objects/news.example.org/segments"));
+        names.unwrap().map(|name| name.unwrap().path()).collect()
+    }
+
+    /// The article in wire form, as a client gets it.
+    fn wire(&self, number: usize) -> Vec<u8> {
+        let links = format!("comp.test:{number}");
+        let text = filed(&self.articles[number - 1], &links);
+        let text = String::from_utf8(text).unwrap();
+        text.replace('\n', "\r\n").into_bytes()
+    }
+}
+
+#[test]
+fn readers_get_them() {
+    let site = Site::new();
+    site.move_first_away();
+    assert!(site.segments()[0]["local_bytes"].as_u64().unwrap() < 64 << 10);
+    listen(&site.program, ALL_MAY);
+    let served = Served::start(&site.program);
+    let mut client = served.client();
+    // Replies come in the order of the commands, also where some wait.
+    let commands = format!(
+        "ARTICLE {}\r\nDATE\r\nGROUP comp.test\r\nSTAT 3\r\nARTICLE 4\r\nARTICLE 2\r\nDATE\r\n",
+        id("old", 1)
+    );
+    client.say(commands);
+    assert_eq!(client.line(), format!("220 0 {}", id("old", 1)));
+    assert!(client.block() == site.wire(1));
+    assert!(client.line().starts_with("111 "));
+    assert_eq!(client.line(), "211 16 1 16 comp.test");
+    assert_eq!(client.line(), format!("223 3 {}", id("old", 3)));
+    assert_eq!(client.line(), format!("220 4 {}", id("old", 4)));
+    assert!(client.block() == site.wire(4));
+    assert_eq!(client.line(), format!("220 2 {}", id("old", 2)));
+    assert!(client.block() == site.wire(2));
+    assert!(client.line().starts_with("111 "));
+    // A header that the overview lacks, of all: some are there, others are fetched in the middle of the reply.
+    assert_eq!(client.ask("HDR X-Color 1-16"), "225 Headers follow");
+    let lines = client.lines();
+    assert_eq!(lines.len(), ARTICLES);
+    assert_eq!(lines[1], "2 red");
+    for number in 1..=ARTICLES {
+        assert_eq!(
+            client.ask(&format!("ARTICLE {number}")).get(..4),
+            Some("220 ")
+        );
+        assert!(client.block() == site.wire(number), "{number}");
+    }
+    served.daemon.stop();
+    let told = site
+        .program
+        .run(&["article", "--dir", "news", &id("old", 3)]);
+    assert!(told.out.as_bytes() == filed(&site.articles[2], "comp.test:3"));
+    site.program.assert_clean();
+}
+
+#[test]
+fn a_store_that_is_down_is_told_and_all_else_is_served() {
+    let site = Site::new();
+    site.move_first_away();
+    listen(&site.program, ALL_MAY);
+    let served = Served::start(&site.program);
+    let mut client = served.client();
+    client.ask("GROUP comp.test");
+    let (here, away) = (site.program.path("objects"), site.program.path("unplugged"));
+    fs::rename(&here, &away).unwrap();
+    // A temporary error, and never that there is no such article.
+    assert_eq!(
+        client.ask("ARTICLE 3"),
+        "403 Lookup failed; try again later"
+    );
+    let line = served.daemon.until_said("object_store_down");
+    assert!(line.contains("is its disk mounted?"), "{line}");
+    assert_eq!(client.ask("BODY 3"), "403 Lookup failed; try again later");
+    assert_eq!(client.ask("HEAD 16").get(..4), Some("221 "));
+    client.block();
+    assert_eq!(client.ask("OVER 3").get(..4), Some("224 "));
+    client.block();
+    let told = site
+        .program
+        .rnews(&batch(&many("new", 1, "comp.test", 100)));
+    assert_eq!(told.status, 0);
+    fs::rename(&away, &here).unwrap();
+    program::daemon::until("the store answers", || {
+        let reply = client.ask("ARTICLE 3");
+        if reply.starts_with("403 ") {
+            std::thread::sleep(Duration::from_millis(100));
+            return false;
+        }
+        assert!(client.block() == site.wire(3));
+        true
+    });
+    served.daemon.until_said("object_store_up");
+    served.daemon.stop();
+}
+
+#[test]
+fn commands_say_what_is_wrong() {
+    let site = Site::new();
+    site.move_first_away();
+    let objects = site.objects();
+    assert_eq!(objects.len(), 1);
+    let listed = |words: &[&str]| {
+        site.program
+            .run(&[&["segments", "list", "--dir", "news"], words].concat())
+    };
+    assert_eq!(listed(&["--check"]).status, 0);
+    let aside = site.program.path("aside");
+    fs::rename(&objects[0], &aside).unwrap();
+    let told = listed(&["--check"]);
+    assert_eq!(told.status, 1);
+    assert!(told.out.contains("LOST: segments/"), "{}", told.out);
+    let told = site.program.run(&["fsck", "--dir", "news"]);
+    assert_eq!(told.status, 1);
+    assert!(told.out.contains(&id("old", 3)), "{}", told.out);
+    let told = site
+        .program
+        .run(&["segments", "fetch", "--all", "--dir", "news"]);
+    assert_ne!(told.status, 0);
+    assert!(told.err.contains("has lost its articles"), "{}", told.err);
+    // The object is the file itself.
+    fs::rename(&aside, &objects[0]).unwrap();
+    let told = site
+        .program
+        .run(&["segments", "fetch", "--all", "--dir", "news"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
+    assert!(site.objects().is_empty());
+    site.program.assert_clean();
+    let told = site
+        .program
+        .run(&["segments", "offload", "--dir", "news", "x"]);
+    assert!(
+        told.err.contains("is not the number of a segment"),
+        "{}",
+        told.err
+    );
+    set(&site.program, "url = ", "url = \"\" #");
+    let base = site.segments()[0]["base"].to_string();
+    let told = site
+        .program
+        .run(&["segments", "offload", "--dir", "news", &base]);
+    assert!(
+        told.err
+            .contains("[offload] url' in broadsheet.toml is empty"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn the_settings_choose_by_age_and_by_space() {
+    let site = Site::new();
+    let full = site.segments().len() - 1;
+    assert!(full > 1);
+    let offload = || {
+        let told = site
+            .program
+            .run(&["segments", "offload", "--json", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{}", told.err);
+        let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        told["moved"].as_array().unwrap().len()
+    };
+    // Articles of today.
+    assert_eq!(offload(), 0);
+    set(&site.program, "keep_local = 0", "keep_local = \"2 MiB\"");
+    assert_eq!(offload(), full - 1);
+    let segments = site.segments();
+    assert!(segments[full - 1]["object"].is_null() && segments[0]["object"].is_string());
+}
+
+#[test]
+fn a_batch_has_them() {
+    let site = Site::new();
+    site.move_first_away();
+    let ids: String = (1..=ARTICLES)
+        .map(|number| id("old", number) + "\n")
+        .collect();
+    let told = site
+        .program
+        .feed(&["batcher", "--dir", "news", "-"], ids.as_bytes());
+    assert_eq!(told.status, 0, "{}", told.err);
+    assert_eq!(
+        told.out.matches("#! rnews ").count(),
+        ARTICLES,
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn a_backup_leaves_them_where_they_are() {
+    let site = Site::new();
+    site.move_first_away();
+    // Some are in the cache.
+    site.program
+        .run(&["article", "--dir", "news", &id("old", 3)]);
+    let told = site
+        .program
+        .run(&["backup", "--json", "--dir", "news", "backups"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    let told = site.program.run(&["restore", "backups", "--dir", "other"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    let told = site
+        .program
+        .run(&["article", "--dir", "other", &id("old", 3)]);
+    assert!(
+        told.out.as_bytes() == filed(&site.articles[2], "comp.test:3"),
+        "{}",
+        told.err
+    );
+}

@@ -280,6 +280,10 @@ const ALSO: &[(&str, &str)] = &[
         "server::DAMAGE_REMEMBERED_MAX",
     ),
     (
+        "server::shared::FETCH_THREADS_MAX",
+        "server::FETCH_THREADS_MAX",
+    ),
+    (
         "store::history::cancels::REMOVAL_TEXT_BYTES_MAX",
         "store::REMOVAL_TEXT_BYTES_MAX",
     ),

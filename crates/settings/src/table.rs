@@ -188,9 +188,8 @@ pub static TABLE: &[Setting] = &[
         key: "url",
         unit: Unit::Text,
         range: ANY,
-        help: "Object store for the articles of old segments: \"file:///DIRECTORY\" on another disk; empty: none. History, overview \
-               and index stay here, and articles are read through a local cache. Before you change it, \
-               bring all segments back (`segments fetch --all').",
+        help: "Where the articles of old segments go: \"file:///DIRECTORY\" on another disk; empty: nowhere. Before a change, \
+               `segments fetch --all'.",
         slot: |s| Slot::Text(&mut s.offload.url),
     },
     Setting {
@@ -198,7 +197,7 @@ pub static TABLE: &[Setting] = &[
         key: "after_days",
         unit: Unit::Count("days"),
         range: (0, 36_500),
-        help: "A segment moves there when its newest article is older; 0: only keep_local decides.",
+        help: "A segment goes when its newest article is older; 0: only keep_local decides.",
         slot: |s| Slot::Number(&mut s.offload.after_days),
     },
     Setting {
@@ -206,7 +205,7 @@ pub static TABLE: &[Setting] = &[
         key: "keep_local",
         unit: Unit::Bytes,
         range: ANY,
-        help: "Articles of full segments that stay here at most: the oldest move before their time; 0: no limit.",
+        help: "What full segments here may take: else the oldest go earlier; 0: no limit.",
         slot: |s| Slot::Number(&mut s.offload.keep_local),
     },
     Setting {
@@ -497,7 +496,7 @@ pub static TABLE: &[Setting] = &[
         key: "offload",
         unit: Unit::Text,
         range: ANY,
-        help: "When the daemon moves segments to the object store, if [offload] names one.",
+        help: "When the daemon moves segments by [offload].",
         slot: |s| Slot::When(&mut s.schedule.offload),
     },
     Setting {
@@ -527,7 +526,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ("store", "How articles are kept."),
     (
         "offload",
-        "Articles of old segments in an object store; \"Articles in an object store\" in docs/operations.md.",
+        "Articles of old segments in an object store; see docs/operations.md.",
     ),
     (
         "control",

@@ -76,14 +76,24 @@ impl Site {
     }
 
     fn move_away(&self) -> Result<u64, Error> {
-        let mut moved = 0;
         let wanted = Wanted::Bases(&[self.base]);
-        offload::move_away(self.news.dir(), options(), wanted, |_| moved += 1)?;
-        Ok(moved)
+        loop {
+            let mut moved = 0;
+            // Other tests of this process start programs, which have our locks for a moment.
+            match offload::move_away(self.news.dir(), options(), wanted, |_| moved += 1) {
+                Err(Error::Locked(_)) => std::thread::yield_now(),
+                done => return done.map(|()| moved),
+            }
+        }
     }
 
     fn bring_back(&self) -> Result<(), Error> {
-        offload::bring_back(self.news.dir(), options(), &[self.base], |_| {})
+        loop {
+            match offload::bring_back(self.news.dir(), options(), &[self.base], |_| {}) {
+                Err(Error::Locked(_)) => std::thread::yield_now(),
+                done => return done,
+            }
+        }
     }
 
     fn local_bytes(&self) -> u64 {

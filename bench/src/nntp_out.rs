@@ -177,7 +177,7 @@ impl Bench<'_> {
         let rate = self.limit(&mut sink, port)?;
         self.table.add(Row::One, Sender::Limit, rate);
         let feeder = Feeder::start(self.site, &self.batch, &[port])?;
-        let used = feeder.send(|| sink.has(count))?;
+        let (_, used) = feeder.send(|| sink.has(count))?;
         self.add(
             Row::One,
             Row::OneCpu,
@@ -250,8 +250,7 @@ impl Bench<'_> {
             let (real, used) = match (sender, &self.inn) {
                 (Sender::Ours, _) => {
                     let feeder = Feeder::start(self.site, &self.batch, &[port])?;
-                    let begin = Instant::now();
-                    let used = feeder.send(|| Ok(arrival.is_finished()))?;
+                    let (begin, used) = feeder.send(|| Ok(arrival.is_finished()))?;
                     (arrived(arrival)? - begin, Some(used))
                 }
                 (Sender::Limit, _) | (_, None) => {
@@ -310,7 +309,7 @@ impl Bench<'_> {
         let ports = sink.ports.clone();
         let batch = batch_of(self.site, &self.prepared, count, "many")?;
         let feeder = Feeder::start(self.site, &batch, &ports)?;
-        let used = feeder.send(|| sink.has(count * PEERS))?;
+        let (_, used) = feeder.send(|| sink.has(count * PEERS))?;
         self.add(
             Row::Many,
             Row::ManyCpu,

@@ -80,22 +80,23 @@ impl Feeder {
         })
     }
 
-    /// Resumes all peers and waits; returns what the daemon has used.
+    /// Resumes all peers and waits; returns the beginning, after a wait until the daemon is idle, and what the daemon has used.
     ///
     /// # Errors
     /// `is_over` fails, or does not come true.
-    pub fn send(&self, is_over: impl FnMut() -> Result<bool>) -> Result<Usages> {
+    pub fn send(&self, is_over: impl FnMut() -> Result<bool>) -> Result<(Instant, Usages)> {
         let ids = [self.daemon.0.id()];
         let before = process::at_rest(&ids)?;
         let begin = Instant::now();
         command(&self.binary, &self.news, &["feed", "resume"], &self.names)?;
         wait_until("everything is sent", is_over)?;
         let real = begin.elapsed();
-        Ok(Usages {
+        let used = Usages {
             real,
             user: process::at_rest(&ids)?.saturating_sub(before),
             ..Usages::default()
-        })
+        };
+        Ok((begin, used))
     }
 }
 

@@ -5,12 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use super::table::Sender;
-use super::{LOOK, wait_until};
+use super::wait_until;
 use crate::inn::{InnOptions, Server};
 use crate::measure::Usages;
 use crate::nntp::client::Client;
@@ -106,6 +106,9 @@ impl SinkProcess {
     }
 }
 
+/// Interval between two questions for an article.
+const ASK_EVERY: Duration = Duration::from_millis(2);
+
 /// Asks a server for an article until it has it; the time at which it had. The end of a sender is later: innfeed waits before it ends.
 ///
 /// # Errors
@@ -117,7 +120,7 @@ pub fn arrival(server: &Running, id: String) -> Result<JoinHandle<Result<Instant
             client.send(format!("STAT {id}\r\n").as_bytes())?;
             match client.expect("2") {
                 Ok(_) => return Ok(Instant::now()),
-                Err(error) if format!("{error:#}").contains("430") => std::thread::sleep(LOOK),
+                Err(error) if format!("{error:#}").contains("430") => std::thread::sleep(ASK_EVERY),
                 Err(error) => return Err(error),
             }
         }

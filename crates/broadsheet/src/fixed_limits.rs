@@ -218,7 +218,7 @@ fixed! {
     nntp::client::CAPABILITY_LINES_MAX, Unit::Count("lines"), "list of capabilities of a peer", "The connection is closed, and tried again later.";
     feed::nntp::FLIGHT_ARTICLES_MAX, Unit::Count("articles"), "from the oldest article without a peer's answer to the newest offered one", "After a kill at most so many are offered again.";
     feed::nntp::NOTED_ARTICLES_MAX, Unit::Count("articles"), "articles that one search of the log finds for a peer", "The search goes on when half of them are offered.";
-    feed::nntp::WINDOW_ARTICLES_MAX, Unit::Count("articles"), "articles in flight on a connection to a peer", "The window begins with 1,000 and grows while it is full.";
+    feed::nntp::WINDOW_ARTICLES_MAX, Unit::Count("articles"), "articles in flight on a connection to a peer", "The window begins with 4,000 and grows while it is full.";
     feed::nntp::SHARED_BYTES_MAX, Unit::Bytes, "articles in memory that one peer was sent and others get next", "The oldest go; they are read again for peers that are slower.";
     feed::nntp::RESOLVERS_MAX, Unit::Count("threads"), "look-ups of peers' addresses at the same time", "Others wait.";
     feed::nntp::OPEN_SECONDS_MAX, Unit::Count("seconds"), "opening of a connection to a peer, up to the first article", "Then the connection is closed.";

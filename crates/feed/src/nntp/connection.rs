@@ -24,9 +24,9 @@ pub const ANSWER_SECONDS_MAX: u64 = 300;
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
 /// Most articles in flight on a connection.
-pub const WINDOW_ARTICLES_MAX: usize = 4_000;
-/// Articles in flight on a new connection.
-const WINDOW_FIRST: usize = 1_000;
+pub const WINDOW_ARTICLES_MAX: usize = 16_000;
+/// Articles in flight on a new connection, whose peer is asked first: a command of some 60 bytes each.
+const WINDOW_FIRST: usize = 4_000;
 /// Output above which no further article is appended, bytes.
 const OUT_BYTES: usize = 128 << 10;
 /// Size of a read, bytes.
@@ -355,14 +355,14 @@ impl Connection {
             Stage::Connecting | Stage::Leaving => Ok(Step::GoOn),
             Stage::Opening(opening) => Ok(opening.receive(line, &mut self.out)?),
             Stage::Ready => {
+                // As long as the window is what limits, it grows.
+                if self.in_flight() * 2 >= self.offers.window() {
+                    self.offers.widen(WINDOW_ARTICLES_MAX);
+                }
                 match self.offers.receive(line)? {
                     Event::Wanted(flying) => self.wanted.push_back(flying),
                     Event::Settled(flying, outcome) => {
                         self.answered += 1;
-                        // As long as the window is what limits, it grows.
-                        if self.offers.in_flight() * 2 >= self.offers.window() {
-                            self.offers.widen(WINDOW_ARTICLES_MAX);
-                        }
                         answer(flying, outcome);
                     }
                 }

@@ -8,7 +8,7 @@ use crate::site_state::Progress;
 use crate::waiting::{Item, Waiting};
 
 /// Most articles between the oldest one without an answer and the newest offered one: after a kill at most so many are offered again.
-pub const FLIGHT_ARTICLES_MAX: usize = 8_000;
+pub const FLIGHT_ARTICLES_MAX: usize = 32_000;
 /// Most articles that one search of the log discovers for a peer.
 pub const NOTED_ARTICLES_MAX: usize = 8_000;
 
@@ -34,6 +34,8 @@ pub struct Lane {
     passed: Position,
     /// Number of expired or cancelled articles behind the last of `noted`.
     gone: u64,
+    /// Number of articles in `flight` that are [`Settled::Deferred`].
+    deferred: usize,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl Lane {
             until,
             passed: from,
             gone: 0,
+            deferred: 0,
         }
     }
 
@@ -168,8 +171,11 @@ impl Lane {
 
     /// Notes an answer.
     pub fn settle(&mut self, ticket: Ticket, settled: Settled) {
-        if let Some(offered) = self.offered(ticket) {
-            offered.settled.get_or_insert(settled);
+        if let Some(offered) = self.offered(ticket)
+            && offered.settled.is_none()
+        {
+            offered.settled = Some(settled);
+            self.deferred += usize::from(settled == Settled::Deferred);
         }
     }
 
@@ -178,6 +184,11 @@ impl Lane {
         // In the order of the log.
         let place = self.again.partition_point(|before| *before < ticket);
         self.again.insert(place, ticket);
+    }
+
+    /// Whether articles are to be noted in the list of deferred articles.
+    pub fn has_deferred(&self) -> bool {
+        self.deferred > 0
     }
 
     /// The positions of articles that are to be noted in the list of deferred articles.
@@ -191,6 +202,9 @@ impl Lane {
 
     /// The deferred articles are noted: the cursor may pass them.
     pub fn deferred_are_noted(&mut self) {
+        if std::mem::take(&mut self.deferred) == 0 {
+            return;
+        }
         for offered in &mut self.flight {
             if offered.settled == Some(Settled::Deferred) {
                 offered.settled = Some(Settled::Refused);
@@ -263,6 +277,7 @@ mod tests {
                             open.remove(&(position.0 / 10));
                         }
                         lane.deferred_are_noted();
+                        prop_assert!(!lane.has_deferred() && lane.deferred().next().is_none());
                     }
                     _ if offered.is_empty() => {}
                     3 => {
@@ -273,7 +288,7 @@ mod tests {
                         let (ticket, position) = offered.remove(pick.index(offered.len()));
                         lane.settle(ticket, Settled::Deferred);
                         deferred += 1;
-                        prop_assert!(lane.deferred().any(|one| one == position));
+                        prop_assert!(lane.has_deferred() && lane.deferred().any(|one| one == position));
                     }
                     _ => {
                         let (ticket, position) = offered.remove(pick.index(offered.len()));

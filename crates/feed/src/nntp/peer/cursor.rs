@@ -79,7 +79,7 @@ impl Peer {
     /// When the list of deferred articles is to be written.
     pub(super) fn list_due(&self, now: Instant) -> Option<Instant> {
         let lanes = self.lanes.as_ref()?;
-        let is_new = lanes.each().any(|lane| lane.deferred().next().is_some());
+        let is_new = lanes.each().any(Lane::has_deferred);
         (is_new || self.deferrals.has_answers())
             .then(|| self.list_written.map_or(now, |at| at + LIST_EVERY))
     }

@@ -19,6 +19,8 @@ use crate::start::Start;
 #[path = "../../../tests/log/mod.rs"]
 mod log;
 
+mod window;
+
 use log::News;
 
 /// A news directory, its peer, and the loop between them.

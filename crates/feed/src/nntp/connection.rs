@@ -388,7 +388,12 @@ impl Connection {
         self.is_ready() && self.unsent() < OUT_BYTES
     }
 
-    /// Offers an article, with its text where the peer is not asked first.
+    /// Whether the text of the next offered article goes with the offer.
+    pub fn is_trusted(&self) -> bool {
+        self.offers.is_trusted()
+    }
+
+    /// Offers an article, with its text where the [peer is not asked first](Connection::is_trusted).
     pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) {
         if self.offers.offer(id, flying, &mut self.out) {
             self.push(wire);

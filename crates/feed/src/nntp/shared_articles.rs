@@ -13,46 +13,57 @@ const ARTICLE_BYTES_MAX: usize = SHARED_BYTES_MAX / 16;
 /// The articles read last.
 #[derive(Debug, Default)]
 pub(super) struct SharedArticles {
-    kept: HashMap<Position, Kept>,
-    /// In the order of reading.
-    order: VecDeque<Position>,
+    /// The number of each, in the order of reading.
+    numbers: HashMap<Position, u64>,
+    kept: VecDeque<Kept>,
+    /// The number of the first in `kept`.
+    first: u64,
     bytes: usize,
 }
 
 /// An article.
 #[derive(Debug)]
 struct Kept {
+    position: Position,
     /// The id, and then the text with the line of one dot.
     text: Box<[u8]>,
     id_length: usize,
 }
 
 impl SharedArticles {
-    /// The id and the text of an article.
-    pub fn find(&self, position: Position) -> Option<(&[u8], &[u8])> {
-        let kept = self.kept.get(&position)?;
+    /// The place of an article, until the next one is kept.
+    pub fn place(&self, position: Position) -> Option<usize> {
+        let number = self.numbers.get(&position)?;
+        usize::try_from(number - self.first).ok()
+    }
+
+    /// The id and the text of the article at a place.
+    pub fn at(&self, place: usize) -> Option<(&[u8], &[u8])> {
+        let kept = self.kept.get(place)?;
         kept.text.split_at_checked(kept.id_length)
     }
 
     /// Keeps an article, and lets the oldest go.
     pub fn keep(&mut self, position: Position, id: &[u8], wire: &[u8]) {
         let length = id.len() + wire.len();
-        if length > ARTICLE_BYTES_MAX || self.kept.contains_key(&position) {
+        if length > ARTICLE_BYTES_MAX || self.numbers.contains_key(&position) {
             return;
         }
         self.bytes += length;
         while self.bytes > SHARED_BYTES_MAX
-            && let Some(oldest) = self.order.pop_front()
+            && let Some(oldest) = self.kept.pop_front()
         {
-            let gone = self.kept.remove(&oldest);
-            self.bytes -= gone.map_or(0, |kept| kept.text.len());
+            self.numbers.remove(&oldest.position);
+            self.first += 1;
+            self.bytes -= oldest.text.len();
         }
-        let kept = Kept {
+        self.numbers
+            .insert(position, self.first + self.kept.len() as u64);
+        self.kept.push_back(Kept {
+            position,
             text: [id, wire].concat().into(),
             id_length: id.len(),
-        };
-        self.order.push_back(position);
-        self.kept.insert(position, kept);
+        });
     }
 
     /// Lets all go.
@@ -65,6 +76,10 @@ impl SharedArticles {
 mod tests {
     use super::*;
 
+    fn find(shared: &SharedArticles, number: u64) -> Option<(&[u8], &[u8])> {
+        shared.at(shared.place(Position(number))?)
+    }
+
     #[test]
     fn the_last_ones_are_kept_within_the_limit() {
         let mut shared = SharedArticles::default();
@@ -73,18 +88,18 @@ mod tests {
             let id = format!("<{number}@x>");
             shared.keep(Position(number), id.as_bytes(), &wire);
             shared.keep(Position(number), b"again", b"");
-            let kept: usize = shared.kept.values().map(|kept| kept.text.len()).sum();
+            let kept: usize = shared.kept.iter().map(|kept| kept.text.len()).sum();
             assert_eq!(kept, shared.bytes);
             assert!(kept <= SHARED_BYTES_MAX);
-            assert_eq!(shared.order.len(), shared.kept.len());
-            let found = shared.find(Position(number)).unwrap();
+            assert_eq!(shared.numbers.len(), shared.kept.len());
+            let found = find(&shared, number).unwrap();
             assert_eq!(found, (id.as_bytes(), &wire[..]));
         }
-        assert!(shared.find(Position(0)).is_none());
-        assert_eq!(shared.order.len(), SHARED_BYTES_MAX / 100_008);
+        assert!(find(&shared, 0).is_none());
+        assert_eq!(shared.kept.len(), SHARED_BYTES_MAX / 100_008);
         shared.keep(Position(999), b"", &vec![0; ARTICLE_BYTES_MAX + 1]);
-        assert!(shared.find(Position(999)).is_none());
+        assert!(find(&shared, 999).is_none());
         shared.clear();
-        assert!(shared.find(Position(199)).is_none());
+        assert!(find(&shared, 199).is_none());
     }
 }

@@ -150,11 +150,22 @@ impl Source<'_> {
                 break;
             };
             has_filled = true;
-            match article(context, position)? {
-                Some((id, wire)) => {
+            // A peer that is asked first may have it: only the id is read.
+            let found = match connection.is_trusted() {
+                true => {
+                    let found = article(context, position)?;
+                    found.map(|(id, wire)| (id, wire, wire.len() as u64))
+                }
+                false => {
+                    let line = id_line(context, position)?;
+                    line.map(|line| (line.id, &[][..], line.size.unwrap_or(0)))
+                }
+            };
+            match found {
+                Some((id, wire, bytes)) => {
                     self.offered += 1;
                     // Also for an article that the peer is asked about: when it wants it, it waits for it.
-                    self.pace.spend(wire.len() as u64);
+                    self.pace.spend(bytes);
                     connection.offer(id, flying, wire);
                 }
                 None => self.is_gone(flying),
@@ -189,9 +200,9 @@ pub(in super::super) fn article<'c>(
     context: &'c mut Context<'_>,
     position: Position,
 ) -> Result<Option<IdAndText<'c>>, Error> {
-    if context.shared.find(position).is_some() {
+    if let Some(place) = context.shared.place(position) {
         let is_gone = context.snapshot.is_cancelled(position);
-        return Ok(context.shared.find(position).filter(|_| !is_gone));
+        return Ok(context.shared.at(place).filter(|_| !is_gone));
     }
     let record = match context.snapshot.record(position, context.record) {
         Ok(record) => record,
@@ -210,4 +221,20 @@ pub(in super::super) fn article<'c>(
         context.shared.keep(position, line.id, wire);
     }
     Ok(Some((line.id, wire)))
+}
+
+/// The history line of an article, without the article; `None`: it expired, or was cancelled.
+fn id_line<'c>(
+    context: &'c mut Context<'_>,
+    position: Position,
+) -> Result<Option<HistoryLine<'c>>, Error> {
+    if context.snapshot.is_cancelled(position) {
+        return Ok(None);
+    }
+    match context.snapshot.line_at(position, context.record) {
+        Ok(line) => Ok(line),
+        // `fsck` reports it.
+        Err(store::Error::Damaged { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }

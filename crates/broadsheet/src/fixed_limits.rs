@@ -195,6 +195,7 @@ fixed! {
     feed::site_state::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "The name is also that of a directory in feeds/.";
     feed::deferred::DEFERRED_MAX, Unit::Count("articles"), "deferred articles of a site", "With more, the feed waits until the site has accepted some.";
     feed::waiting::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles collected in one pass for all sites", "Further articles are collected in another pass.";
+    feed::waiting::LISTS_BYTES_MAX, Unit::Bytes, "lists of sites, as records name them, that a pass along the log keeps", "The pass looks their names up again.";
     feed::togo::NOTED_ARTICLES_MAX, Unit::Count("articles"), "articles collected at a time for one site", "Further articles are collected in another pass.";
     feed::batchparms::BATCHPARMS_BYTES_MAX, Unit::Bytes, "batchparms", "A larger file is an error.";
     feed::batchparms::RULES_MAX, Unit::Count("lines"), "rules of batchparms", "More are an error.";

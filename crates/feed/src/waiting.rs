@@ -11,6 +11,9 @@ use crate::error::Error;
 /// Maximum number of articles that one pass collects for all sites: bounds memory to some 50 MB.
 pub const ROUND_ARTICLES_MAX: usize = 1_000_000;
 
+/// Most bytes of lists of sites that a pass keeps, with the places of the sites in them.
+pub const LISTS_BYTES_MAX: usize = 256 << 10;
+
 /// A site and its cursor.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
@@ -160,6 +163,42 @@ pub fn count(
     Ok(found)
 }
 
+/// Finds the sites that a record names. Most articles go to the same sites as one shortly before, so that hundreds of names are not
+/// looked up for each.
+struct Named<'a> {
+    by_name: HashMap<&'a [u8], usize>,
+    /// The sites of the lists met before.
+    lists: HashMap<Box<[u8]>, Box<[usize]>>,
+    /// The length of these lists together.
+    bytes: usize,
+}
+
+impl<'a> Named<'a> {
+    fn new(sites: &[Site<'a>]) -> Named<'a> {
+        Named {
+            by_name: sites.iter().map(|site| site.name).zip(0..).collect(),
+            lists: HashMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The places of the named sites, in the order of their names in the list.
+    fn of(&mut self, list: &[u8]) -> &[usize] {
+        if !self.lists.contains_key(list) {
+            if self.bytes + list.len() > LISTS_BYTES_MAX {
+                // The next lists are most likely others.
+                self.lists.clear();
+                self.bytes = 0;
+            }
+            self.bytes += list.len();
+            let names = list.split(|&byte| byte == b' ');
+            let places = names.filter_map(|name| self.by_name.get(name).copied());
+            self.lists.insert(list.into(), places.collect());
+        }
+        self.lists.get(list).map_or(&[], |places| places)
+    }
+}
+
 /// Calls `found` for each article after a site's cursor that the site gets, with the site's index in `sites`, the article, its history
 /// line, and whether it is still readable; as far as `end`.
 fn each(
@@ -171,7 +210,7 @@ fn each(
     let Some(from) = sites.iter().map(|site| site.cursor.position).min() else {
         return Ok(ControlFlow::Continue(()));
     };
-    let named: HashMap<&[u8], usize> = sites.iter().map(|site| site.name).zip(0..).collect();
+    let mut named = Named::new(sites);
     let late = sites.iter().map(|site| site.cursor.selected_from).max();
     let late = late.unwrap_or(from);
     Ok(snapshot.each_article((from, end), |logged| {
@@ -193,12 +232,11 @@ fn each(
                 None => ControlFlow::Continue(()),
             }
         };
-        for name in record.sites().split(|&byte| byte == b' ') {
-            if let Some(which) = named.get(name)
-                && let Some(site) = sites.get(*which)
+        for &which in named.of(record.sites()) {
+            if let Some(site) = sites.get(which)
                 && position >= site.cursor.selected_from
             {
-                tell(*which, site)?;
+                tell(which, site)?;
             }
         }
         if position < late {
@@ -211,4 +249,34 @@ fn each(
         }
         ControlFlow::Continue(())
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_sites_are_looked_up_once_within_the_limit() {
+        let site = |name| Site {
+            name,
+            cursor: Cursor::new(Position(0)),
+        };
+        let sites = [site(b"one"), site(b"two"), site(b"three")];
+        let mut named = Named::new(&sites);
+        for _ in 0..2 {
+            assert_eq!(named.of(b"three x one"), [2, 0]);
+            assert_eq!(named.of(b""), [0usize; 0]);
+            assert_eq!(named.of(b"two"), [1]);
+        }
+        assert_eq!(named.lists.len(), 3);
+        for number in 0..100_000 {
+            let list = format!("two {number} one");
+            assert_eq!(named.of(list.as_bytes()), [1, 0]);
+            let kept: usize = named.lists.keys().map(|list| list.len()).sum();
+            assert!(number % 1000 != 0 || (kept == named.bytes && kept <= LISTS_BYTES_MAX));
+        }
+        let long = vec![b'x'; LISTS_BYTES_MAX + 1];
+        assert!(named.of(&long).is_empty());
+        assert_eq!(named.of(b"one"), [0]);
+    }
 }

@@ -14,6 +14,7 @@ mod measure;
 mod namei;
 mod nntp;
 mod nntp_out;
+mod offload;
 mod paper;
 mod plan;
 mod pull;
@@ -87,6 +88,8 @@ bench tree [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what a tree of files costs an article, beside creating the same files and links alone.
 bench import [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     moving in 20,000 articles from INN's tradspool, C News and a mailbox, beside rnews.
+bench offload [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    articles of old segments in a directory as an object store: moving them, reading one and all.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -115,6 +118,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "start" => start_alone(arguments),
         Some(Value(word)) if word == "tree" => tree_alone(arguments),
         Some(Value(word)) if word == "import" => import_alone(arguments),
+        Some(Value(word)) if word == "offload" => offload_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
         Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
@@ -187,6 +191,12 @@ fn tree_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn import_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::import_alone(&plan)
+}
+
+/// `bench offload`.
+fn offload_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::offload_alone(&plan)
 }
 
 /// `bench namei`.

@@ -13,7 +13,7 @@ use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
     batch, expire, feeding, import, index, inn, instructions, limit, machine, namei, nntp,
-    nntp_out, paper, selection, start, techniques, tree,
+    nntp_out, offload, paper, selection, start, techniques, tree,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -173,6 +173,17 @@ pub fn import_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", import::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench offload`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn offload_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", offload::rows(&mut site, plan.rounds)?);
     Ok(())
 }
 

@@ -11,6 +11,9 @@ pub enum Error {
     /// The directory has no `segments`: it is not a news directory.
     #[error("{dir} is not a news directory: make one with `broadsheet init --dir {dir} --active FILE`", dir = .0.display())]
     NotANewsDirectory(PathBuf),
+    /// The directory belongs to a cluster, and the caller does not follow its log.
+    #[error("{} belongs to a cluster: only `broadsheet serve' changes it, by the log of the cluster", .0.display())]
+    OfCluster(PathBuf),
     /// Another program holds the lock and the caller did not want to wait.
     #[error("{} is locked by another program; wait for it to end", .0.display())]
     Locked(PathBuf),

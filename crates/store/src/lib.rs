@@ -71,6 +71,7 @@ pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, recl
 pub use spool::erase::Erased;
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 pub use spool::{Committed, Spool};
+pub use state::applied_entry::AppliedEntry;
 pub use state::checkgroups_serials::{Serial, Serials};
 pub use state::group_files::GroupEdits;
 pub use state::pending_cancels::{PendingCancel, PendingCancels};

@@ -8,6 +8,7 @@ pub(crate) mod derived;
 mod edited_active;
 pub(crate) mod erase;
 mod expire;
+pub(crate) mod follow_log;
 mod free_numbers;
 mod group_changes;
 mod ids;

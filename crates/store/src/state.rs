@@ -1,6 +1,7 @@
-//! The states that control messages leave: pending cancels, serial numbers of checkgroups, `newsgroups` and `active.times`. Each is a fold
-//! over the records of its kind.
+//! The states that control messages leave: pending cancels, serial numbers of checkgroups, `newsgroups` and `active.times`; and the place in
+//! the log of a cluster. Each is a fold over the records of its kind.
 
+pub mod applied_entry;
 pub mod checkgroups_serials;
 pub(crate) mod fold;
 pub mod group_files;
@@ -13,6 +14,7 @@ use crate::Error;
 use crate::check::report::Report;
 use crate::log::record::Kind;
 use crate::log::segments::Segments;
+use crate::state::applied_entry::AppliedEntry;
 use crate::state::checkgroups_serials::Serials;
 use crate::state::pending_cancels::PendingCancels;
 use crate::state::state_file::StateFile;
@@ -24,6 +26,8 @@ pub struct States {
     pub pending_cancels: StateFile<PendingCancels>,
     /// The serial numbers of checkgroups.
     pub serials: StateFile<Serials>,
+    /// The place in the log of a cluster.
+    pub applied_entry: StateFile<AppliedEntry>,
 }
 
 impl States {
@@ -32,31 +36,43 @@ impl States {
         States {
             pending_cancels: StateFile::new(segments, dir),
             serials: StateFile::new(segments, dir),
+            applied_entry: StateFile::new(segments, dir),
         }
     }
 
     /// Writes what the files lack.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.pending_cancels.flush()?;
-        self.serials.flush()
+        self.serials.flush()?;
+        self.applied_entry.flush()
     }
 
     /// Waits until the files are on the disk.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.pending_cancels.sync()?;
-        self.serials.sync()
+        self.serials.sync()?;
+        self.applied_entry.sync()
     }
 
     /// Notes that a record of this kind was replayed.
     pub fn replay(&mut self, kind: Kind) {
         self.pending_cancels.replay(kind);
         self.serials.replay(kind);
+        self.applied_entry.replay(kind);
     }
 
     /// Restores from the log the states of which records were replayed. The log is whole by now.
     pub fn finish_replay(&mut self, is_anew: bool) -> Result<(), Error> {
         self.pending_cancels.finish_replay(is_anew)?;
-        self.serials.finish_replay(is_anew)
+        self.serials.finish_replay(is_anew)?;
+        self.applied_entry.finish_replay(is_anew)
+    }
+
+    /// Restores all states from the log.
+    pub fn fold_again(&mut self) -> Result<(), Error> {
+        self.pending_cancels.fold_again()?;
+        self.serials.fold_again()?;
+        self.applied_entry.fold_again()
     }
 
     /// Compares the files with the log, as `segments` reads it.
@@ -67,6 +83,7 @@ impl States {
         repair: bool,
     ) -> Result<(), Error> {
         self.pending_cancels.check(segments, report, repair)?;
-        self.serials.check(segments, report, repair)
+        self.serials.check(segments, report, repair)?;
+        self.applied_entry.check(segments, report, repair)
     }
 }

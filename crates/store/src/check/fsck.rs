@@ -12,6 +12,7 @@ use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
+use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
 
@@ -31,6 +32,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let mut report = Report::default();
     let options = Options {
         repair,
+        follows_log: is_of_cluster(dir),
         ..Options::default()
     };
     // Removals by expire would look like damage.

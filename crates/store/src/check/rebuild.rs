@@ -9,6 +9,7 @@ use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
 use crate::spool::Spool;
+use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover::log_end::is_damage_notice;
 use crate::{Error, check::repair};
@@ -32,6 +33,7 @@ pub struct Rebuilt {
 pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let options = Options {
         repair: true,
+        follows_log: is_of_cluster(dir),
         ..Options::default()
     };
     let disk = Salvage::of(Arc::new(RealDisk));

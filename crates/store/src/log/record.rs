@@ -46,6 +46,8 @@ pub enum Kind {
     Descriptions = 12,
     /// Changes to `active.times`, in the same form.
     Creations = 13,
+    /// An entry of the log of a cluster is applied; the text is the [line of its place](crate::AppliedEntry).
+    Applied = 14,
 }
 
 impl Kind {
@@ -64,6 +66,7 @@ impl Kind {
             11 => Kind::Serials,
             12 => Kind::Descriptions,
             13 => Kind::Creations,
+            14 => Kind::Applied,
             _ => return None,
         })
     }
@@ -82,7 +85,11 @@ impl Kind {
     pub fn is_control_state(self) -> bool {
         matches!(
             self,
-            Kind::PendingCancel | Kind::Serials | Kind::Descriptions | Kind::Creations
+            Kind::PendingCancel
+                | Kind::Serials
+                | Kind::Descriptions
+                | Kind::Creations
+                | Kind::Applied
         )
     }
 }

@@ -385,6 +385,7 @@ pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
         | Kind::PendingCancel
         | Kind::Serials
         | Kind::Descriptions
-        | Kind::Creations => false,
+        | Kind::Creations
+        | Kind::Applied => false,
     }
 }

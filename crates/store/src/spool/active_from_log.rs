@@ -54,6 +54,7 @@ pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         | Kind::Serials
         | Kind::Descriptions
         | Kind::Creations
+        | Kind::Applied
         | Kind::Pad
         | Kind::Relocation
         | Kind::Hole => {}

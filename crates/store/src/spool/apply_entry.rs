@@ -48,7 +48,8 @@ impl Spool {
             Kind::Serials => self.apply_serials(text),
             Kind::Descriptions => self.change_group_file(NEWSGROUPS, text),
             Kind::Creations => self.change_group_file(ACTIVE_TIMES, text),
-            Kind::Pad | Kind::Relocation | Kind::Hole => Ok(()),
+            // The place of another node is not ours.
+            Kind::Applied | Kind::Pad | Kind::Relocation | Kind::Hole => Ok(()),
         }
     }
 

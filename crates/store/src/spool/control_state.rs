@@ -154,7 +154,7 @@ impl Spool {
     }
 
     /// As [`Spool::make_room`], in a segment that may have records of states. Those that an earlier release began have none.
-    fn make_room_for_state(&mut self, text_bytes: usize) -> Result<(), Error> {
+    pub(super) fn make_room_for_state(&mut self, text_bytes: usize) -> Result<(), Error> {
         if !self.art.header.logs_states {
             self.commit()?;
             self.seal()?;
@@ -176,6 +176,10 @@ impl Spool {
         self.log_state_text(Kind::Serials, &serials);
         for (kind, copy) in self.group_copies() {
             self.log_state_text(kind, &copy);
+        }
+        if self.options.follows_log {
+            let place = self.states.applied_entry.copy(bytes_max)?;
+            self.log_state_text(Kind::Applied, &place);
         }
         Ok(())
     }

@@ -27,6 +27,9 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
     pub repair: bool,
+    /// The news directory follows the log of a cluster: what is not on the disk comes from there again. The log here is synced with the
+    /// derived files only, and after an interruption it ends with a whole entry of that log.
+    pub follows_log: bool,
 }
 
 impl Default for Options {
@@ -37,6 +40,7 @@ impl Default for Options {
             checkpoint_bytes: 64 << 20,
             patience: None,
             repair: false,
+            follows_log: false,
         }
     }
 }

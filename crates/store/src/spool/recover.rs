@@ -27,6 +27,7 @@ use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
 use crate::spool::derived::Derived;
+use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::spool::recover::start::{Start, art_length};
 use crate::state::States;
@@ -46,6 +47,9 @@ pub fn open(
         .segment_bytes
         .clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX)
         .next_multiple_of(4096);
+    if !options.follows_log && !options.repair && is_of_cluster(dir) {
+        return Err(Error::OfCluster(dir.to_owned()));
+    }
     let disk = segments.disk().clone();
     let boot = disk.boot_id();
     let index_path = dir.join(index::FILE);
@@ -144,7 +148,13 @@ pub fn open(
         spool.states.pending_cancels.prepare()?;
         spool.states.serials.prepare()?;
     }
-    if is_edited {
+    if is_edited && options.follows_log {
+        spool.take_state_from_log()?;
+        spool.active.rewrite()?;
+        spool.notices.push(
+            "active was edited: the edit is undone, because the groups of a cluster change by its log".into(),
+        );
+    } else if is_edited {
         spool.take_up_active()?;
     }
     Ok(spool)

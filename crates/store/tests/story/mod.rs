@@ -22,7 +22,7 @@ use crate::news;
 /// Groups that are there from the beginning and stay.
 pub const GROUPS: [&str; 4] = ["a.b", "c", "d.e.f", "junk"];
 /// Groups that come and go.
-const GUESTS: [&str; 3] = ["new.one", "new.two", "zz"];
+pub const GUESTS: [&str; 3] = ["new.one", "new.two", "zz"];
 
 /// Small segments and frequent checkpoints, so that a short story meets them all.
 pub fn small() -> Options {

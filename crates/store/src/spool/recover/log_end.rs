@@ -37,6 +37,8 @@ impl Spool {
                         self.notices.push(damage_notice(&path, from));
                     }
                 }
+                // Nothing was synced behind it, so that a later commit is no sign of damage.
+                Step::Gap { .. } if self.options.follows_log && last => break,
                 Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
                 // Laid over damage by fsck.
                 Step::Record(offset, record)

@@ -102,6 +102,9 @@ impl Spool {
         if start.anew {
             self.restore_group_files()?;
         }
+        if self.options.follows_log && !start.sure {
+            self.take_state_from_log()?;
+        }
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
             self.active.rewrite()?;
@@ -170,7 +173,10 @@ impl Spool {
             move |source| Error::io(doing, &path, source)
         };
         let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
-        let end = self.sound_end(&*file, last, known.whole)?;
+        let mut end = self.sound_end(&*file, last, known.whole)?;
+        if self.options.follows_log && last {
+            end = self.end_of_entries(&*file, self.art.append.end, end)?;
+        }
         let mut walk = Walk::new(&*file, self.art.append.end, end).map_err(at("read"))?;
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {

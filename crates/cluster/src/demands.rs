@@ -1,0 +1,228 @@
+//! The settings without which the servers could lose entries that they have acknowledged, or without which nodes could differ.
+//!
+//! With the usual `sync_interval` (two minutes) a server acknowledges messages that are not on its disk. A power cut of all servers then
+//! loses a third of them, and the replicas disagree afterwards.
+
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, PersistenceMode, RetentionPolicy, StorageType,
+};
+use serde::Deserialize;
+
+use crate::entry::ENTRY_BYTES_MAX;
+
+/// The oldest release of the servers: the one with which the promises were tested.
+pub const SERVER_VERSION_MIN: (u32, u32, u32) = (2, 15, 2);
+
+/// What a server tells of itself (`$SYS.REQ.SERVER.PING.JSZ` with `config`).
+#[derive(Debug, Deserialize)]
+pub struct ServerReport {
+    server: Server,
+    #[serde(default)]
+    data: Data,
+}
+
+#[derive(Debug, Deserialize)]
+struct Server {
+    name: String,
+    #[serde(default)]
+    ver: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Data {
+    #[serde(default)]
+    config: JetStreamConfig,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct JetStreamConfig {
+    #[serde(default)]
+    sync_always: bool,
+}
+
+impl ServerReport {
+    /// The report in this message.
+    pub fn parse(message: &[u8]) -> Option<ServerReport> {
+        serde_json::from_slice(message).ok()
+    }
+
+    /// The name of the server (`server_name`).
+    pub fn name(&self) -> &str {
+        &self.server.name
+    }
+
+    /// What has to change there, as sentences; empty if nothing.
+    pub fn faults(&self) -> Vec<String> {
+        let Server { name, ver } = &self.server;
+        let mut faults = Vec::new();
+        let (major, minor, patch) = SERVER_VERSION_MIN;
+        if version(ver).is_none_or(|version| version < SERVER_VERSION_MIN) {
+            faults.push(format!(
+                "the NATS server {name} has version {ver}: install {major}.{minor}.{patch} or newer"
+            ));
+        }
+        if !self.data.config.sync_always {
+            faults.push(format!(
+                "the NATS server {name} acknowledges entries before they are on its disk: set `sync_interval: always' in the section \
+                 jetstream of its configuration, and restart it"
+            ));
+        }
+        faults
+    }
+}
+
+/// The faults of servers that must have a replica of the stream, and did not report.
+pub fn silent<'a>(
+    replicas: impl Iterator<Item = &'a str>,
+    reports: &[ServerReport],
+) -> Vec<String> {
+    let is_silent = |name: &&str| !reports.iter().any(|report| report.name() == *name);
+    let told = |name| format!("the NATS server {name} does not answer");
+    replicas.filter(is_silent).map(told).collect()
+}
+
+/// What has to change in a stream that is to be the log of a cluster with so many replicas; empty if nothing.
+pub fn faults_of_stream(config: &Config, replicas: usize) -> Vec<String> {
+    let demands = [
+        (
+            config.num_replicas >= replicas,
+            format!("it has {} replicas, not {replicas}", config.num_replicas),
+        ),
+        (
+            config.storage == StorageType::File,
+            "it is not stored in files".to_owned(),
+        ),
+        (
+            config.retention == RetentionPolicy::Limits,
+            "its retention is not `limits'".to_owned(),
+        ),
+        (
+            config.discard == DiscardPolicy::New,
+            "it discards old entries when it is full".to_owned(),
+        ),
+        (
+            config.max_age.is_zero(),
+            "entries are removed by age".to_owned(),
+        ),
+        (
+            config.max_messages_per_subject <= 0,
+            "the messages of a subject are limited".to_owned(),
+        ),
+        (config.deny_delete, "entries can be deleted".to_owned()),
+        (!config.no_ack, "it does not acknowledge".to_owned()),
+        (
+            config
+                .persist_mode
+                .as_ref()
+                .is_none_or(|mode| matches!(mode, PersistenceMode::Default)),
+            "its persist mode is `async'".to_owned(),
+        ),
+        (
+            config.mirror.is_none() && config.sources.is_none(),
+            "it is a copy of another stream".to_owned(),
+        ),
+    ];
+    let name = &config.name;
+    demands
+        .into_iter()
+        .filter(|(is_met, _)| !is_met)
+        .map(|(_, fault)| format!("the stream {name} cannot be the log of a cluster: {fault}"))
+        .collect()
+}
+
+/// The fault of a connection that takes only messages of this size, bytes.
+pub fn fault_of_payload(max_payload: usize, entry_bytes_max: usize) -> Option<String> {
+    let needed = entry_bytes_max.min(ENTRY_BYTES_MAX);
+    (max_payload < needed).then(|| {
+        format!(
+            "the NATS servers take messages of at most {max_payload} bytes: set `max_payload: {needed}' in their configuration, or lower \
+             limits.article_bytes_max"
+        )
+    })
+}
+
+fn version(text: &str) -> Option<(u32, u32, u32)> {
+    let text = text.split_once('-').map_or(text, |(number, _)| number);
+    let mut parts = text.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn report(version: &str, sync_always: bool) -> ServerReport {
+        let text = format!(
+            r#"{{"server":{{"name":"a","ver":"{version}","seq":3}},"data":{{"config":{{"sync_always":{sync_always},"max_memory":1}},"streams":1}}}}"#
+        );
+        ServerReport::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_server_must_sync_and_be_new() {
+        assert_eq!(report("2.15.2", true).faults(), Vec::<String>::new());
+        assert_eq!(
+            report("2.16.0-preview.1", true).faults(),
+            Vec::<String>::new()
+        );
+        assert!(
+            report("2.15.1", true)
+                .faults()
+                .concat()
+                .contains("2.15.2 or newer")
+        );
+        assert!(
+            report("new", true)
+                .faults()
+                .concat()
+                .contains("2.15.2 or newer")
+        );
+        assert!(
+            report("2.15.2", false)
+                .faults()
+                .concat()
+                .contains("sync_interval: always")
+        );
+        // A server without JetStream tells no configuration.
+        let silent_on_it =
+            ServerReport::parse(br#"{"server":{"name":"b","ver":"2.15.2"}}"#).unwrap();
+        assert_eq!(silent_on_it.faults().len(), 1);
+        assert!(ServerReport::parse(b"{}").is_none());
+    }
+
+    #[test]
+    fn every_replica_must_answer() {
+        let reports = [report("2.15.2", true)];
+        let silent = silent(["a", "b"].into_iter(), &reports);
+        assert_eq!(silent, ["the NATS server b does not answer"]);
+    }
+
+    #[test]
+    fn a_stream_that_may_lose_entries_is_refused() {
+        let good = || crate::jetstream::stream_config("news", "news", 3, 1 << 30);
+        assert_eq!(faults_of_stream(&good(), 3), Vec::<String>::new());
+        let spoil: [fn(&mut Config); 8] = [
+            |config| config.num_replicas = 1,
+            |config| config.storage = StorageType::Memory,
+            |config| config.retention = RetentionPolicy::Interest,
+            |config| config.discard = DiscardPolicy::Old,
+            |config| config.max_age = std::time::Duration::from_secs(1),
+            |config| config.deny_delete = false,
+            |config| config.no_ack = true,
+            |config| config.persist_mode = Some(PersistenceMode::Async),
+        ];
+        for spoil in spoil {
+            let mut config = good();
+            spoil(&mut config);
+            assert_eq!(faults_of_stream(&config, 3).len(), 1, "{config:?}");
+        }
+    }
+
+    #[test]
+    fn messages_must_be_large_enough() {
+        assert_eq!(fault_of_payload(ENTRY_BYTES_MAX, usize::MAX), None);
+        assert_eq!(fault_of_payload(1 << 20, 1 << 20), None);
+        assert!(fault_of_payload(1 << 20, usize::MAX).is_some());
+    }
+}

@@ -1,0 +1,161 @@
+//! The log in NATS JetStream, in a thread of its own: it appends entries, and tells all entries in their order.
+//!
+//! An entry that was given to [`Log::append`] is sent again until the servers acknowledge it; they drop repetitions by the id of the
+//! message. It is then on the disks of most servers ([`crate::demands`]).
+
+mod connection;
+mod run;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+pub use connection::{LogError, begin};
+
+/// Bytes of entries that were told and not yet applied: then the thread waits.
+pub const WAITING_BYTES_MAX: usize = 32 << 20;
+/// Time within which the servers drop repetitions of an entry. A node that repeats one later appends it twice; the second copy is refused
+/// as duplicates by all nodes.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
+/// The unit of the semaphore that bounds waiting entries, bytes.
+const UNIT_BYTES: usize = 1 << 10;
+
+/// Where the log is.
+#[derive(Debug, Clone, Default)]
+pub struct LogOptions {
+    /// Addresses of the servers: `nats://HOST:PORT`, `tls://HOST:PORT`.
+    pub servers: Vec<String>,
+    /// The stream.
+    pub stream: String,
+    /// The subject of its messages.
+    pub subject: String,
+    /// The name of this node, by which the servers list its connection.
+    pub node: String,
+    /// Name and password of a user who may use the stream.
+    pub login: Option<(String, String)>,
+    /// Name and password of a user of the system account, who may ask the servers for their settings.
+    pub system_login: Option<(String, String)>,
+    /// Certificates of CAs, in addition to those of the system.
+    pub ca: Option<PathBuf>,
+    /// Replicas that the stream must have.
+    pub replicas: usize,
+    /// The largest entry, bytes.
+    pub entry_bytes_max: usize,
+}
+
+/// News of the log.
+#[derive(Debug)]
+pub enum LogEvent {
+    /// The servers answer, and meet all demands. The log ends at this sequence number.
+    Ready(u64),
+    /// The next entry: its sequence number, and its bytes. The numbers follow each other without a gap.
+    Entry(u64, Vec<u8>),
+    /// The entry with this counter is on the disks.
+    Appended(u64),
+    /// The entry with this counter is not in the log and never will be, for this reason.
+    Refused(u64, String),
+    /// The log is not reachable, for this reason; the thread tries again.
+    Down(String),
+    /// The thread has ended: going on would lose or change articles. The reason says what to do.
+    Stopped(String),
+}
+
+/// An entry on its way to the servers.
+#[derive(Debug)]
+struct Append {
+    counter: u64,
+    message_id: String,
+    bytes: Vec<u8>,
+}
+
+/// The open log. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct Log {
+    appends: Option<UnboundedSender<Append>>,
+    room: Arc<Semaphore>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Log {
+    /// Opens the log, to read it from the entry behind `after` on. `tell` is called in the thread, and must not wait.
+    ///
+    /// # Errors
+    /// The thread cannot be created.
+    pub fn open(
+        options: LogOptions,
+        after: u64,
+        tell: impl Fn(LogEvent) + Send + 'static,
+    ) -> io::Result<Log> {
+        let (appends, waiting) = unbounded_channel();
+        let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX / UNIT_BYTES));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let bounds = room.clone();
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        let thread = thread.spawn(move || {
+            let work = run::run(options, after, waiting, bounds, tell);
+            runtime.block_on(tokio::task::LocalSet::new().run_until(work));
+        })?;
+        Ok(Log {
+            appends: Some(appends),
+            room,
+            thread: Some(thread),
+        })
+    }
+
+    /// Appends an entry. `counter` comes back with its result. The same `message_id` never makes two entries within ten minutes.
+    pub fn append(&self, counter: u64, message_id: String, bytes: Vec<u8>) {
+        if let Some(appends) = &self.appends {
+            // Without a thread there is no result either; that it has stopped was told.
+            let _ = appends.send(Append {
+                counter,
+                message_id,
+                bytes,
+            });
+        }
+    }
+
+    /// Notes that an entry of so many bytes was applied, so that another may be told.
+    pub fn applied(&self, bytes: usize) {
+        self.room.add_permits(units(bytes));
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.appends = None;
+        self.room.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The units of an entry of so many bytes.
+fn units(bytes: usize) -> usize {
+    (bytes / UNIT_BYTES + 1).min(WAITING_BYTES_MAX / UNIT_BYTES)
+}
+
+/// The configuration of a stream that meets all demands. `bytes_max` bounds its size: then appending fails, and nothing falls out.
+pub fn stream_config(stream: &str, subject: &str, replicas: usize, bytes_max: i64) -> Config {
+    Config {
+        name: stream.to_owned(),
+        subjects: vec![subject.to_owned()],
+        description: Some("The log of a Broadsheet cluster".to_owned()),
+        max_bytes: bytes_max,
+        discard: DiscardPolicy::New,
+        retention: RetentionPolicy::Limits,
+        storage: StorageType::File,
+        num_replicas: replicas,
+        duplicate_window: DUPLICATE_WINDOW,
+        deny_delete: true,
+        ..Config::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! Connections to the servers, and the look at their settings.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{self, Context};
+use async_nats::{Client, ConnectOptions};
+use futures_util::StreamExt;
+
+use super::{LogOptions, stream_config};
+use crate::demands::{self, ServerReport};
+
+/// The time that servers have to answer a question about their settings.
+const REPORT_PATIENCE: Duration = Duration::from_secs(3);
+/// The time for a request or an acknowledgement.
+pub const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+/// The subject on which servers report.
+const REPORT_SUBJECT: &str = "$SYS.REQ.SERVER.PING.JSZ";
+
+/// The reason why the log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// It may be usable later.
+    #[error("{0}")]
+    Down(String),
+    /// An administrator has to change something.
+    #[error("{0}")]
+    Stopped(String),
+}
+
+impl LogError {
+    /// An error of the connection or of a request.
+    pub fn down(doing: &str, error: impl std::error::Error) -> LogError {
+        let mut text = format!("{doing}: {error}");
+        let mut source = error.source();
+        while let Some(inner) = source {
+            let inner_text = inner.to_string();
+            if !text.contains(&inner_text) {
+                text = format!("{text}: {inner_text}");
+            }
+            source = inner.source();
+        }
+        LogError::Down(text)
+    }
+}
+
+/// Connects as the user of the stream.
+pub async fn connect(options: &LogOptions) -> Result<Client, LogError> {
+    connect_as(options, options.login.as_ref()).await
+}
+
+async fn connect_as(
+    options: &LogOptions,
+    login: Option<&(String, String)>,
+) -> Result<Client, LogError> {
+    let mut connect = ConnectOptions::new()
+        .name(format!("broadsheet {}", options.node))
+        .connection_timeout(REQUEST_PATIENCE)
+        .request_timeout(Some(REQUEST_PATIENCE));
+    if let Some((name, password)) = login {
+        connect = connect.user_and_password(name.clone(), password.clone());
+    }
+    if let Some(ca) = &options.ca {
+        connect = connect.add_root_certificates(ca.clone());
+    }
+    let servers: Result<Vec<async_nats::ServerAddr>, _> = options
+        .servers
+        .iter()
+        .map(|server| server.parse())
+        .collect();
+    let servers =
+        servers.map_err(|error| LogError::Stopped(format!("cluster.servers: {error}")))?;
+    connect
+        .connect(servers)
+        .await
+        .map_err(|error| LogError::down("cannot connect to the NATS servers", error))
+}
+
+/// The context for requests about streams.
+pub fn context(client: &Client) -> Context {
+    jetstream::context::ContextBuilder::new()
+        .timeout(REQUEST_PATIENCE)
+        .ack_timeout(REQUEST_PATIENCE)
+        .build(client.clone())
+}
+
+/// Looks whether the servers and the stream meet all demands; returns the sequence numbers of the first and of the last entry.
+pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), LogError> {
+    let stream = context(client).get_stream(&options.stream).await;
+    let stream = stream.map_err(|error| {
+        LogError::down(&format!("cannot open the stream {}", options.stream), error)
+    })?;
+    let info = stream.cached_info();
+    let mut faults = demands::faults_of_stream(&info.config, options.replicas);
+    let payload = client.server_info().max_payload;
+    faults.extend(demands::fault_of_payload(payload, options.entry_bytes_max));
+    let cluster = info.cluster.as_ref();
+    let leader = cluster.and_then(|cluster| cluster.leader.as_deref());
+    let Some(leader) = leader.filter(|leader| !leader.is_empty()) else {
+        return Err(LogError::Down(format!(
+            "the stream {} has no leader: most of its servers do not answer",
+            options.stream
+        )));
+    };
+    let others = cluster.iter().flat_map(|cluster| &cluster.replicas);
+    let replicas: Vec<&str> = others
+        .filter(|replica| !replica.offline)
+        .map(|replica| replica.name.as_str())
+        .chain([leader])
+        .collect();
+    let reports = reports(options, replicas.len()).await?;
+    faults.extend(reports.iter().flat_map(ServerReport::faults));
+    if !faults.is_empty() {
+        return Err(LogError::Stopped(faults.join("; ")));
+    }
+    // A server that is down now is asked when it comes back.
+    let silent = demands::silent(replicas.into_iter(), &reports);
+    match silent.is_empty() || reports.len() * 2 > options.replicas {
+        true => Ok((info.state.first_sequence, info.state.last_sequence)),
+        false => Err(LogError::Down(silent.join("; "))),
+    }
+}
+
+/// Asks all servers for their settings.
+async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerReport>, LogError> {
+    let client = connect_as(options, options.system_login.as_ref()).await?;
+    let doing = "cannot ask the NATS servers for their settings";
+    let inbox = client.new_inbox();
+    let mut answers = client
+        .subscribe(inbox.clone())
+        .await
+        .map_err(|error| LogError::down(doing, error))?;
+    client
+        .publish_with_reply(REPORT_SUBJECT, inbox, r#"{"config":true}"#.into())
+        .await
+        .map_err(|error| LogError::down(doing, error))?;
+    let mut reports: Vec<ServerReport> = Vec::new();
+    let gather = async {
+        while let Some(answer) = answers.next().await {
+            reports.extend(ServerReport::parse(&answer.payload));
+            if reports.len() >= expected {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(REPORT_PATIENCE, gather).await;
+    match reports.is_empty() {
+        true => Err(LogError::Down(format!(
+            "{doing}: none answered; cluster.system_user must be a user of the system account"
+        ))),
+        false => Ok(reports),
+    }
+}
+
+/// Creates the stream of a new cluster, of at most `bytes_max` bytes, and looks whether the servers meet all demands. Returns false if
+/// it was there already.
+///
+/// # Errors
+/// The servers do not answer, or do not meet the demands.
+pub fn begin(options: &LogOptions, bytes_max: i64) -> Result<bool, LogError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| LogError::down("cannot start", error))?;
+    runtime.block_on(async {
+        let client = connect(options).await?;
+        let context = context(&client);
+        let is_new = context.get_stream(&options.stream).await.is_err();
+        if is_new {
+            let config = stream_config(
+                &options.stream,
+                &options.subject,
+                options.replicas,
+                bytes_max,
+            );
+            let created = context.create_stream(config).await;
+            created.map_err(|error| LogError::down("cannot create the stream", error))?;
+        }
+        match look(options, &client).await {
+            Ok(_) => Ok(is_new),
+            Err(error) => Err(error),
+        }
+    })
+}

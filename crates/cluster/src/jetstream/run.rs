@@ -1,0 +1,209 @@
+//! The thread: reads the stream, and appends to it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
+use futures_util::StreamExt;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::connection::{LogError, connect, context, look};
+use super::{Append, LogEvent, LogOptions, units};
+
+/// The pause before the next attempt: the first one, and the longest.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_LAST: Duration = Duration::from_secs(2);
+/// Attempts at one entry before the log counts as not reachable.
+const QUIET_ATTEMPTS: u32 = 3;
+
+/// The state that the tasks of the thread share.
+struct Shared<T> {
+    options: LogOptions,
+    tell: T,
+    /// The reason why the log is not reachable, while it is not.
+    down: RefCell<Option<String>>,
+}
+
+impl<T: Fn(LogEvent)> Shared<T> {
+    fn is_down(&self, why: String) {
+        let mut down = self.down.borrow_mut();
+        if down.as_ref() != Some(&why) {
+            (self.tell)(LogEvent::Down(why.clone()));
+        }
+        *down = Some(why);
+    }
+
+    fn is_up(&self, last: u64) {
+        if self.down.borrow_mut().take().is_some() {
+            (self.tell)(LogEvent::Ready(last));
+        }
+    }
+}
+
+/// Serves the log until `appends` is closed or the log cannot be used any more.
+pub async fn run<T: Fn(LogEvent) + 'static>(
+    options: LogOptions,
+    after: u64,
+    mut appends: UnboundedReceiver<Append>,
+    room: Arc<Semaphore>,
+    tell: T,
+) {
+    let shared = Rc::new(Shared {
+        options,
+        tell,
+        down: RefCell::new(Some(String::new())),
+    });
+    let mut next = after + 1;
+    let mut pause = PAUSE_FIRST;
+    let mut client = None;
+    loop {
+        let serve = async {
+            let client = match &client {
+                Some(client) => client,
+                None => client.insert(connect(&shared.options).await?),
+            };
+            serve(&shared, client, &mut next, (&mut appends, &room)).await
+        };
+        match serve.await {
+            Ok(()) => return,
+            Err(LogError::Stopped(why)) => return (shared.tell)(LogEvent::Stopped(why)),
+            Err(LogError::Down(why)) => shared.is_down(why),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_LAST);
+        if appends.is_closed() {
+            return;
+        }
+    }
+}
+
+/// Reads entries and appends others, until an error. `Ok`: nobody needs the log any more.
+async fn serve<T: Fn(LogEvent) + 'static>(
+    shared: &Rc<Shared<T>>,
+    client: &Client,
+    next: &mut u64,
+    (appends, room): (&mut UnboundedReceiver<Append>, &Semaphore),
+) -> Result<(), LogError> {
+    let (first, last) = look(&shared.options, client).await?;
+    check_range(*next, first, last)?;
+    let stream = context(client)
+        .get_stream_no_info(&shared.options.stream)
+        .await
+        .map_err(|error| LogError::down("cannot open the stream", error))?;
+    let config = OrderedConfig {
+        deliver_policy: DeliverPolicy::ByStartSequence {
+            start_sequence: *next,
+        },
+        ..OrderedConfig::default()
+    };
+    let consumer = stream.create_consumer(config).await;
+    let consumer = consumer.map_err(|error| LogError::down("cannot read the stream", error))?;
+    let mut entries = consumer
+        .messages()
+        .await
+        .map_err(|error| LogError::down("cannot read the stream", error))?;
+    shared.is_up(last);
+    loop {
+        tokio::select! {
+            append = appends.recv() => match append {
+                None => return Ok(()),
+                Some(append) => {
+                    let (shared, client) = (shared.clone(), client.clone());
+                    tokio::task::spawn_local(async move { append_one(&shared, &client, append).await });
+                }
+            },
+            entry = entries.next() => {
+                let Some(entry) = entry else {
+                    return Err(LogError::Down("the NATS servers ended the stream".to_owned()));
+                };
+                let entry = entry.map_err(|error| LogError::down("cannot read the stream", error))?;
+                let sequence = entry.info().map(|info| info.stream_sequence);
+                let sequence = sequence.map_err(|error| LogError::Down(format!("cannot read an entry: {error}")))?;
+                if sequence < *next {
+                    continue;
+                }
+                check_range(*next, sequence, sequence)?;
+                let Ok(permit) = room.acquire_many(units(entry.payload.len()) as u32).await else {
+                    return Ok(());
+                };
+                permit.forget();
+                *next += 1;
+                (shared.tell)(LogEvent::Entry(sequence, entry.payload.to_vec()));
+            }
+        }
+    }
+}
+
+/// Whether the entry `next` can come from a log with these entries.
+fn check_range(next: u64, first: u64, last: u64) -> Result<(), LogError> {
+    if next < first && last >= first {
+        return Err(LogError::Stopped(format!(
+            "the log begins with entry {first}, and this node needs entry {next}: the node was away for too long, or the log has lost entries"
+        )));
+    }
+    if next > last + 1 {
+        return Err(LogError::Stopped(format!(
+            "the log ends with entry {last}, and this node has applied entry {}: the log is another one, or was reset",
+            next - 1
+        )));
+    }
+    Ok(())
+}
+
+/// Appends one entry: tries until the servers acknowledge or refuse it.
+async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append: Append) {
+    let context = context(client);
+    let bytes = bytes::Bytes::from(append.bytes);
+    let mut pause = PAUSE_FIRST;
+    let mut attempt = 0;
+    loop {
+        let message = PublishMessage::build()
+            .payload(bytes.clone())
+            .message_id(&append.message_id);
+        let sent = context
+            .send_publish(shared.options.subject.clone(), message)
+            .await;
+        let done = match sent {
+            Ok(acknowledged) => acknowledged.await,
+            Err(error) => Err(error),
+        };
+        let error = match done {
+            Ok(_) => return (shared.tell)(LogEvent::Appended(append.counter)),
+            Err(error) => error,
+        };
+        if error.kind() == PublishErrorKind::MaxPayloadExceeded {
+            return (shared.tell)(LogEvent::Refused(append.counter, error.to_string()));
+        }
+        attempt += 1;
+        if attempt >= QUIET_ATTEMPTS
+            && let LogError::Down(why) = LogError::down("cannot append to the log", error)
+        {
+            shared.is_down(why);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_LAST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_gap_is_stepped_over() {
+        assert!(check_range(1, 0, 0).is_ok());
+        assert!(check_range(1, 1, 0).is_ok());
+        assert!(check_range(8, 8, 7).is_ok());
+        assert!(check_range(5, 1, 9).is_ok());
+        assert!(check_range(10, 1, 9).is_ok());
+        assert!(check_range(4, 5, 9).is_err());
+        assert!(check_range(11, 1, 9).is_err());
+    }
+}

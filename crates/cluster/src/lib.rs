@@ -1,0 +1,17 @@
+//! The log that the nodes of a cluster share. Each node appends what arrives there; all nodes apply all entries in the same order.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`entry`] | entries of the log as bytes |
+//! | [`parcel`] | the content of the usual entry: articles, with the permissions of their senders |
+//! | [`chain`] | the hash that covers all entries up to one |
+//! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
+//! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
+//!
+//! *Architecture Invariant:* only [`jetstream`] does I/O. Nothing here knows the store.
+
+pub mod chain;
+pub mod demands;
+pub mod entry;
+pub mod jetstream;
+pub mod parcel;

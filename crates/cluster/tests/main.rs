@@ -1,0 +1,3 @@
+//! The tests of the crate.
+
+mod a_log_keeps_its_promises;

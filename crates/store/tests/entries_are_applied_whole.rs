@@ -1,0 +1,215 @@
+//! A node of a cluster applies entries of a log, and hardly syncs. After any power cut its spool has the outcome of a whole number of entries,
+//! no fewer than at the last checkpoint; and when the other entries have come again, it equals one that nothing happened to, numbers included.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::a_log_applied_elsewhere_gives_the_same::same;
+use crate::double::dice::{Dice, first_seed, rounds};
+use crate::double::{Double, Fault};
+use crate::news::News;
+use crate::story::{GROUPS, GUESTS, append, large, take_number};
+
+use std::path::Path;
+
+use groups::Flag;
+use store::{AppliedEntry, Durability, Error, Options, PendingCancel, Serial, Spool};
+
+/// Entries of a whole story.
+const ENTRIES: u64 = 120;
+
+fn options() -> Options {
+    Options {
+        durability: Durability::None,
+        checkpoint_bytes: 700 << 10,
+        follows_log: true,
+        ..large()
+    }
+}
+
+/// A news directory whose log begins before the first entry.
+fn node() -> News {
+    let news = News::new(&GROUPS);
+    let mut spool = Spool::open(news.dir(), options()).unwrap();
+    spool.follow_from(&place(0)).unwrap();
+    news
+}
+
+fn place(entry: u64) -> AppliedEntry {
+    AppliedEntry {
+        log: "test".to_owned(),
+        sequence: entry,
+        chain: format!("{entry:x}"),
+        rules: 0,
+    }
+}
+
+/// Applies an entry: all that it does depends on its number and on the state of the spool alone.
+fn apply(spool: &mut Spool, entry: u64) -> Result<(), Error> {
+    let mut dice = Dice::new(entry);
+    spool.reserve(2 << 20)?;
+    for part in 0..=dice.below(5) {
+        let id = format!("<{entry}.{part}@example.org>");
+        let older = format!("<{}.0@example.org>", dice.below(entry));
+        match dice.below(100) {
+            0..60 => file(spool, &mut dice, &id)?,
+            60..66 => spool.remember(id.as_bytes(), 77, None.into())?,
+            66..76 => {
+                let found = spool.find(older.as_bytes())?;
+                if let Some(position) = found.and_then(|line| line.position) {
+                    spool.cancel(position, older.as_bytes())?;
+                }
+            }
+            76..80 => {
+                let name = *dice.pick(&GROUPS).unwrap();
+                let group = spool.active().find(name.as_bytes()).unwrap();
+                let low = spool.active().low(group) + dice.below(3);
+                spool.set_low_marks(&[(name.as_bytes(), low)])?;
+            }
+            80..90 => {
+                let name = dice.pick(&GUESTS).unwrap().as_bytes();
+                match spool.active().find(name) {
+                    Some(_) if dice.chance(50) => spool.remove_group(name)?,
+                    _ => spool.set_group(name, Flag::parse(b"y").unwrap())?,
+                }
+            }
+            90..95 => {
+                spool.keep_serial(&Serial {
+                    hierarchies: vec![b"a".to_vec()],
+                    key: "k".to_owned(),
+                    number: entry,
+                })?;
+            }
+            _ => {
+                let cancel = PendingCancel {
+                    seconds: 1000,
+                    id: older.replace("example.org", "absent").into_bytes(),
+                    by: id.into_bytes(),
+                    keys: vec![b"sha1:x".to_vec()],
+                };
+                spool.add_pending_cancel(&cancel)?;
+            }
+        }
+    }
+    spool.set_applied_entry(&place(entry))
+}
+
+fn file(spool: &mut Spool, dice: &mut Dice, id: &str) -> Result<(), Error> {
+    let mut text = crate::news::article(id);
+    let more = *dice.pick(&[0, 10, 2000, 2000, 20_000, 150_000]).unwrap();
+    text.extend("some text\n".chars().cycle().take(more));
+    let mut links = Vec::<(String, u64)>::new();
+    for name in [*dice.pick(&GROUPS).unwrap(), *dice.pick(&GUESTS).unwrap()] {
+        if spool.active().find(name.as_bytes()).is_some() {
+            let (number, _) = take_number(spool, name)?;
+            links.push((name.to_owned(), number));
+        }
+    }
+    append(spool, id, &text, (&links, false)).map(drop)
+}
+
+/// The last entry applied, and the one at the last checkpoint.
+#[derive(Default)]
+struct Reached {
+    applied: u64,
+    checkpoint: u64,
+}
+
+fn live(double: &Double, dir: &Path, reached: &mut Reached, dice: &mut Dice) -> Result<(), Error> {
+    let mut spool = Spool::open_on(double.disk(), dir, options())?;
+    let found = spool.applied_entry()?.clone();
+    let (least, most) = (reached.checkpoint, reached.applied);
+    assert!(
+        (least..=most).contains(&found.sequence),
+        "{} is not within {least} and {most}",
+        found.sequence
+    );
+    assert_eq!(found, place(found.sequence));
+    reached.applied = found.sequence;
+    while reached.applied < ENTRIES {
+        // Counted first: a failed call may have written all.
+        reached.applied += 1;
+        apply(&mut spool, reached.applied)?;
+        if dice.chance(40) {
+            spool.commit()?;
+        }
+        if dice.chance(6) {
+            spool.commit()?;
+            spool.checkpoint()?;
+            reached.checkpoint = reached.applied;
+        }
+    }
+    spool.commit()?;
+    Ok(())
+}
+
+#[test]
+fn after_power_cuts_it_goes_on_as_if_nothing_had_been() {
+    let uncut = node();
+    let mut spool = Spool::open(uncut.dir(), options()).unwrap();
+    for entry in 1..=ENTRIES {
+        apply(&mut spool, entry).unwrap();
+    }
+    spool.commit().unwrap();
+    drop(spool);
+    let first = first_seed();
+    let mut cuts = 0;
+    for seed in first..first + rounds(60) {
+        let mut dice = Dice::new(seed);
+        let news = node();
+        let mut reached = Reached::default();
+        let mut directory: Option<tempfile::TempDir> = None;
+        for life in 0..1 + dice.below(4) {
+            let dir = directory.as_ref().map_or(news.dir(), |dir| dir.path());
+            let double = Double::new(dir);
+            let calls = if life > 0 && dice.chance(50) {
+                100
+            } else {
+                900
+            };
+            double.fail_at(1 + dice.below(calls), Fault::PowerCut, true);
+            if let Err(error) = live(&double, dir, &mut reached, &mut dice) {
+                assert!(double.is_cut(), "seed {seed} life {life}: {error}");
+                cuts += 1;
+            }
+            directory = Some(double.power_cut(dice.next()));
+        }
+        let directory = directory.unwrap();
+        let double = Double::new(directory.path());
+        live(&double, directory.path(), &mut reached, &mut dice).unwrap();
+        same(
+            uncut.dir(),
+            directory.path(),
+            options(),
+            &format!("seed {seed}"),
+        );
+        let report = store::fsck(directory.path(), false).unwrap();
+        assert!(report.is_clean(), "seed {seed}: {report:?}");
+    }
+    assert!(cuts > rounds(60) / 2, "{cuts}");
+}
+
+#[test]
+fn nobody_else_writes_there() {
+    let news = node();
+    let mut spool = Spool::open(news.dir(), options()).unwrap();
+    apply(&mut spool, 1).unwrap();
+    spool.commit().unwrap();
+    drop(spool);
+    let alone = Options {
+        follows_log: false,
+        ..options()
+    };
+    let error = Spool::open(news.dir(), alone).unwrap_err();
+    assert!(
+        error.to_string().contains("belongs to a cluster"),
+        "{error}"
+    );
+    // An edit of active is undone.
+    let path = news.dir().join("active");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}by.hand 0000000000 00001 y\n")).unwrap();
+    let spool = Spool::open(news.dir(), options()).unwrap();
+    assert!(spool.active().find(b"by.hand").is_none());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(spool.applied_entry().unwrap().sequence, 1);
+}

@@ -269,8 +269,9 @@ impl Spool {
         if self.is_poisoned {
             return Err(Error::Stopped);
         }
-        if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
-            self.seal_if_due()?;
+        // A segment must not begin in the middle of an entry: `reserve` looks before each.
+        if !self.options.follows_log {
+            self.seal_between_commits()?;
         }
         if self.art.has_room(bytes, self.options.segment_bytes) {
             return Ok(());
@@ -291,6 +292,13 @@ impl Spool {
             bytes,
             segment_bytes: self.art.header.span,
         })
+    }
+
+    pub(crate) fn seal_between_commits(&mut self) -> Result<(), Error> {
+        match self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
+            true => self.seal_if_due(),
+            false => Ok(()),
+        }
     }
 
     /// Before a commit, begins the next segment if the current one has its size. Sealing costs a dozen syncs, so fast filing, which would

@@ -41,6 +41,8 @@ struct GroupExpiry {
     cut: u64,
     survivors: BTreeSet<u64>,
     early: BTreeSet<u64>,
+    /// The high mark of the group when it was removed; only the nodes of a cluster record it, because they may have different old rows.
+    removed_high: u64,
     /// No article below this position is left to decide by the group's default: saves examining them again.
     settled: u64,
 }
@@ -58,7 +60,10 @@ pub(crate) fn remembered_from(line: &HistoryLine<'_>) -> i64 {
 impl GroupExpiry {
     /// Whether there is more than the settled positions.
     fn lost_any(&self) -> bool {
-        self.cut > 0 || !self.survivors.is_empty() || !self.early.is_empty()
+        self.cut > 0
+            || !self.survivors.is_empty()
+            || !self.early.is_empty()
+            || self.removed_high > 0
     }
 }
 
@@ -101,7 +106,7 @@ impl ExpiryState {
             return 0;
         };
         let early = gone.early.last().copied().unwrap_or(0);
-        gone.cut.saturating_sub(1).max(early)
+        gone.cut.saturating_sub(1).max(early).max(gone.removed_high)
     }
 
     /// Whether a number below the cut is kept.
@@ -157,7 +162,7 @@ impl ExpiryState {
         gone.survivors.first().map_or(low, |first| low.min(*first))
     }
 
-    /// Applies lines of the log: `group cut low`, `group low`, `+ group/number`, `- group/number`, `/expired/ time`.
+    /// Applies lines of the log: `group cut low`, `group low`, `+ group/number`, `- group/number`, `! group high`, `/expired/ time`.
     /// Invalid lines are skipped.
     pub fn apply(&mut self, text: &[u8]) {
         let mut rest = Some(text);
@@ -186,6 +191,11 @@ impl ExpiryState {
                         gone.early.insert(number);
                     }
                 }
+            }
+            b"!" => {
+                let high = decimal::parse(cut(rest?, b' ').0)?;
+                let gone = self.gone(second);
+                gone.removed_high = gone.removed_high.max(high);
             }
             b"/expired/" => self.forget_before = decimal::parse_signed(second)?,
             b"@" => self.gone(cut(rest?, b' ').0).settled = decimal::parse(second)?,
@@ -233,6 +243,11 @@ impl ExpiryState {
         for (name, gone) in &groups {
             for &number in &gone.early {
                 push_link(out, b'-', name, number);
+            }
+        }
+        for (name, gone) in &groups {
+            if gone.removed_high > 0 {
+                push_removed(out, name, gone.removed_high);
             }
         }
     }
@@ -344,6 +359,15 @@ pub fn push_cut(out: &mut Vec<u8>, group: &[u8], cut: u64, low: u64) {
     out.push(b'\n');
 }
 
+/// Appends the line of a group that was removed with this high mark.
+pub fn push_removed(out: &mut Vec<u8>, group: &[u8], high: u64) {
+    out.extend_from_slice(b"! ");
+    out.extend_from_slice(group);
+    out.push(b' ');
+    decimal::push(out, high);
+    out.push(b'\n');
+}
+
 /// Appends `+ group/number` or `- group/number`.
 pub fn push_link(out: &mut Vec<u8>, sign: u8, group: &[u8], number: u64) {
     out.extend_from_slice(&[sign, b' ']);
@@ -425,13 +449,14 @@ mod tests {
     #[test]
     fn a_line_of_each_kind_is_understood() {
         let mut told = ExpiryState::fresh();
-        told.apply(b"+ a/3\na 10 3\n- a/12\n/expired/ 77\n@ 4096 a\nold 5\n? nonsense\n=\n");
+        told.apply(b"+ a/3\na 10 3\n- a/12\n/expired/ 77\n@ 4096 a\nold 5\n! old 30\n! old 7\n! b x\n? nonsense\n=\n");
         let kept: Vec<u64> = (0..15).filter(|n| told.keeps(b"a", *n)).collect();
         assert_eq!(kept, [3, 10, 11, 13, 14]);
         assert_eq!(
             (told.low(b"a"), told.low(b"old"), told.low(b"b")),
             (3, 5, 0)
         );
+        assert_eq!((told.highest(b"old"), told.highest(b"b")), (30, 0));
         told.apply(b"- a/3\n- a/10\n");
         assert_eq!((told.low(b"a"), told.cut(b"a")), (11, 10));
         assert_eq!((told.settled(b"a"), told.forget_before()), (4096, 77));

@@ -28,6 +28,7 @@ use crate::read::log_view::LogView;
 use crate::read::open_segments::copied_record;
 use crate::read::published::{Groups, Published, Seen, read_active};
 use crate::spool::Spool;
+use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::{Error, Position};
 
@@ -91,6 +92,7 @@ impl Snapshot {
         }
         let options = Options {
             patience: None,
+            follows_log: is_of_cluster(dir),
             ..Options::default()
         };
         Spool::open_on(disk.clone(), dir, options)?.mend_expired()?;

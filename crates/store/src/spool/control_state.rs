@@ -177,10 +177,6 @@ impl Spool {
         for (kind, copy) in self.group_copies() {
             self.log_state_text(kind, &copy);
         }
-        if self.options.follows_log {
-            let place = self.states.applied_entry.copy(bytes_max)?;
-            self.log_state_text(Kind::Applied, &place);
-        }
         Ok(())
     }
 

@@ -44,12 +44,22 @@ impl Spool {
         self.states.applied_entry.add(line.as_bytes())
     }
 
+    /// Logs a copy of the place at the start of a segment.
+    pub(super) fn log_applied_entry(&mut self) -> Result<(), Error> {
+        if self.options.follows_log {
+            let copy = self.states.applied_entry.copy(usize::MAX)?;
+            self.log_state_text(Kind::Applied, &copy);
+        }
+        Ok(())
+    }
+
     /// Makes sure that so many bytes of records fit into the current segment, so that no commit falls into the middle of an entry.
     /// Commits what waits, if that needs another segment.
     ///
     /// # Errors
     /// So many bytes do not fit into any segment.
     pub fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
+        self.seal_between_commits()?;
         self.make_room_for_state(bytes as usize)
     }
 

@@ -3,6 +3,7 @@
 use groups::Flag;
 
 use crate::Error;
+use crate::expiry::state::push_removed;
 use crate::log::record::Kind;
 use crate::log::segments::SegmentFile;
 use crate::overview::{self, Block};
@@ -23,7 +24,8 @@ impl Spool {
             .filter(|(name, _)| is_fresh(name))
             .map(|(name, _)| (*name, 0))
             .collect();
-        if !highs.is_empty() {
+        // Of a cluster, the log has their high marks, and a commit would cut an entry in two.
+        if !highs.is_empty() && !self.options.follows_log {
             // They may have been there before: their numbers are not given again.
             self.commit()?;
             self.each_block(|block| {
@@ -64,6 +66,13 @@ impl Spool {
 
     /// Removes a group from active. Its articles stay until they expire. Waits for the next commit.
     pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
+        if self.options.follows_log
+            && let Some(group) = self.active.table.find(name)
+        {
+            let mut line = Vec::new();
+            push_removed(&mut line, name, self.active.table.high(group));
+            self.log_lines(&mut line)?;
+        }
         self.make_room((name.len() + 512) as u64)?;
         apply_group(&mut self.active.table, name, (0, 1), None)?;
         self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());

@@ -23,7 +23,7 @@ impl Spool {
         let lines = self.copy_lines()?;
         if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART {
             // As with an active file that is too large for its segments: the old segments stay.
-            return Ok(());
+            return self.log_applied_entry();
         }
         let mut rest = lines.as_slice();
         while !rest.is_empty() {
@@ -35,7 +35,8 @@ impl Spool {
             self.log_text(Kind::LowMarks, piece);
             rest = tail;
         }
-        Ok(())
+        // The last one: after an interruption the log ends behind such a record.
+        self.log_applied_entry()
     }
 
     /// Bytes of the copies that a segment begins with.

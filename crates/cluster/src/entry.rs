@@ -148,14 +148,15 @@ mod tests {
         #[test]
         fn what_was_written_is_read(payload: Vec<u8>) {
             let written = entry(&payload);
-            prop_assert_eq!(Entry::parse(&written.to_bytes()), Ok(written));
+            let bytes = written.to_bytes();
+            prop_assert_eq!(Entry::parse(&bytes), Ok(written));
         }
 
         #[test]
-        fn a_changed_bit_is_found(payload: Vec<u8>, at: prop::sample::Index, bit in 0..8) {
+        fn a_changed_bit_is_found(payload: Vec<u8>, at: prop::sample::Index, bit in 0..8_u32) {
             let mut bytes = entry(&payload).to_bytes();
             let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
+            bytes[at] ^= 1_u8 << bit;
             prop_assert!(Entry::parse(&bytes).is_err());
         }
 

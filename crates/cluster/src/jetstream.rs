@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::{Semaphore, oneshot};
 
 pub use connection::{LogError, begin};
 
@@ -77,7 +77,8 @@ struct Append {
 /// The open log. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Log {
-    appends: Option<UnboundedSender<Append>>,
+    appends: UnboundedSender<Append>,
+    stop: Option<oneshot::Sender<()>>,
     room: Arc<Semaphore>,
     thread: Option<JoinHandle<()>>,
 }
@@ -98,13 +99,20 @@ impl Log {
             .enable_all()
             .build()?;
         let bounds = room.clone();
+        let (stop, is_stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("log".to_owned());
         let thread = thread.spawn(move || {
-            let work = run::run(options, after, waiting, bounds, tell);
+            let work = async {
+                tokio::select! {
+                    () = run::run(options, after, waiting, bounds, tell) => {}
+                    _ = is_stopped => {}
+                }
+            };
             runtime.block_on(tokio::task::LocalSet::new().run_until(work));
         })?;
         Ok(Log {
-            appends: Some(appends),
+            appends,
+            stop: Some(stop),
             room,
             thread: Some(thread),
         })
@@ -112,14 +120,12 @@ impl Log {
 
     /// Appends an entry. `counter` comes back with its result. The same `message_id` never makes two entries within ten minutes.
     pub fn append(&self, counter: u64, message_id: String, bytes: Vec<u8>) {
-        if let Some(appends) = &self.appends {
-            // Without a thread there is no result either; that it has stopped was told.
-            let _ = appends.send(Append {
-                counter,
-                message_id,
-                bytes,
-            });
-        }
+        // Without a thread there is no result either; that it has stopped was told.
+        let _ = self.appends.send(Append {
+            counter,
+            message_id,
+            bytes,
+        });
     }
 
     /// Notes that an entry of so many bytes was applied, so that another may be told.
@@ -130,8 +136,8 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.appends = None;
-        self.room.close();
+        // Dropping the sender tells it.
+        self.stop = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -1,1 +1,164 @@
+//! The log in real NATS servers: three of them on this machine.
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use cluster::entry::{Entry, Kind};
+use cluster::jetstream::{Log, LogError, LogEvent, LogOptions, begin};
+
+use crate::servers::Servers;
+
+const BYTES_MAX: i64 = 1 << 30;
+
+struct Node {
+    log: Log,
+    events: Receiver<LogEvent>,
+    next: u64,
+}
+
+impl Node {
+    fn open(options: &LogOptions, after: u64) -> Node {
+        let (sender, events) = channel();
+        let tell = move |event| drop(sender.send(event));
+        Node {
+            log: Log::open(options.clone(), after, tell).unwrap(),
+            events,
+            next: after + 1,
+        }
+    }
+
+    fn event(&self) -> LogEvent {
+        self.events.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    /// The next entry; others are checked, and passed over.
+    fn entry(&mut self) -> Vec<u8> {
+        loop {
+            match self.event() {
+                LogEvent::Entry(sequence, bytes) => {
+                    assert_eq!(sequence, self.next);
+                    self.next += 1;
+                    self.log.applied(bytes.len());
+                    return bytes;
+                }
+                LogEvent::Stopped(why) => panic!("{why}"),
+                _ => {}
+            }
+        }
+    }
+
+    fn stopped(&self) -> String {
+        loop {
+            if let LogEvent::Stopped(why) = self.event() {
+                return why;
+            }
+        }
+    }
+
+    fn append(&self, origin: u64, counter: u64) {
+        let payload = vec![b'x'; 3000];
+        let entry = Entry {
+            kind: Kind::Parcel,
+            origin,
+            counter,
+            arrival: 0,
+            rules: 0,
+            payload: &payload,
+        };
+        let id = format!("{origin:x}-{counter}");
+        self.log.append(counter, id, entry.to_bytes());
+    }
+}
+
+#[test]
+fn all_nodes_hear_the_same_through_the_death_of_servers() {
+    let Some(mut servers) = Servers::start(3) else {
+        return;
+    };
+    let options = servers.options();
+    assert!(begin(&options, BYTES_MAX).unwrap(), "it is new");
+    assert!(!begin(&options, BYTES_MAX).unwrap(), "it is there");
+    let mut nodes: Vec<Node> = (0..3).map(|_| Node::open(&options, 0)).collect();
+    const EACH: u64 = 60;
+    let mut heard = vec![Vec::new(); 3];
+    for counter in 1..=EACH {
+        for (origin, node) in nodes.iter().enumerate() {
+            node.append(origin as u64, counter);
+        }
+        match counter {
+            20 => servers.kill(0),
+            40 => servers.restart(0),
+            // Now another one may be away.
+            45 => {
+                servers.until_whole(&options);
+                servers.kill(1);
+            }
+            _ => {}
+        }
+    }
+    for (place, node) in nodes.iter_mut().enumerate() {
+        for _ in 0..3 * EACH {
+            heard[place].push(node.entry());
+        }
+    }
+    assert!(heard[0] == heard[1] && heard[1] == heard[2]);
+    let mut told: Vec<(u64, u64)> = heard[0]
+        .iter()
+        .map(|bytes| Entry::parse(bytes).unwrap())
+        .map(|entry| (entry.origin, entry.counter))
+        .collect();
+    told.sort_unstable();
+    let expected: Vec<(u64, u64)> = (0..3)
+        .flat_map(|origin| (1..=EACH).map(move |counter| (origin, counter)))
+        .collect();
+    assert_eq!(told, expected, "each once");
+    // A node that was away goes on where it was.
+    let mut late = Node::open(&options, 100);
+    assert!(late.entry() == heard[0][100]);
+    // One that has more than the log has must not go on.
+    let why = Node::open(&options, 1000).stopped();
+    assert!(why.contains("has applied entry 1000"), "{why}");
+    let began = Instant::now();
+    drop(nodes);
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_server_that_does_not_sync_is_refused() {
+    let Some(servers) = Servers::start_with(1, "2m") else {
+        return;
+    };
+    let options = LogOptions {
+        replicas: 1,
+        ..servers.options()
+    };
+    match begin(&options, BYTES_MAX).unwrap_err() {
+        LogError::Stopped(why) => assert!(why.contains("sync_interval: always"), "{why}"),
+        other => panic!("{other}"),
+    }
+    let why = Node::open(&options, 0).stopped();
+    assert!(why.contains("sync_interval: always"), "{why}");
+}
+
+#[test]
+fn a_log_that_is_down_is_told() {
+    let Some(mut servers) = Servers::start(1) else {
+        return;
+    };
+    let options = LogOptions {
+        replicas: 1,
+        ..servers.options()
+    };
+    begin(&options, BYTES_MAX).unwrap();
+    let mut node = Node::open(&options, 0);
+    node.append(1, 1);
+    node.entry();
+    servers.kill(0);
+    node.append(1, 2);
+    while !matches!(node.event(), LogEvent::Down(_)) {}
+    servers.restart(0);
+    let bytes = node.entry();
+    assert_eq!(Entry::parse(&bytes).unwrap().counter, 2);
+}

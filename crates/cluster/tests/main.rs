@@ -1,3 +1,5 @@
 //! The tests of the crate.
 
+mod servers;
+
 mod a_log_keeps_its_promises;

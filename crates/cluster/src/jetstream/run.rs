@@ -1,6 +1,6 @@
 //! The thread: reads the stream, and appends to it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ struct Shared<T> {
     tell: T,
     /// The reason why the log is not reachable, while it is not.
     down: RefCell<Option<String>>,
+    /// The last entry that the servers told of.
+    last: Cell<u64>,
 }
 
 impl<T: Fn(LogEvent)> Shared<T> {
@@ -41,6 +43,8 @@ impl<T: Fn(LogEvent)> Shared<T> {
     }
 
     fn is_up(&self, last: u64) {
+        let last = self.last.get().max(last);
+        self.last.set(last);
         if self.down.borrow_mut().take().is_some() {
             (self.tell)(LogEvent::Ready(last));
         }
@@ -59,6 +63,7 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
         options,
         tell,
         down: RefCell::new(Some(String::new())),
+        last: Cell::new(after),
     });
     let mut next = after + 1;
     let mut pause = PAUSE_FIRST;
@@ -78,9 +83,6 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_LAST);
-        if appends.is_closed() {
-            return;
-        }
     }
 }
 
@@ -175,7 +177,10 @@ async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append
             Err(error) => Err(error),
         };
         let error = match done {
-            Ok(_) => return (shared.tell)(LogEvent::Appended(append.counter)),
+            Ok(place) => {
+                shared.is_up(place.sequence);
+                return (shared.tell)(LogEvent::Appended(append.counter));
+            }
             Err(error) => error,
         };
         if error.kind() == PublishErrorKind::MaxPayloadExceeded {

@@ -1,0 +1,153 @@
+//! NATS servers on this machine, for one test.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use cluster::entry::ENTRY_BYTES_MAX;
+use cluster::jetstream::{LogError, LogOptions, begin};
+
+pub struct Servers {
+    room: tempfile::TempDir,
+    program: PathBuf,
+    clients: Vec<u16>,
+    children: Vec<Option<Child>>,
+}
+
+/// The program: of `NATS_SERVER`, of the peers beside the tests, or along PATH. `None`: a skip was printed.
+fn program() -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok().and_then(|exe| {
+        let mut above = exe.ancestors().map(|dir| dir.join("peers/nats-server"));
+        above.find(|path| path.is_file())
+    });
+    let named = std::env::var_os("NATS_SERVER").map(PathBuf::from);
+    let program = named.or(beside).unwrap_or_else(|| "nats-server".into());
+    let runs = Command::new(&program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    if runs.is_ok() {
+        return Some(program);
+    }
+    eprintln!(
+        "skipped: a cluster (there is no nats-server: install Go and run `make peers', or name one with NATS_SERVER)"
+    );
+    None
+}
+
+fn ports(count: usize) -> Vec<u16> {
+    let free: Vec<TcpListener> = (0..count)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    free.iter().map(port).collect()
+}
+
+impl Servers {
+    pub fn start(count: usize) -> Option<Servers> {
+        Servers::start_with(count, "always")
+    }
+
+    pub fn start_with(count: usize, sync_interval: &str) -> Option<Servers> {
+        let program = program()?;
+        let room = tempfile::tempdir().unwrap();
+        let (clients, routes) = (ports(count), ports(count));
+        let urls: Vec<String> = routes
+            .iter()
+            .map(|port| format!("\"nats://127.0.0.1:{port}\""))
+            .collect();
+        for place in 0..count {
+            let cluster = match count {
+                1 => String::new(),
+                _ => format!(
+                    "cluster {{ name: news, listen: \"127.0.0.1:{}\", routes: [{}] }}\n",
+                    routes[place],
+                    urls.join(", ")
+                ),
+            };
+            let text = format!(
+                "server_name: s{place}\nlisten: \"127.0.0.1:{}\"\nmax_payload: {ENTRY_BYTES_MAX}\n\
+                 jetstream {{ store_dir: \"{}\", sync_interval: {sync_interval}, max_memory_store: 67108864, max_file_store: 4294967296 }}\n\
+                 {cluster}accounts {{ NEWS {{ jetstream: enabled, users: [ {{user: news, password: n}} ] }}, SYS {{ users: [ {{user: admin, password: a}} ] }} }}\n\
+                 system_account: SYS\n",
+                clients[place],
+                room.path().join(format!("s{place}")).display()
+            );
+            std::fs::write(room.path().join(format!("{place}.conf")), text).unwrap();
+        }
+        let mut servers = Servers {
+            room,
+            program,
+            clients,
+            children: (0..count).map(|_| None).collect(),
+        };
+        (0..count).for_each(|place| servers.restart(place));
+        Some(servers)
+    }
+
+    pub fn options(&self) -> LogOptions {
+        let server = |port| format!("nats://127.0.0.1:{port}");
+        LogOptions {
+            servers: self.clients.iter().map(server).collect(),
+            stream: "NEWS".to_owned(),
+            subject: "news".to_owned(),
+            node: "test".to_owned(),
+            login: Some(("news".to_owned(), "n".to_owned())),
+            system_login: Some(("admin".to_owned(), "a".to_owned())),
+            ca: None,
+            replicas: 3,
+            entry_bytes_max: ENTRY_BYTES_MAX,
+        }
+    }
+
+    /// Starts a server, and waits until it accepts connections.
+    pub fn restart(&mut self, place: usize) {
+        let log = std::fs::File::create(self.room.path().join(format!("{place}.log"))).unwrap();
+        let child = Command::new(&self.program)
+            .arg("-c")
+            .arg(self.room.path().join(format!("{place}.conf")))
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.children[place] = Some(child.unwrap());
+        let until = Instant::now() + Duration::from_secs(30);
+        while std::net::TcpStream::connect(("127.0.0.1", self.clients[place])).is_err() {
+            assert!(Instant::now() < until, "the server does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends a server by SIGKILL.
+    pub fn kill(&mut self, place: usize) {
+        if let Some(mut child) = self.children[place].take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Waits until every replica of the stream is there and up to date, so that another server may fail.
+    pub fn until_whole(&self, options: &LogOptions) {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            match begin(options, 1) {
+                Ok(_) => return,
+                Err(LogError::Down(why)) => assert!(Instant::now() < until, "{why}"),
+                Err(LogError::Stopped(why)) => panic!("{why}"),
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        (0..self.children.len()).for_each(|place| self.kill(place));
+    }
+}

@@ -195,6 +195,33 @@ pub enum Grant {
     Send(Rights),
 }
 
+impl Grant {
+    /// Whether the client posts, whether it may use Approved, and the wildmat of the groups: all that decides about an article.
+    pub fn parts(&self) -> (bool, bool, &str) {
+        match self {
+            Grant::Post(rights) => (true, rights.may_approve(), &rights.rule.entry.post),
+            Grant::Send(rights) => (false, true, &rights.rule.entry.send),
+        }
+    }
+
+    /// The permissions with these [parts](Grant::parts).
+    pub fn of_parts(is_post: bool, may_approve: bool, groups: &str) -> Grant {
+        let mut entry = Entry::default();
+        let groups = groups.to_owned();
+        if is_post {
+            entry.post = groups;
+            entry.approve = may_approve;
+        } else {
+            entry.send = groups;
+        }
+        let rights = Rights::new(Arc::new(Rule::new(entry)), false, false);
+        match is_post {
+            true => Grant::Post(rights),
+            false => Grant::Send(rights),
+        }
+    }
+}
+
 impl Sender for Grant {
     fn may_file_in(&self, destinations: &[Destination<'_>]) -> bool {
         match self {

@@ -12,6 +12,11 @@ mod batchih;
 mod batchra;
 mod batchsm;
 mod check;
+mod cluster_init;
+mod cluster_join;
+mod cluster_nats_config;
+mod cluster_rules;
+mod cluster_status;
 mod completion;
 mod connections;
 pub mod connections_close;
@@ -216,6 +221,16 @@ pub static SECTIONS: &[Section] = &[
             &segments_fetch::COMMAND,
             &backup::COMMAND,
             &restore::COMMAND,
+        ],
+    },
+    Section {
+        title: "Clusters",
+        commands: &[
+            &cluster_nats_config::COMMAND,
+            &cluster_init::COMMAND,
+            &cluster_join::COMMAND,
+            &cluster_status::COMMAND,
+            &cluster_rules::COMMAND,
         ],
     },
     Section {

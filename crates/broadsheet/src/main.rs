@@ -24,6 +24,7 @@ mod fixed_limits;
 mod flags;
 mod help;
 mod ihave;
+mod joining;
 mod key_report;
 mod mail_review;
 mod man;

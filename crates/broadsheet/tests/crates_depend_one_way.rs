@@ -17,6 +17,7 @@ const ORDER: &[&str] = &[
     "expire",
     "nntp",
     "layers",
+    "cluster",
     "feed",
     "pull",
     "access",

@@ -9,14 +9,13 @@ mod run;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
-pub use connection::{LogError, begin};
+pub use connection::{LogError, LogName, begin, find};
 
 /// Bytes of entries that were told and not yet applied: then the thread waits.
 pub const WAITING_BYTES_MAX: usize = 32 << 20;
@@ -43,6 +42,8 @@ pub struct LogOptions {
     pub system_login: Option<(String, String)>,
     /// Certificates of CAs, in addition to those of the system.
     pub ca: Option<PathBuf>,
+    /// The name of the log that the stream must be; empty: any.
+    pub log: String,
     /// Replicas that the stream must have.
     pub replicas: usize,
     /// The largest entry, bytes.
@@ -78,13 +79,14 @@ struct Append {
 #[derive(Debug)]
 pub struct Log {
     appends: UnboundedSender<Append>,
-    stop: Option<oneshot::Sender<()>>,
     room: Arc<Semaphore>,
-    thread: Option<JoinHandle<()>>,
+    /// Dropping it ends the thread.
+    _stop: oneshot::Sender<()>,
 }
 
 impl Log {
-    /// Opens the log, to read it from the entry behind `after` on. `tell` is called in the thread, and must not wait.
+    /// Opens the log, to read it from the entry behind `after` on, in a thread that `spawn` starts. `tell` is called in the thread, and must
+    /// not wait.
     ///
     /// # Errors
     /// The thread cannot be created.
@@ -92,6 +94,7 @@ impl Log {
         options: LogOptions,
         after: u64,
         tell: impl Fn(LogEvent) + Send + 'static,
+        spawn: &dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
     ) -> io::Result<Log> {
         let (appends, waiting) = unbounded_channel();
         let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX / UNIT_BYTES));
@@ -100,8 +103,7 @@ impl Log {
             .build()?;
         let bounds = room.clone();
         let (stop, is_stopped) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("log".to_owned());
-        let thread = thread.spawn(move || {
+        spawn(Box::new(move || {
             let work = async {
                 tokio::select! {
                     () = run::run(options, after, waiting, bounds, tell) => {}
@@ -109,12 +111,11 @@ impl Log {
                 }
             };
             runtime.block_on(tokio::task::LocalSet::new().run_until(work));
-        })?;
+        }))?;
         Ok(Log {
             appends,
-            stop: Some(stop),
             room,
-            thread: Some(thread),
+            _stop: stop,
         })
     }
 
@@ -131,16 +132,6 @@ impl Log {
     /// Notes that an entry of so many bytes was applied, so that another may be told.
     pub fn applied(&self, bytes: usize) {
         self.room.add_permits(units(bytes));
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        // Dropping the sender tells it.
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

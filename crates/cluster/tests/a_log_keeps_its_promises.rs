@@ -3,14 +3,25 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cluster::entry::{Entry, Kind};
-use cluster::jetstream::{Log, LogError, LogEvent, LogOptions, begin};
+use cluster::jetstream::{Log, LogError, LogEvent, LogName, LogOptions, begin, find};
 
 use crate::servers::Servers;
 
 const BYTES_MAX: i64 = 1 << 30;
+
+fn log() -> LogName {
+    LogName {
+        name: "l1".to_owned(),
+        base: "copy".to_owned(),
+    }
+}
+
+fn spawn(work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+    std::thread::Builder::new().spawn(work).map(drop)
+}
 
 struct Node {
     log: Log,
@@ -23,7 +34,7 @@ impl Node {
         let (sender, events) = channel();
         let tell = move |event| drop(sender.send(event));
         Node {
-            log: Log::open(options.clone(), after, tell).unwrap(),
+            log: Log::open(options.clone(), after, tell, &spawn).unwrap(),
             events,
             next: after + 1,
         }
@@ -78,8 +89,13 @@ fn all_nodes_hear_the_same_through_the_death_of_servers() {
         return;
     };
     let options = servers.options();
-    assert!(begin(&options, BYTES_MAX).unwrap(), "it is new");
-    assert!(!begin(&options, BYTES_MAX).unwrap(), "it is there");
+    assert_eq!(begin(&options, BYTES_MAX, &log()).unwrap(), (log(), true));
+    let again = LogName {
+        name: "other".to_owned(),
+        ..log()
+    };
+    assert_eq!(begin(&options, BYTES_MAX, &again).unwrap(), (log(), false));
+    assert_eq!(find(&options).unwrap(), log());
     let mut nodes: Vec<Node> = (0..3).map(|_| Node::open(&options, 0)).collect();
     const EACH: u64 = 60;
     let mut heard = vec![Vec::new(); 3];
@@ -120,9 +136,13 @@ fn all_nodes_hear_the_same_through_the_death_of_servers() {
     // One that has more than the log has must not go on.
     let why = Node::open(&options, 1000).stopped();
     assert!(why.contains("has applied entry 1000"), "{why}");
-    let began = Instant::now();
-    drop(nodes);
-    assert!(began.elapsed() < Duration::from_secs(10));
+    // Nor one that followed a stream that was removed.
+    let other = LogOptions {
+        log: "l0".to_owned(),
+        ..options
+    };
+    let why = Node::open(&other, 1).stopped();
+    assert!(why.contains("another log"), "{why}");
 }
 
 #[test]
@@ -134,7 +154,7 @@ fn a_server_that_does_not_sync_is_refused() {
         replicas: 1,
         ..servers.options()
     };
-    match begin(&options, BYTES_MAX).unwrap_err() {
+    match begin(&options, BYTES_MAX, &log()).unwrap_err() {
         LogError::Stopped(why) => assert!(why.contains("sync_interval: always"), "{why}"),
         other => panic!("{other}"),
     }
@@ -151,7 +171,7 @@ fn a_log_that_is_down_is_told() {
         replicas: 1,
         ..servers.options()
     };
-    begin(&options, BYTES_MAX).unwrap();
+    begin(&options, BYTES_MAX, &log()).unwrap();
     let mut node = Node::open(&options, 0);
     node.append(1, 1);
     node.entry();

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cluster::entry::ENTRY_BYTES_MAX;
-use cluster::jetstream::{LogError, LogOptions, begin};
+use cluster::jetstream::{LogError, LogOptions, find};
 
 pub struct Servers {
     room: tempfile::TempDir,
@@ -96,12 +96,13 @@ impl Servers {
         let server = |port| format!("nats://127.0.0.1:{port}");
         LogOptions {
             servers: self.clients.iter().map(server).collect(),
-            stream: "NEWS".to_owned(),
-            subject: "news".to_owned(),
+            stream: "TEST".to_owned(),
+            subject: "broadsheet.TEST".to_owned(),
             node: "test".to_owned(),
             login: Some(("news".to_owned(), "n".to_owned())),
             system_login: Some(("admin".to_owned(), "a".to_owned())),
             ca: None,
+            log: String::new(),
             replicas: 3,
             entry_bytes_max: ENTRY_BYTES_MAX,
         }
@@ -136,7 +137,7 @@ impl Servers {
     pub fn until_whole(&self, options: &LogOptions) {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
-            match begin(options, 1) {
+            match find(options) {
                 Ok(_) => return,
                 Err(LogError::Down(why)) => assert!(Instant::now() < until, "{why}"),
                 Err(LogError::Stopped(why)) => panic!("{why}"),

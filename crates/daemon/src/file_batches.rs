@@ -235,7 +235,7 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
 }
 
 /// The counter of a refusal.
-fn counted(kind: RefusalKind) -> Counter {
+pub fn counted(kind: RefusalKind) -> Counter {
     match kind {
         RefusalKind::Size => Counter::Size,
         RefusalKind::Malformed => Counter::Malformed,
@@ -248,7 +248,7 @@ fn counted(kind: RefusalKind) -> Counter {
 }
 
 /// The reply to the sender, and the counter of a refusal.
-fn outcome(verdict: Verdict) -> (TransferOutcome, RefusalKind) {
+pub fn outcome(verdict: Verdict) -> (TransferOutcome, RefusalKind) {
     match verdict {
         Verdict::Filed | Verdict::Junked => (TransferOutcome::Accepted, RefusalKind::Other),
         Verdict::Duplicate => (TransferOutcome::Duplicate, RefusalKind::Other),

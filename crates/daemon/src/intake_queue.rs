@@ -39,6 +39,8 @@ struct Closures {
     fault: Option<(Arc<str>, Instant, Duration)>,
     /// The reason that the disk is too full, and the time of the check.
     full: Option<(Arc<str>, Instant)>,
+    /// The reason that the log of the cluster takes nothing.
+    log: Option<Arc<str>>,
     /// The directory to check, and the bytes that have to stay free.
     disk: Option<(PathBuf, u64)>,
 }
@@ -163,6 +165,13 @@ impl IntakeQueue {
         self.settle(shut);
     }
 
+    /// Stops the intake while the log of the cluster takes nothing, for this reason; `None`: it does.
+    pub fn set_log_fault(&self, why: Option<&str>) {
+        let mut shut = lock(&self.shut);
+        shut.log = why.map(Arc::from);
+        self.settle(shut);
+    }
+
     /// Sets the bytes that have to stay free on the file system of `dir`.
     pub fn watch_disk(&self, dir: &Path, keep_free: u64) {
         let mut shut = lock(&self.shut);
@@ -181,7 +190,10 @@ impl IntakeQueue {
 
     /// Updates the state, and reports a change to the journal.
     fn settle(&self, mut shut: MutexGuard<'_, Closures>) -> (IntakeState, Arc<str>) {
-        let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
+        let may_be_shut = shut.paused.is_some()
+            || shut.fault.is_some()
+            || shut.full.is_some()
+            || shut.log.is_some();
         self.may_be_shut.store(may_be_shut, Ordering::Release);
         let (intake_state, why) = shut.intake_state();
         let before = std::mem::replace(&mut shut.told, (intake_state, why.clone()));
@@ -209,6 +221,7 @@ impl Closures {
                 full: Some((why, _)),
                 ..
             } => (IntakeState::Full, why.clone()),
+            Closures { log: Some(why), .. } => (IntakeState::Stopped, why.clone()),
             Closures {
                 fault: Some((why, until, _)),
                 ..

@@ -30,6 +30,7 @@
 //! | `sandbox` | confines threads |
 //! | `intake_queue` | the articles that arrived over NNTP and wait for the writer |
 //! | `file_batches` | the writer files the article batches of the queue, in groups with one commit each |
+//! | `node` | a node of a cluster: appends to its log, and applies it |
 //! | `posts` | posts of readers become articles or mails |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | notifies systemd |
@@ -54,6 +55,7 @@ mod lock;
 mod mails;
 mod metrics;
 mod nntp_service;
+mod node;
 mod notify;
 mod other_files;
 mod posts;

@@ -12,13 +12,15 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use groups::Sites;
+use ::cluster::jetstream::LogOptions;
+use article::date::Utc;
+use groups::{Sites, When};
 use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
 use server::certificates::Certificates;
-use store::{Lock, Published, Spool, control_socket};
+use store::{Durability, Lock, Published, Spool, control_socket};
 
 use super::connection::Client;
 use super::event::Event;
@@ -31,6 +33,7 @@ use super::journal;
 use super::lock::lock;
 use super::mails::Mails;
 use super::nntp_service;
+use super::node::Node;
 use super::notify::notify;
 use super::posts::Posts;
 use super::recorder::Recorder;
@@ -40,6 +43,7 @@ use super::schedule::Schedule;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use super::{other_files, say, warn};
 use crate::failure;
+use settings::cluster::hash_of_parts;
 use settings::{NewsDirectory, Settings};
 
 /// Interval before the next attempt after filing of in.coming/ stopped (a full disk): a second, then twice as long each time, five
@@ -56,6 +60,8 @@ pub struct Files {
     /// broadsheet.toml
     pub settings: Settings,
     sites: Sites,
+    /// The hash of the settings by which the nodes of a cluster decide.
+    rules: u64,
 }
 
 impl Files {
@@ -67,10 +73,20 @@ impl Files {
         Files::of(directory, directory.settings()?.settings)
     }
 
-    fn of(directory: &NewsDirectory, settings: Settings) -> anyhow::Result<Files> {
+    fn of(directory: &NewsDirectory, mut settings: Settings) -> anyhow::Result<Files> {
+        let sites = directory.sys(&settings)?;
+        let mut rules = 0;
+        if settings.is_node() {
+            rules = hash_of_parts(&settings.deciding_parts(directory)?);
+            settings.schedule.expire = When::Off;
+            if !settings.cluster.feeds {
+                settings.schedule.sendbatches = When::Off;
+            }
+        }
         Ok(Files {
-            sites: directory.sys(&settings)?,
+            sites,
             settings,
+            rules,
         })
     }
 }
@@ -82,6 +98,10 @@ pub struct Writer {
     /// The settings at the start of the daemon: changes of some need a restart.
     started: settings::Nntp,
     filer: Option<Filer>,
+    /// The node of a cluster, once the spool was open.
+    node: Option<Node>,
+    /// The log of the cluster.
+    log_options: Option<LogOptions>,
     writer: Arc<WriterHandle>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
@@ -140,12 +160,18 @@ impl Writer {
         ));
         let mailer = files.settings.mailer(&directory);
         let mails = Mails::new(directory.root(), mailer, &starter);
+        let log_options = match files.settings.is_node() {
+            true => Some(files.settings.log_options(&directory)?),
+            false => None,
+        };
         let mut newsroom = Writer {
             directory,
             started: files.settings.nntp.clone(),
             is_confined: files.settings.sandbox,
             files,
             filer: None,
+            node: None,
+            log_options,
             writer: writer.clone(),
             schedule,
             feeds,
@@ -190,7 +216,8 @@ impl Writer {
     fn start_feeders(&mut self) {
         let mut feeders = lock(&self.writer.feeders);
         *feeders = None;
-        if self.writer.is_stopping() {
+        let settings = &self.files.settings;
+        if self.writer.is_stopping() || settings.is_node() && !settings.cluster.feeds {
             return;
         }
         match Feeders::start(
@@ -215,15 +242,14 @@ impl Writer {
             if self.writer.is_drain_due.swap(false, Ordering::SeqCst) {
                 self.drain();
             }
-            if !self.writer.intake_queue.is_empty() {
+            if self.has_articles() {
                 self.file_from_wire();
             }
+            self.checkpoint();
             let job = match jobs.try_recv() {
                 Ok(job) => job,
                 // Left for another job that is due now.
-                Err(TryRecvError::Empty)
-                    if self.writer.is_due() || !self.writer.intake_queue.is_empty() =>
-                {
+                Err(TryRecvError::Empty) if self.writer.is_due() || self.has_articles() => {
                     continue;
                 }
                 Err(TryRecvError::Empty) => {
@@ -256,14 +282,18 @@ impl Writer {
 
     /// The next job, or a check when in.coming/ is due for the next attempt. Returns `None` when no more jobs come.
     fn wait(&self, jobs: &Receiver<Job>) -> Option<Job> {
-        let Some((at, _)) = self.again else {
+        let checkpoint = self.node.as_ref().and_then(Node::checkpoint_at);
+        let again = self.again.map(|(at, _)| at);
+        let Some(at) = again.into_iter().chain(checkpoint).min() else {
             return jobs.recv().ok();
         };
         match jobs.recv_timeout(at.saturating_duration_since(Instant::now())) {
             Ok(job) => Some(job),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
-                self.writer.is_drain_due.store(true, Ordering::SeqCst);
+                if again.is_some_and(|again| again <= Instant::now()) {
+                    self.writer.is_drain_due.store(true, Ordering::SeqCst);
+                }
                 Some(Job::Look)
             }
         }
@@ -284,7 +314,11 @@ impl Writer {
     fn open(&mut self) -> anyhow::Result<&mut Filer> {
         let filer = match self.filer.take() {
             Some(filer) => filer,
-            None => self.open_filer()?,
+            None => {
+                let filer = self.open_filer()?;
+                self.follow_log(&filer)?;
+                filer
+            }
         };
         let filer = self.filer.insert(filer);
         filer.spool().say_idle(false)?;
@@ -295,18 +329,107 @@ impl Writer {
     fn open_filer(&self) -> anyhow::Result<Filer> {
         let root = self.directory.root();
         let lock = Lock::take_as_daemon(root)?;
-        let mut spool = Spool::open_with(lock, root, self.files.settings.store_options())?;
+        let settings = &self.files.settings;
+        let mut store = settings.store_options();
+        let mut options = settings.filer_options();
+        if settings.is_node() {
+            // The log of the cluster has the durable copy, and every node must decide alike.
+            store.durability = Durability::None;
+            store.follows_log = true;
+            options.keep_free = 0;
+            options.zone = &Utc;
+        }
+        let mut spool = Spool::open_with(lock, root, store)?;
         spool.publish_to(self.published.clone());
         for notice in spool.notices() {
             say(notice);
         }
-        let rules = self.files.settings.rules();
+        let rules = settings.rules();
         let sites = self.files.sites.clone();
         for notice in feed::feeds::enrol(root, &sites, spool.end())? {
             say(&notice);
         }
-        let options = self.files.settings.filer_options();
         Ok(Filer::new(spool, sites, rules, options)?)
+    }
+
+    /// Makes the node of a cluster go on from the place of the spool.
+    fn follow_log(&mut self, filer: &Filer) -> anyhow::Result<()> {
+        let Some(options) = &self.log_options else {
+            return Ok(());
+        };
+        let place = filer.spool().applied_entry()?;
+        if place.log.is_empty() {
+            anyhow::bail!(
+                "this news directory belongs to no cluster yet: run `broadsheet cluster init' on the first node, `broadsheet cluster join' \
+                 on others; or remove cluster.servers"
+            );
+        }
+        if let Some(node) = &mut self.node {
+            return Ok(node.go_on_from(place)?);
+        }
+        let writer = Arc::downgrade(&self.writer);
+        let wake = move || {
+            if let Some(writer) = writer.upgrade() {
+                writer.look();
+            }
+        };
+        let (rules, starter) = (self.files.rules, self.starter.clone());
+        let node = Node::start(options.clone(), place.clone(), rules, starter, wake)?;
+        self.node = Some(node);
+        Ok(())
+    }
+
+    /// Whether articles wait that can be filed now.
+    fn has_articles(&self) -> bool {
+        let queue = &self.writer.intake_queue;
+        match &self.node {
+            Some(node) => node.is_due(queue),
+            None => !queue.is_empty(),
+        }
+    }
+
+    /// Syncs what a node has applied, when it is due.
+    fn checkpoint(&mut self) {
+        if let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer)
+            && let Err(error) = node.checkpoint(filer)
+        {
+            warn(&failure::text_of(&error));
+            self.close(State::Closed);
+        }
+    }
+
+    /// Appends the articles that arrived to the log of the cluster, and applies what it has.
+    fn apply_log(&mut self) -> anyhow::Result<()> {
+        self.open()?;
+        let posts = self.take_posts();
+        let queue = self.writer.intake_queue.clone();
+        let commit_bytes = self.files.settings.rnews_options().commit_bytes;
+        let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer) else {
+            return Ok(());
+        };
+        filer.set_rules(self.files.settings.rules());
+        node.append_waiting(&queue, &posts, filer.spool().active());
+        self.posts = Some(posts);
+        if node.apply(filer, &queue, commit_bytes)? {
+            self.look_again();
+            self.feeds.tell();
+        }
+        Ok(())
+    }
+
+    fn take_posts(&mut self) -> Posts {
+        match self.posts.take() {
+            Some(posts) => posts,
+            None => Posts::new(&self.directory, &self.files.settings, self.mails.clone()),
+        }
+    }
+
+    /// A file that expire has replaced uses space until every thread has closed it.
+    fn look_again(&mut self) {
+        if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
+            self.files_opened = Instant::now();
+            self.published.look_again();
+        }
     }
 
     fn close(&mut self, state: State) {
@@ -355,6 +478,15 @@ impl Writer {
 
     /// Files the articles that arrived over NNTP.
     fn file_from_wire(&mut self) {
+        if self.log_options.is_some() {
+            if let Err(error) = self.apply_log() {
+                // The articles are in the log, or will be: the senders wait.
+                warn(&failure::text_of(&error));
+                self.close(State::Closed);
+                std::thread::sleep(TRY_AGAIN_FIRST);
+            }
+            return;
+        }
         let intake_queue = self.writer.intake_queue.clone();
         let done = self.file_queue(&intake_queue);
         if let Err(error) = done {
@@ -370,21 +502,14 @@ impl Writer {
         let settings = &self.files.settings;
         let commit_bytes = settings.rnews_options().commit_bytes;
         let rules = settings.rules();
-        let posts = match self.posts.take() {
-            Some(posts) => posts,
-            None => Posts::new(&self.directory, settings, self.mails.clone()),
-        };
+        let posts = self.take_posts();
         let writer = self.writer.clone();
         let filer = self.open()?;
         filer.set_rules(rules);
         let is_wanted = || writer.is_wanted();
         let turn = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
         self.posts = Some(posts);
-        if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
-            // A file that expire has replaced uses space until every thread has closed it.
-            self.files_opened = Instant::now();
-            self.published.look_again();
-        }
+        self.look_again();
         if turn.filed > 0 {
             intake_queue.went_well();
             self.feeds.tell();
@@ -521,6 +646,14 @@ impl Writer {
         let read = self.directory.settings()?;
         other_files::look_at(&self.directory, &read)?;
         let files = Files::of(&self.directory, read.settings)?;
+        if files.settings.is_node() != self.log_options.is_some() {
+            anyhow::bail!("cluster.servers has changed: restart the daemon");
+        }
+        if files.rules != self.files.rules {
+            anyhow::bail!(
+                "settings by which all nodes of the cluster decide have changed: stop all nodes, change them everywhere, run `broadsheet cluster rules' on one node, and start them again"
+            );
+        }
         if files.settings.headers_only != self.files.settings.headers_only {
             anyhow::bail!("headers_only has changed: restart the daemon");
         }

@@ -292,7 +292,7 @@ impl WriterHandle {
         }
     }
 
-    fn look(&self) {
+    pub(super) fn look(&self) {
         // If jobs wait, the writer checks before the next one anyway.
         let _ = self.jobs.try_send(Job::Look);
     }

@@ -4,7 +4,8 @@ use groups::When;
 use relay::rules;
 
 use crate::{
-    Auth, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings, Store, Sync,
+    Auth, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings, Store,
+    Sync,
 };
 
 impl Default for Settings {
@@ -81,6 +82,13 @@ impl Default for Settings {
             },
             access: access::Tables::default(),
             pulls: Vec::new(),
+            cluster: Cluster {
+                servers: String::new(),
+                stream: "NEWS".to_owned(),
+                replicas: 3,
+                ca: String::new(),
+                feeds: false,
+            },
             post: Post {
                 mailname: String::new(),
                 approve: "*".to_owned(),

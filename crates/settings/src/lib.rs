@@ -13,6 +13,7 @@
 //! | `options` | what the other crates are started with |
 
 mod access_entries;
+pub mod cluster;
 mod defaults;
 mod directory;
 mod expiry;
@@ -34,6 +35,7 @@ mod template;
 mod value;
 pub mod via;
 
+pub use crate::cluster::Cluster;
 pub use directory::{Error, NewsDirectory};
 pub use fault::Faults;
 pub use nntp::{Auth, Nntp};
@@ -93,6 +95,8 @@ pub struct Settings {
     pub access: access::Tables,
     /// `[[pull]]`
     pub pulls: Vec<pull::Source>,
+    /// `[cluster]`
+    pub cluster: Cluster,
 }
 
 /// The errors of settings that depend on each other, and of texts with a form of their own: each with its key.
@@ -112,6 +116,7 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
     faults.extend(settings.post.fault());
     faults.extend(settings.report.fault());
     faults.extend(settings.nntp.faults());
+    faults.extend(settings.cluster_fault());
     if !LOG_FORMATS.contains(&settings.log_format.as_str()) {
         faults.push(("log_format", "is \"text\" or \"json\"".to_owned()));
     }

@@ -515,6 +515,46 @@ pub static TABLE: &[Setting] = &[
         help: "When the daemon mails the report of the day before to report.mail: \"00:30\" (UTC), or \"off\".",
         slot: |s| Slot::When(&mut s.schedule.report),
     },
+    Setting {
+        section: "cluster",
+        key: "servers",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Addresses of the NATS servers that keep the log: \"nats://10.0.0.1:4222, nats://10.0.0.2:4222\". Empty: one machine.",
+        slot: |s| Slot::Text(&mut s.cluster.servers),
+    },
+    Setting {
+        section: "cluster",
+        key: "stream",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The stream that is the log.",
+        slot: |s| Slot::Text(&mut s.cluster.stream),
+    },
+    Setting {
+        section: "cluster",
+        key: "replicas",
+        unit: Unit::Count("servers"),
+        range: (1, 5),
+        help: "Copies of the log.",
+        slot: |s| Slot::Number(&mut s.cluster.replicas),
+    },
+    Setting {
+        section: "cluster",
+        key: "ca",
+        unit: Unit::Text,
+        range: ANY,
+        help: "File with certificates of CAs for the servers, besides those of the system.",
+        slot: |s| Slot::Text(&mut s.cluster.ca),
+    },
+    Setting {
+        section: "cluster",
+        key: "feeds",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Whether this node sends to the sites: one node must.",
+        slot: |s| Slot::Truth(&mut s.cluster.feeds),
+    },
 ];
 
 /// The subject of each `[section]`: the comment above it in the file.
@@ -548,4 +588,8 @@ pub static SECTIONS: &[(&str, &str)] = &[
         "The daily report, `broadsheet report': what was received, read, sent and removed.",
     ),
     ("schedule", "What `broadsheet serve' starts by itself."),
+    (
+        "cluster",
+        "Several machines with the same articles (`broadsheet cluster init').",
+    ),
 ];

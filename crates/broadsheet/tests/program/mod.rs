@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 
 pub mod articles;
 pub mod clients;
+pub mod cluster;
 pub mod corpus;
 pub mod daemon;
 pub mod faults;
@@ -21,6 +22,8 @@ pub mod feeding;
 pub mod inn;
 pub mod link;
 pub mod mounted;
+#[path = "../../../cluster/tests/servers.rs"]
+pub mod nats;
 pub mod nntp;
 pub mod peers;
 pub mod pulling;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::stream::Config;
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
@@ -15,6 +16,9 @@ const REPORT_PATIENCE: Duration = Duration::from_secs(3);
 pub const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 /// The subject on which servers report.
 const REPORT_SUBJECT: &str = "$SYS.REQ.SERVER.PING.JSZ";
+/// Metadata of the stream.
+const LOG_KEY: &str = "broadsheet-log";
+const BASE_KEY: &str = "broadsheet-base";
 
 /// The reason why the log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +95,13 @@ pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), L
     })?;
     let info = stream.cached_info();
     let mut faults = demands::faults_of_stream(&info.config, options.replicas);
+    let log = name_of(&info.config)?;
+    if !options.log.is_empty() && options.log != log.name {
+        faults.push(format!(
+            "the stream {} is another log than the one that this node follows: it was removed and made again",
+            options.stream
+        ));
+    }
     let payload = client.server_info().max_payload;
     faults.extend(demands::fault_of_payload(payload, options.entry_bytes_max));
     let cluster = info.cluster.as_ref();
@@ -151,12 +162,25 @@ async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerRepo
     }
 }
 
-/// Creates the stream of a new cluster, of at most `bytes_max` bytes, and looks whether the servers meet all demands. Returns false if
-/// it was there already.
+/// What a new log is: the stream keeps it beside the entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogName {
+    /// The random name of the log, without blanks: a stream that was made again is another log.
+    pub name: String,
+    /// The state that nodes must have before the first entry, without blanks.
+    pub base: String,
+}
+
+/// Creates the stream of a new cluster, of at most `bytes_max` bytes, and looks whether the servers meet all demands. Returns the log, and
+/// whether it is new.
 ///
 /// # Errors
-/// The servers do not answer, or do not meet the demands.
-pub fn begin(options: &LogOptions, bytes_max: i64) -> Result<bool, LogError> {
+/// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
+pub fn begin(
+    options: &LogOptions,
+    bytes_max: i64,
+    new: &LogName,
+) -> Result<(LogName, bool), LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -164,20 +188,58 @@ pub fn begin(options: &LogOptions, bytes_max: i64) -> Result<bool, LogError> {
     runtime.block_on(async {
         let client = connect(options).await?;
         let context = context(&client);
-        let is_new = context.get_stream(&options.stream).await.is_err();
-        if is_new {
-            let config = stream_config(
-                &options.stream,
-                &options.subject,
-                options.replicas,
-                bytes_max,
-            );
-            let created = context.create_stream(config).await;
-            created.map_err(|error| LogError::down("cannot create the stream", error))?;
-        }
-        match look(options, &client).await {
-            Ok(_) => Ok(is_new),
-            Err(error) => Err(error),
-        }
+        let found = context.get_stream(&options.stream).await.ok();
+        let is_new = found.is_none();
+        let log = match found {
+            Some(stream) => name_of(&stream.cached_info().config)?,
+            None => {
+                let mut config = stream_config(
+                    &options.stream,
+                    &options.subject,
+                    options.replicas,
+                    bytes_max,
+                );
+                let described = [(LOG_KEY, &new.name), (BASE_KEY, &new.base)];
+                let described = described.map(|(key, value)| (key.to_owned(), value.clone()));
+                config.metadata.extend(described);
+                let created = context.create_stream(config).await;
+                created.map_err(|error| LogError::down("cannot create the stream", error))?;
+                new.clone()
+            }
+        };
+        look(options, &client).await?;
+        Ok((log, is_new))
     })
+}
+
+/// The log that a stream is.
+///
+/// # Errors
+/// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
+pub fn find(options: &LogOptions) -> Result<LogName, LogError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| LogError::down("cannot start", error))?;
+    runtime.block_on(async {
+        let client = connect(options).await?;
+        let stream = context(&client).get_stream(&options.stream).await;
+        let stream = stream.map_err(|error| {
+            LogError::down(&format!("cannot open the stream {}", options.stream), error)
+        })?;
+        let log = name_of(&stream.cached_info().config)?;
+        look(options, &client).await?;
+        Ok(log)
+    })
+}
+
+fn name_of(config: &Config) -> Result<LogName, LogError> {
+    let value = |key| config.metadata.get(key).cloned();
+    match (value(LOG_KEY), value(BASE_KEY)) {
+        (Some(name), Some(base)) => Ok(LogName { name, base }),
+        _ => Err(LogError::Stopped(format!(
+            "the stream {} is not the log of a Broadsheet cluster",
+            config.name
+        ))),
+    }
 }

@@ -2,8 +2,13 @@
 //!
 //! Each entry ends with a record of its place, so that a recovery can cut off what was applied of the next entry.
 
+use std::path::Path;
+
 use article::decimal;
 
+use crate::Error;
+use crate::io::disk::RealDisk;
+use crate::io::replace::read_whole;
 use crate::log::record::Kind;
 use crate::state::state_file::LogState;
 
@@ -21,6 +26,17 @@ pub struct AppliedEntry {
 }
 
 impl AppliedEntry {
+    /// Reads the file of a news directory; without a file it belongs to no cluster. A node that runs may be further.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(dir: &Path) -> Result<AppliedEntry, Error> {
+        let text = read_whole(&RealDisk, &dir.join(AppliedEntry::FILE))?;
+        let mut place = AppliedEntry::default();
+        place.apply(&text.unwrap_or_default());
+        Ok(place)
+    }
+
     /// The line of the record and of the file, newline included.
     pub fn to_line(&self) -> String {
         let chain = if self.chain.is_empty() {

@@ -1,0 +1,73 @@
+//! `broadsheet cluster init`
+
+use std::io::Write;
+
+use anyhow::bail;
+use cluster::jetstream::{LogName, begin};
+use groups::size;
+
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::joining;
+
+/// Size of the log if nothing else is said: some hours of a busy site.
+const LOG_BYTES: u64 = 8 << 30;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["cluster", "init"],
+    also: &[],
+    summary: "make this news directory the first node of a cluster",
+    about: "\
+Creates the log of a cluster, a stream of the NATS servers in [cluster], and makes this news
+directory its first node, with the articles that it has. From then on only `broadsheet serve' changes
+the directory, by the log. Other nodes join with `broadsheet cluster join'.
+
+The servers must acknowledge nothing that is not on their disks (sync_interval: always); others are
+refused. `broadsheet cluster nats-config' prints a configuration.",
+    operands: Operands::NONE,
+    flags: &[
+        DIR,
+        Flag::new(
+            "log-bytes",
+            "Size of the log; when it is full, no articles are taken until nodes have applied it (8 GiB).",
+        )
+        .value("SIZE"),
+    ],
+    exits: &[Meaning {
+        status: Status::OK,
+        when: "the directory is the first node",
+    }],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let root = directory.root();
+    let bytes = match given.value("log-bytes") {
+        None => LOG_BYTES,
+        Some(text) => size::parse(&text.to_string_lossy())
+            .ok_or_else(|| given.usage("--log-bytes: a size such as `8 GiB'".to_owned()))?,
+    };
+    let (options, _) = joining::node_settings(&directory)?;
+    let new = LogName {
+        name: joining::random_name()?,
+        base: joining::base_of(root)?,
+    };
+    let (log, is_new) = begin(&options, i64::try_from(bytes).unwrap_or(i64::MAX), &new)?;
+    if !is_new {
+        bail!(
+            "the stream {} is the log of a cluster already: use `broadsheet cluster join', or name another in cluster.stream",
+            options.stream
+        );
+    }
+    joining::follow(root, &log)?;
+    writeln!(
+        out,
+        "{} is the first node of the cluster {}",
+        root.display(),
+        options.stream
+    )?;
+    Ok(Status::OK)
+}

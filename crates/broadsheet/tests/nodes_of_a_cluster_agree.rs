@@ -1,0 +1,245 @@
+//! A cluster of three nodes with a log in three NATS servers: all nodes hold the same articles under the same numbers, and what each sender
+//! heard is true, through the deaths of nodes and servers.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use crate::program;
+
+use std::collections::BTreeMap;
+
+use program::Program;
+use program::articles::{id, with};
+use program::cluster::{applied, make_node, nodes};
+use program::daemon::until;
+use program::nats::Servers;
+use program::nntp::{Client, Served, take_this};
+
+const ACTIVE: &str = "comp.test 0 1 y\ncomp.misc 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
+/// Articles that each peer sends: every third of them goes to all nodes.
+const ARTICLES: usize = 150;
+
+/// An article of a peer. The shared ones are the same from all.
+fn article(peer: usize, number: usize) -> (String, Vec<u8>) {
+    let (prefix, groups) = match number % 3 {
+        0 => ("shared".to_owned(), "comp.test,comp.misc"),
+        1 => (format!("p{peer}"), "comp.test"),
+        _ => (format!("p{peer}"), "comp.misc"),
+    };
+    let id = id(&prefix, number);
+    let body = format!("..{number}\n").repeat(number * 10);
+    (id.clone(), with(&id, groups, "", body.as_bytes()))
+}
+
+/// Sends the articles; returns the ids with their replies. A connection that ends is the end.
+fn send(mut client: Client, peer: usize, numbers: std::ops::Range<usize>) -> Vec<(String, String)> {
+    let articles: Vec<(String, Vec<u8>)> = numbers.map(|number| article(peer, number)).collect();
+    let stream: Vec<u8> = articles
+        .iter()
+        .flat_map(|(id, article)| take_this(id, article))
+        .collect();
+    let said = client.say_beside(stream);
+    let mut replies = Vec::new();
+    for (id, _) in articles {
+        match client.line_if_any() {
+            Some(line) if line.ends_with("\r\n") => replies.push((id, line[..3].to_owned())),
+            _ => break,
+        }
+    }
+    let _ = said.join().unwrap();
+    replies
+}
+
+/// Everything that readers can see of a node, and what it remembers.
+fn seen(program: &Program) -> BTreeMap<&'static str, String> {
+    let mut seen = BTreeMap::new();
+    for group in ["comp.test", "comp.misc"] {
+        let told = program.run(&["overview", "--dir", "news", group]);
+        assert_eq!(told.status, 0, "{told:?}");
+        seen.insert(group, told.out);
+    }
+    seen.insert("active", program.read("news/active"));
+    let history = program.run(&["history", "dump", "--dir", "news"]).out;
+    // Without the position, which is local.
+    let lines = history.lines().map(|line| {
+        let (head, links) = line.rsplit_once('\t').unwrap_or((line, ""));
+        let head = head.rsplit_once('~').map_or(head, |(head, _)| head);
+        format!("{head}\t{links}\n")
+    });
+    seen.insert("history", lines.collect());
+    seen
+}
+
+fn until_equal(programs: &[Program]) {
+    until("all nodes at the same entry", || {
+        let places: Vec<_> = programs.iter().map(applied).collect();
+        places.iter().all(|place| *place == places[0])
+    });
+}
+
+#[test]
+fn through_the_deaths_of_nodes_and_servers() {
+    let Some(mut servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 3, ACTIVE);
+    let mut served: Vec<Option<Served>> = programs.iter().map(|p| Some(Served::start(p))).collect();
+    let mut replies: Vec<(String, String)> = Vec::new();
+    for round in 0..3 {
+        let clients: Vec<Client> = served.iter().flatten().map(Served::client).collect();
+        let numbers = round * ARTICLES + 1..(round + 1) * ARTICLES + 1;
+        let heard: Vec<Vec<(String, String)>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = clients
+                .into_iter()
+                .enumerate()
+                .map(|(peer, client)| {
+                    let numbers = numbers.clone();
+                    scope.spawn(move || send(client, peer, numbers))
+                })
+                .collect();
+            match round {
+                1 => served[1].as_mut().unwrap().daemon.kill(),
+                2 => servers.kill(2),
+                _ => {}
+            }
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        for (peer, heard) in heard.into_iter().enumerate() {
+            assert!(
+                heard.len() == ARTICLES || (peer == 1 && round == 1),
+                "{peer}: {}",
+                heard.len()
+            );
+            replies.extend(heard);
+        }
+        if round == 1 {
+            served[1] = Some(Served::start(&programs[1]));
+            // Its peer sends everything again.
+            let again = send(served[1].as_ref().unwrap().client(), 1, numbers);
+            assert_eq!(again.len(), ARTICLES);
+            replies.extend(again);
+        }
+    }
+    servers.restart(2);
+    until_equal(&programs);
+    let first = seen(&programs[0]);
+    for program in &programs {
+        program.assert_clean();
+        for (what, text) in seen(program) {
+            assert!(text == first[what], "{what} differs");
+        }
+    }
+    // Every article is there, once; and it was accepted at most once.
+    let rows = [&first["comp.test"], &first["comp.misc"]];
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows.iter().flat_map(|rows| rows.lines()) {
+        *found.entry(row.split('\t').nth(4).unwrap()).or_default() += 1;
+    }
+    let mut accepted: BTreeMap<&str, usize> = BTreeMap::new();
+    for (id, code) in &replies {
+        assert!(code == "239" || code == "439", "{id}: {code}");
+        let expected = if id.contains("shared") { 2 } else { 1 };
+        assert_eq!(found.get(id.as_str()), Some(&expected), "{id}: {code}");
+        *accepted.entry(id).or_default() += usize::from(code == "239");
+    }
+    assert!(accepted.values().all(|times| *times <= 1));
+    assert!(accepted.values().filter(|times| **times == 1).count() > 4 * ARTICLES);
+    // A post at one node is read at another.
+    let mut poster = served[0].as_ref().unwrap().client();
+    assert!(poster.ask("POST").starts_with("340 "));
+    poster.say(
+        "From: a@example.org\r\nNewsgroups: comp.test\r\nSubject: here\r\n\r\nposted\r\n.\r\n",
+    );
+    assert!(poster.line().starts_with("240 "));
+    let mut reader = served[2].as_ref().unwrap().client();
+    until("the post", || {
+        let told = reader.ask("GROUP comp.test");
+        let last = told.split(' ').nth(3).unwrap().to_owned();
+        let stat = reader.ask(&format!("HEAD {last}"));
+        stat.starts_with("221 ") && reader.lines().iter().any(|line| line == "Subject: here")
+    });
+    // Its cancel at the third goes to all.
+    let (gone, _) = article(0, 1);
+    let cancel = with(
+        "<cancel@example.org>",
+        "comp.test",
+        &format!("Control: cancel {gone}\n"),
+        b"x\n",
+    );
+    let mut peer = served[1].as_ref().unwrap().client();
+    peer.say(take_this("<cancel@example.org>", &cancel));
+    assert_eq!(peer.line(), "239 <cancel@example.org>");
+    until("the cancel", || {
+        reader.ask(&format!("STAT {gone}")).starts_with("430 ")
+    });
+    until_equal(&programs);
+    for served in served.into_iter().flatten() {
+        served.daemon.stop();
+    }
+    assert_eq!(seen(&programs[0]), seen(&programs[1]));
+    assert_eq!(seen(&programs[0]), seen(&programs[2]));
+}
+
+#[test]
+fn nodes_that_would_decide_otherwise_stop() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 2, ACTIVE);
+    let one = Served::start(&programs[0]);
+    let mut client = one.client();
+    let (first, text) = article(0, 1);
+    client.say(take_this(&first, &text));
+    assert_eq!(client.line(), format!("239 {first}"));
+    // The other decides by another limit.
+    let settings = programs[1].read("news/broadsheet.toml");
+    let other = settings.replace("groups_per_article_max = 256", "groups_per_article_max = 3");
+    assert_ne!(settings, other);
+    programs[1].write("news/broadsheet.toml", other.as_bytes());
+    let two = Served::start(&programs[1]);
+    two.daemon.until_said("decides by other settings");
+    let mut refused = two.client();
+    let reply = refused.ask("IHAVE <x@y>");
+    assert!(reply.starts_with("436 "), "{reply}");
+    two.daemon.stop();
+    // Other commands do not write there.
+    let told = programs[1].run(&["group", "add", "--dir", "news", "new.group"]);
+    assert_ne!(told.status, 0);
+    assert!(told.err.contains("belongs to a cluster"), "{told:?}");
+    // One with other groups cannot join, nor one with articles.
+    let third = Program::with_news("comp.test 0 1 y\n");
+    make_node(&third, &servers);
+    let told = third.run(&["cluster", "join", "--dir", "news"]);
+    assert!(told.err.contains("other groups"), "{told:?}");
+    let fourth = Program::with_news(ACTIVE);
+    fourth.rnews(&program::articles::batch(&[text]));
+    make_node(&fourth, &servers);
+    let told = fourth.run(&["cluster", "join", "--dir", "news"]);
+    assert!(told.err.contains("has articles"), "{told:?}");
+    // With the settings as before it goes on.
+    programs[1].write("news/broadsheet.toml", settings.as_bytes());
+    let two = Served::start(&programs[1]);
+    until_equal(&programs);
+    assert!(
+        two.client()
+            .ask(&format!("STAT {first}"))
+            .starts_with("223 ")
+    );
+    two.daemon.stop();
+    one.daemon.stop();
+    // All of them change them.
+    for program in &programs {
+        program.write("news/broadsheet.toml", other.as_bytes());
+    }
+    let told = programs[0].run(&["cluster", "rules", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let (second, text) = article(0, 2);
+    let mut client = served[1].client();
+    client.say(take_this(&second, &text));
+    assert_eq!(client.line(), format!("239 {second}"));
+    until_equal(&programs);
+}

@@ -1,0 +1,399 @@
+//! A node of a cluster: appends the articles that arrive here to the log of the cluster, and files the articles of all entries in their
+//! order. The replies follow when an entry is both on the disks of the log and committed here.
+//!
+//! *Invariant:* what an entry does depends on the entry, on the state of the spool and on the settings whose hash the entry has: so all
+//! nodes give the same numbers.
+
+mod apply;
+mod events;
+pub mod flights;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ::cluster::chain::Chain;
+use ::cluster::entry::{Entry, Kind};
+use ::cluster::jetstream::{Log, LogEvent, LogOptions};
+use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
+use access::Grant;
+use groups::Active;
+use relay::file::Filer;
+use relay::reason::RefusalKind;
+use server::{ArticleBatch, TransferOutcome};
+use store::AppliedEntry;
+
+use self::apply::{Appliance, Applied};
+use self::events::Events;
+use self::flights::{Flights, Place};
+use crate::file_batches::{counted, outcome, told};
+use crate::intake_queue::IntakeQueue;
+use crate::posts::{Made, Posts};
+use crate::sandbox::Starter;
+use crate::{failure, say, warn};
+
+/// Entries on the way to the log; more articles wait meanwhile, so that under load an entry has more of them.
+pub const FLYING_ENTRIES_MAX: usize = 16;
+/// Bytes of entries on the way to the log.
+pub const FLYING_BYTES_MAX: usize = 8 << 20;
+/// Articles of one entry.
+pub const ENTRY_ARTICLES_MAX: usize = 256;
+/// Time after which what was applied is synced here; until then the log has the durable copy.
+const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
+
+/// The reply while an administrator is needed.
+const STOPPED: &str = "This server cannot take articles now; an administrator is needed";
+
+/// The result of an article: the reply, and the counter of a refusal.
+type Told = (TransferOutcome, RefusalKind);
+
+/// A held batch, with the ids that posts got.
+type HeldBatch = (ArticleBatch, Vec<Option<Vec<u8>>>);
+
+/// A node.
+pub struct Node {
+    options: LogOptions,
+    starter: Starter,
+    events: Arc<Events>,
+    log: Option<Log>,
+    origin: u64,
+    counter: u64,
+    flights: Flights<HeldBatch, Told>,
+    appliance: Appliance,
+    /// Nothing is applied any more: an administrator has to change something.
+    is_stopped: bool,
+    /// The time of the first commit that no checkpoint covers.
+    unsynced: Option<Instant>,
+}
+
+impl Node {
+    /// A node at a place in the log, which decides by the settings with this hash. `wake` is called when the log has news.
+    ///
+    /// # Errors
+    /// The thread of the log cannot be started, or there are no random numbers.
+    pub fn start(
+        options: LogOptions,
+        place: AppliedEntry,
+        rules: u64,
+        starter: Starter,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Node> {
+        let mut origin = [0; 8];
+        rustix::rand::getrandom(&mut origin, rustix::rand::GetRandomFlags::empty())?;
+        let options = LogOptions {
+            log: place.log.clone(),
+            ..options
+        };
+        let mut node = Node {
+            options,
+            starter,
+            events: Arc::new(Events::new(wake)),
+            log: None,
+            origin: u64::from_le_bytes(origin),
+            counter: 0,
+            flights: Flights::default(),
+            appliance: Appliance::new(place, rules),
+            is_stopped: false,
+            unsynced: None,
+        };
+        node.open_log()?;
+        Ok(node)
+    }
+
+    /// Opens the log behind the last applied entry, and appends again what may not be there.
+    fn open_log(&mut self) -> io::Result<()> {
+        self.log = None;
+        let events = self.events.anew();
+        let log = Log::open(
+            self.options.clone(),
+            self.appliance.place().sequence,
+            move |event| events.put(event),
+            &|work| self.starter.spawn("log", work),
+        )?;
+        for (counter, bytes) in self.flights.unacknowledged() {
+            log.append(counter, self.message_id(counter), bytes);
+        }
+        self.log = Some(log);
+        Ok(())
+    }
+
+    fn message_id(&self, counter: u64) -> String {
+        format!("{:016x}-{counter}", self.origin)
+    }
+
+    /// The spool was opened again: goes on from its place, which is an earlier one after a failed commit.
+    ///
+    /// # Errors
+    /// The thread of the log cannot be started.
+    pub fn go_on_from(&mut self, place: &AppliedEntry) -> io::Result<()> {
+        if place == self.appliance.place() {
+            return Ok(());
+        }
+        self.flights.forget_applied();
+        self.appliance.go_back_to(place.clone());
+        self.open_log()
+    }
+
+    /// Whether there is something to do: news of the log, or articles that may be appended.
+    pub fn is_due(&self, queue: &IntakeQueue) -> bool {
+        !self.events.is_empty() || (!queue.is_empty() && self.has_room())
+    }
+
+    fn has_room(&self) -> bool {
+        let (entries, bytes) = self.flights.waiting();
+        entries < FLYING_ENTRIES_MAX && bytes < FLYING_BYTES_MAX
+    }
+
+    /// The time of the next checkpoint.
+    pub fn checkpoint_at(&self) -> Option<Instant> {
+        Some(self.unsynced? + CHECKPOINT_AFTER)
+    }
+
+    /// Appends the articles that wait, as far as there is room.
+    pub fn append_waiting(&mut self, queue: &IntakeQueue, posts: &Posts, active: &Active) {
+        if self.is_stopped {
+            queue.send_all_back(STOPPED);
+            return;
+        }
+        while self.has_room() {
+            let mut parcel = Parcel::default();
+            while parcel.has_room()
+                && let Some(batch) = queue.take(Duration::ZERO)
+            {
+                self.add_batch(batch, posts, active, &mut parcel);
+            }
+            if parcel.places.is_empty() {
+                break;
+            }
+            self.append_parcel(&mut parcel);
+        }
+        // A batch whose posts were all refused here is complete already.
+        self.return_done();
+    }
+
+    /// Adds the articles of a batch to a parcel. A full parcel is appended, and the rest goes into the next.
+    fn add_batch(
+        &mut self,
+        batch: ArticleBatch,
+        posts: &Posts,
+        active: &Active,
+        parcel: &mut Parcel,
+    ) {
+        let count = batch.len();
+        let mut results: Vec<Option<Told>> = Vec::with_capacity(count);
+        let mut ids = vec![None; count];
+        let mut made = Vec::new();
+        for place in 0..count {
+            let Some((entry, _, article)) = batch.article(place) else {
+                break;
+            };
+            results.push(match (&entry.poster, &entry.grant) {
+                (Some(poster), Some(grant)) => match posts.make(article, poster, grant, active) {
+                    Ok(Made::Article(native, id)) => {
+                        if let Some(slot) = ids.get_mut(place) {
+                            *slot = Some(id);
+                        }
+                        made.push((place, native));
+                        None
+                    }
+                    Ok(Made::Mailed) => Some((TransferOutcome::Accepted, RefusalKind::Other)),
+                    Ok(Made::Refused(why, kind)) => {
+                        Some((TransferOutcome::Refused(why.into_bytes()), kind))
+                    }
+                    Err(error) => {
+                        warn(&failure::text_of(&error));
+                        Some(deferred(told(&error)))
+                    }
+                },
+                _ => None,
+            });
+        }
+        let waits: Vec<usize> = (0..count)
+            .filter(|place| results.get(*place).is_some_and(Option::is_none))
+            .collect();
+        let number = self.flights.next_number();
+        let mut made = made.into_iter().peekable();
+        for place in waits {
+            let Some((entry, id, article)) = batch.article(place) else {
+                break;
+            };
+            let native = made.next_if(|(made, _)| *made == place);
+            let grant = entry.grant.as_ref().map(Grant::parts);
+            let item = Item {
+                source: match &native {
+                    Some(_) => Source::Native,
+                    None => Source::Announced(id),
+                },
+                rights: grant.map(|(is_post, may_approve, groups)| ItemRights {
+                    is_post,
+                    may_approve,
+                    groups: groups.as_bytes(),
+                }),
+                age_days_max: None,
+                article: native.as_ref().map_or(article, |(_, native)| native),
+            };
+            if !parcel.takes(item.article.len()) {
+                self.append_parcel(parcel);
+            }
+            parcel.add((number, place), &item);
+        }
+        self.flights.hold((batch, ids), results);
+    }
+
+    fn append_parcel(&mut self, parcel: &mut Parcel) {
+        let Parcel { payload, places } = std::mem::take(parcel);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.counter += 1;
+        let entry = Entry {
+            kind: Kind::Parcel,
+            origin: self.origin,
+            counter: self.counter,
+            arrival: since.map_or(0, |since| since.as_micros() as i64),
+            rules: self.appliance.rules(),
+            payload: &payload,
+        };
+        let bytes = entry.to_bytes();
+        if let Some(log) = &self.log {
+            log.append(self.counter, self.message_id(self.counter), bytes.clone());
+        }
+        self.flights.append(self.counter, places, bytes);
+    }
+
+    /// Applies the entries that the log has told, commits, and replies to the senders. Returns whether articles were filed.
+    ///
+    /// # Errors
+    /// Errors of the store: the spool must be opened again, and [`Node::go_on_from`] be called.
+    pub fn apply(
+        &mut self,
+        filer: &mut Filer,
+        queue: &IntakeQueue,
+        commit_bytes: usize,
+    ) -> anyhow::Result<bool> {
+        let mut is_filed = false;
+        while filer.pending_bytes() < commit_bytes
+            && let Some(event) = self.events.take()
+        {
+            match event {
+                LogEvent::Ready(last) => {
+                    let behind = last.saturating_sub(self.appliance.place().sequence);
+                    say(&format!(
+                        "the log of the cluster answers; {behind} entries to apply"
+                    ));
+                    queue.set_log_fault(None);
+                }
+                LogEvent::Down(why) => {
+                    warn(&format!("the log of the cluster: {why}"));
+                    queue.set_log_fault(Some(
+                        "The log of the cluster is not reachable; try again later",
+                    ));
+                }
+                LogEvent::Stopped(why) => self.stop(why, queue),
+                LogEvent::Appended(counter) => self.flights.appended(counter),
+                LogEvent::Refused(counter, why) => {
+                    warn(&format!("the log of the cluster refused an entry: {why}"));
+                    self.flights.fail(counter, || {
+                        deferred("The log of the cluster refused the article")
+                    });
+                }
+                LogEvent::Entry(sequence, bytes) if !self.is_stopped => {
+                    match self.appliance.apply(sequence, &bytes, filer)? {
+                        Applied::Done(entry) => {
+                            is_filed = true;
+                            if entry.origin == self.origin {
+                                self.flights.applied(entry.counter, entry.results);
+                            }
+                            if let Some(log) = &self.log {
+                                log.applied(bytes.len());
+                            }
+                        }
+                        Applied::Stop(why) => self.stop(why, queue),
+                    }
+                }
+                LogEvent::Entry(..) => {}
+            }
+        }
+        if is_filed {
+            filer.commit()?;
+            self.unsynced.get_or_insert_with(Instant::now);
+        }
+        self.return_done();
+        Ok(is_filed)
+    }
+
+    /// Syncs what was applied, when it is due.
+    ///
+    /// # Errors
+    /// As of [`Node::apply`].
+    pub fn checkpoint(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
+        if self.checkpoint_at().is_some_and(|at| at <= Instant::now()) {
+            filer.checkpoint()?;
+            self.unsynced = None;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, why: String, queue: &IntakeQueue) {
+        queue.set_log_fault(Some(STOPPED));
+        self.log = None;
+        // Some of these entries may be in the log; then their senders offer duplicates later.
+        self.flights.fail_all(|| deferred(STOPPED));
+        warn(&format!("this node applies no more entries: {why}"));
+        self.is_stopped = true;
+    }
+
+    fn return_done(&mut self) {
+        self.flights.settle();
+        while let Some(((mut batch, ids), results)) = self.flights.next_done() {
+            for ((outcome, kind), id) in results.into_iter().zip(ids) {
+                if let Some(id) = id {
+                    batch.set_message_id(&id);
+                }
+                match outcome {
+                    TransferOutcome::Refused(why) => batch.set_refused(why, counted(kind)),
+                    outcome => batch.set_outcome(outcome),
+                }
+            }
+            batch.return_to_sender();
+        }
+    }
+}
+
+fn deferred(why: &str) -> Told {
+    (
+        TransferOutcome::Deferred(why.as_bytes().to_vec()),
+        RefusalKind::Other,
+    )
+}
+
+/// A parcel under construction.
+#[derive(Default)]
+struct Parcel {
+    payload: Vec<u8>,
+    places: Vec<Place>,
+}
+
+impl Parcel {
+    fn has_room(&self) -> bool {
+        self.payload.len() < PARCEL_BYTES && self.places.len() < ENTRY_ARTICLES_MAX
+    }
+
+    /// Whether an article of so many bytes may be added.
+    fn takes(&self, bytes: usize) -> bool {
+        self.places.is_empty() || (self.has_room() && self.payload.len() + bytes <= PARCEL_BYTES)
+    }
+
+    fn add(&mut self, place: Place, item: &Item<'_>) {
+        parcel::push(&mut self.payload, item);
+        self.places.push(place);
+    }
+}
+
+/// The verdict of the filer as a result.
+fn result_of(verdict: relay::file::Verdict) -> Told {
+    outcome(verdict)
+}
+
+/// The chain hash that a place states.
+fn chain_of(place: &AppliedEntry) -> Chain {
+    Chain::of(&place.chain).unwrap_or_default()
+}

@@ -1,0 +1,185 @@
+//! Applies one entry: every node does the same with it.
+
+use std::collections::HashMap;
+
+use ::cluster::chain::Chain;
+use ::cluster::entry::{Entry, Kind};
+use ::cluster::parcel::{self, Item, Source};
+use access::Grant;
+use article::Form;
+use article::wire_facts::WireFacts;
+use groups::Sender;
+use relay::Now;
+use relay::file::Filer;
+use store::AppliedEntry;
+
+use super::{Told, chain_of, deferred, result_of};
+
+/// Bytes of records that an article adds besides twice its own, as [`store::Spool::surely_takes`] has it.
+const ARTICLE_ADDED_BYTES: usize = 64 << 10;
+/// Remembered permissions of senders; beyond them all are forgotten.
+const GRANTS_MAX: usize = 1000;
+
+/// Applies entries, and knows the place in the log.
+pub struct Appliance {
+    place: AppliedEntry,
+    chain: Chain,
+    /// The hash of the settings of this node.
+    rules: u64,
+    grants: HashMap<(bool, bool, Vec<u8>), Grant>,
+}
+
+/// The result of an entry.
+pub struct AppliedParcel {
+    /// The process that appended it.
+    pub origin: u64,
+    /// Its number among those of that process.
+    pub counter: u64,
+    /// The results of its articles.
+    pub results: Vec<Told>,
+}
+
+/// Whether an entry was applied.
+pub enum Applied {
+    /// It was.
+    Done(AppliedParcel),
+    /// It must not be, for this reason.
+    Stop(String),
+}
+
+impl Appliance {
+    pub fn new(place: AppliedEntry, rules: u64) -> Appliance {
+        Appliance {
+            chain: chain_of(&place),
+            place,
+            rules,
+            grants: HashMap::new(),
+        }
+    }
+
+    pub fn place(&self) -> &AppliedEntry {
+        &self.place
+    }
+
+    pub fn rules(&self) -> u64 {
+        self.rules
+    }
+
+    pub fn go_back_to(&mut self, place: AppliedEntry) {
+        self.chain = chain_of(&place);
+        self.place = place;
+    }
+
+    /// Applies the entry with this sequence number. Its records wait for the next commit.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn apply(
+        &mut self,
+        sequence: u64,
+        bytes: &[u8],
+        filer: &mut Filer,
+    ) -> anyhow::Result<Applied> {
+        let entry = match Entry::parse(bytes) {
+            Ok(entry) => entry,
+            Err(error) => {
+                return Ok(Applied::Stop(format!(
+                    "entry {sequence} of the log: {error}"
+                )));
+            }
+        };
+        if sequence != self.place.sequence + 1 {
+            let expected = self.place.sequence + 1;
+            return Ok(Applied::Stop(format!(
+                "the log told entry {sequence} in place of {expected}"
+            )));
+        }
+        let rules = match (entry.kind, self.place.rules) {
+            (Kind::Rules, _) | (_, 0) => entry.rules,
+            (_, rules) => rules,
+        };
+        if rules != self.rules {
+            return Ok(Applied::Stop(format!(
+                "from entry {sequence} on the cluster decides by other settings than this node: `broadsheet cluster status' on each node \
+                 shows which; make them equal, and restart this one"
+            )));
+        }
+        let results = match entry.kind {
+            Kind::Rules => Vec::new(),
+            Kind::Parcel => match self.file(&entry, filer)? {
+                Some(results) => results,
+                None => {
+                    return Ok(Applied::Stop(format!(
+                        "entry {sequence} of the log is damaged"
+                    )));
+                }
+            },
+            Kind::Expire => {
+                return Ok(Applied::Stop(
+                    "a later release appended an expire: install that release on this node"
+                        .to_owned(),
+                ));
+            }
+        };
+        self.chain = self.chain.with_entry(sequence, bytes);
+        self.place = AppliedEntry {
+            log: self.place.log.clone(),
+            sequence,
+            chain: self.chain.to_string(),
+            rules,
+        };
+        filer.set_applied_entry(&self.place)?;
+        Ok(Applied::Done(AppliedParcel {
+            origin: entry.origin,
+            counter: entry.counter,
+            results,
+        }))
+    }
+
+    /// Files the articles of a parcel. `None`: its payload is damaged, and nothing was filed.
+    fn file(&mut self, entry: &Entry<'_>, filer: &mut Filer) -> anyhow::Result<Option<Vec<Told>>> {
+        let Ok(items) = parcel::items(entry.payload).collect::<Result<Vec<Item<'_>>, _>>() else {
+            return Ok(None);
+        };
+        if entry.rules != self.rules {
+            // Appended by other settings, before their sender knew of the present ones.
+            let why = "The settings of the cluster have just changed; try again later";
+            return Ok(Some(items.iter().map(|_| deferred(why)).collect()));
+        }
+        let bytes = 2 * entry.payload.len() + items.len() * ARTICLE_ADDED_BYTES;
+        filer.reserve(bytes as u64)?;
+        let now = Now {
+            seconds: entry.seconds(),
+            millis: (entry.arrival.rem_euclid(1_000_000) / 1000) as u16,
+        };
+        let mut results = Vec::with_capacity(items.len());
+        for item in items {
+            let grant = item.rights.map(|rights| self.grant(&rights));
+            let sender = grant.as_ref().map(|grant| grant as &dyn Sender);
+            let verdict = match (item.source, sender) {
+                (Source::Announced(id), sender) => {
+                    let facts = WireFacts::of(item.article);
+                    filer.file_announced(sender, id, (item.article, facts), now)?
+                }
+                (Source::Native, Some(sender)) => filer.file_for(sender, item.article, now)?,
+                (Source::Native, None) => filer.file(item.article, Form::Native, now)?,
+            };
+            results.push(result_of(verdict));
+        }
+        Ok(Some(results))
+    }
+
+    fn grant(&mut self, rights: &parcel::ItemRights<'_>) -> Grant {
+        let key = (rights.is_post, rights.may_approve, rights.groups.to_vec());
+        if self.grants.len() >= GRANTS_MAX {
+            self.grants.clear();
+        }
+        let made = self
+            .grants
+            .entry(key)
+            .or_insert_with_key(|(is_post, may_approve, groups)| {
+                Grant::of_parts(*is_post, *may_approve, &String::from_utf8_lossy(groups))
+            });
+        made.clone()
+    }
+}

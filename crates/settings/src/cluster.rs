@@ -1,0 +1,200 @@
+//! `[cluster]`: the log that several machines share, and the settings by which all of them must decide.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use ::cluster::entry::ENTRY_BYTES_MAX;
+use ::cluster::jetstream::LogOptions;
+use ::cluster::parcel::PARCEL_BYTES;
+use sha2::{Digest, Sha256};
+
+use crate::{FILE, NewsDirectory, Settings, TABLE};
+
+/// The file with the logins for the NATS servers: name and password of the user of the stream, then of a user of the system account, each
+/// on a line.
+pub const LOGIN_FILE: &str = "keys/cluster.login";
+/// Smallest segments of a node, bytes: an entry must fit in one.
+pub const SEGMENT_BYTES_MIN: u64 = 64 << 20;
+/// Settings by which nodes decide about articles, besides those of the section limits and control.
+const DECIDING: [&str; 5] = [
+    "name",
+    "junk",
+    "headers_only",
+    "store.restorable_days",
+    "post.customs",
+];
+/// Files by which nodes decide.
+const DECIDING_FILES: [&str; 4] = ["sys", "control.ctl", "controlperm", "seen.hashes"];
+
+/// `[cluster]`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cluster {
+    /// Addresses of the NATS servers; empty for a site of one machine.
+    pub servers: String,
+    /// The stream.
+    pub stream: String,
+    /// Its replicas.
+    pub replicas: u64,
+    /// A file of certificates.
+    pub ca: String,
+    /// Whether this node sends articles to the sites.
+    pub feeds: bool,
+}
+
+/// A part of the settings by which nodes decide.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DecidingPart {
+    /// Its name: a setting or a file.
+    pub name: String,
+    /// The hash of its value.
+    pub hash: u64,
+}
+
+impl Settings {
+    /// Whether this news directory belongs to a cluster.
+    pub fn is_node(&self) -> bool {
+        !self.cluster.servers.trim().is_empty()
+    }
+
+    pub(crate) fn cluster_fault(&self) -> Option<(&'static str, String)> {
+        if !self.is_node() {
+            return None;
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if self.cluster.stream.is_empty() || !self.cluster.stream.chars().all(is_name) {
+            let told = "has letters, digits, `-' and `_' only".to_owned();
+            return Some(("cluster.stream", told));
+        }
+        if self.store.segment_bytes < SEGMENT_BYTES_MIN {
+            let least = groups::size::bytes(SEGMENT_BYTES_MIN);
+            return Some((
+                "store.segment_bytes",
+                format!("is at least {least} in a cluster"),
+            ));
+        }
+        let entry = self.limits.article_bytes_max as usize + PARCEL_BYTES;
+        (entry > ENTRY_BYTES_MAX).then(|| {
+            let most = groups::size::bytes((ENTRY_BYTES_MAX - PARCEL_BYTES) as u64);
+            (
+                "limits.article_bytes_max",
+                format!("is at most {most} in a cluster"),
+            )
+        })
+    }
+
+    /// The options of the log of the cluster.
+    ///
+    /// # Errors
+    /// The file of logins cannot be used.
+    pub fn log_options(&self, directory: &NewsDirectory) -> io::Result<LogOptions> {
+        let cluster = &self.cluster;
+        let servers = cluster
+            .servers
+            .split(',')
+            .map(|server| server.trim().to_owned());
+        let [login, system_login] = logins(directory)?;
+        let ca = cluster.ca.as_str();
+        Ok(LogOptions {
+            servers: servers.filter(|server| !server.is_empty()).collect(),
+            stream: cluster.stream.clone(),
+            subject: format!("broadsheet.{}", cluster.stream),
+            node: node_name(),
+            log: String::new(),
+            login,
+            system_login,
+            ca: (!ca.is_empty()).then(|| PathBuf::from(ca)),
+            replicas: cluster.replicas as usize,
+            entry_bytes_max: self.limits.article_bytes_max as usize + PARCEL_BYTES,
+        })
+    }
+
+    /// The parts of the settings by which all nodes must decide alike.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn deciding_parts(&self, directory: &NewsDirectory) -> io::Result<Vec<DecidingPart>> {
+        let part = |name: &str, value: &[u8]| DecidingPart {
+            name: name.to_owned(),
+            hash: hash(value),
+        };
+        let mut parts = Vec::new();
+        for setting in TABLE {
+            let path = setting.path();
+            if matches!(setting.section, "limits" | "control") || DECIDING.contains(&path.as_str())
+            {
+                parts.push(part(&path, setting.written(self).as_bytes()));
+            }
+        }
+        let text = String::from_utf8_lossy(&read(directory.file(FILE))?).into_owned();
+        let table: toml::Table = text.parse().unwrap_or_default();
+        for name in ["site", "accept"] {
+            let value = table.get(name).map(ToString::to_string);
+            parts.push(part(name, value.unwrap_or_default().as_bytes()));
+        }
+        for name in DECIDING_FILES {
+            parts.push(part(name, &read(directory.file(name))?));
+        }
+        let mut keys = Vec::new();
+        for entry in std::fs::read_dir(directory.file("keys"))
+            .into_iter()
+            .flatten()
+        {
+            let path = entry?.path();
+            if path.extension().is_some_and(|end| end == "asc") {
+                keys.push(hash(&read(path)?));
+            }
+        }
+        keys.sort_unstable();
+        parts.push(part("the trusted keys", format!("{keys:?}").as_bytes()));
+        Ok(parts)
+    }
+}
+
+/// The hash of all parts; never 0.
+pub fn hash_of_parts(parts: &[DecidingPart]) -> u64 {
+    let text: String = parts
+        .iter()
+        .map(|part| format!("{} {:016x}\n", part.name, part.hash))
+        .collect();
+    hash(text.as_bytes()).max(1)
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let digest = Sha256::digest(bytes);
+    digest
+        .first_chunk::<8>()
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// A missing file is an empty one.
+fn read(path: PathBuf) -> io::Result<Vec<u8>> {
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// The name of this machine.
+fn node_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+type Login = Option<(String, String)>;
+
+fn logins(directory: &NewsDirectory) -> io::Result<[Login; 2]> {
+    let path = directory.file(LOGIN_FILE);
+    let told = |text: String| io::Error::other(format!("{}: {text}", path.display()));
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok([None, None]),
+        read => read.map_err(|error| told(format!("cannot read it: {error}")))?,
+    };
+    let mode = std::fs::metadata(&path)?.mode();
+    if mode & 0o077 != 0 {
+        return Err(told("others can read it: chmod 600 it".to_owned()));
+    }
+    let mut lines = text.lines().map(str::to_owned);
+    let mut login = || lines.next().zip(lines.next());
+    Ok([login(), login()])
+}

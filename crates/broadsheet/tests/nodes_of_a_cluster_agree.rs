@@ -9,7 +9,7 @@ use crate::program;
 use std::collections::BTreeMap;
 
 use program::Program;
-use program::articles::{id, with};
+use program::articles::{batch, id, many, with};
 use program::cluster::{applied, make_node, nodes};
 use program::daemon::until;
 use program::nats::Servers;
@@ -215,7 +215,7 @@ fn nodes_that_would_decide_otherwise_stop() {
     let told = third.run(&["cluster", "join", "--dir", "news"]);
     assert!(told.err.contains("other groups"), "{told:?}");
     let fourth = Program::with_news(ACTIVE);
-    fourth.rnews(&program::articles::batch(&[text]));
+    fourth.rnews(&batch(&[text]));
     make_node(&fourth, &servers);
     let told = fourth.run(&["cluster", "join", "--dir", "news"]);
     assert!(told.err.contains("has articles"), "{told:?}");
@@ -242,4 +242,64 @@ fn nodes_that_would_decide_otherwise_stop() {
     client.say(take_this(&second, &text));
     assert_eq!(client.line(), format!("239 {second}"));
     until_equal(&programs);
+}
+
+#[test]
+fn batches_go_through_the_log() {
+    let Some(mut servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 2, ACTIVE);
+    let articles: Vec<Vec<u8>> = many("batch", 700, "comp.test", 1000);
+    // Without a daemon nothing is filed, and the sender keeps the batch.
+    let told = programs[1].rnews(&batch(&articles));
+    assert_ne!(told.status, 0);
+    assert!(told.err.contains("belongs to a cluster"), "{told:?}");
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let told = programs[1].rnews(&batch(&articles));
+    assert_eq!((told.status, told.count("accepted")), (0, 700), "{told:?}");
+    let more = many("batch", 800, "comp.test", 1000);
+    let told = programs[0].rnews(&batch(&more));
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(
+        (told.count("accepted"), told.count("duplicates")),
+        (100, 700),
+        "{told:?}"
+    );
+    // One article alone, which is none.
+    let told = programs[0].rnews(b"no header at all\n");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err.contains("neither a batch nor an article"),
+        "{told:?}"
+    );
+    // A file in in.coming/ of the other node.
+    let late = many("late", 50, "comp.misc", 100);
+    programs[1].write("batch", &batch(&late));
+    let told = programs[1].run(&["newsspool", "--dir", "news", "batch"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let mut reader = served[0].client();
+    until("the batch of in.coming", || {
+        reader.ask("GROUP comp.misc").starts_with("211 50 ")
+    });
+    // While most servers are away the batch stays with its sender.
+    servers.kill(0);
+    servers.kill(1);
+    let told = programs[0].rnews(&batch(&many("down", 5, "comp.misc", 100)));
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("the log of the cluster"), "{told:?}");
+    servers.restart(0);
+    servers.restart(1);
+    until("the log", || {
+        let told = programs[0].rnews(&batch(&many("down", 5, "comp.misc", 100)));
+        told.status == 0
+    });
+    until_equal(&programs);
+    for served in served {
+        served.daemon.stop();
+    }
+    let first = seen(&programs[0]);
+    assert!(first == seen(&programs[1]));
+    assert_eq!(first["comp.test"].lines().count(), 800);
+    assert_eq!(first["comp.misc"].lines().count(), 55);
 }

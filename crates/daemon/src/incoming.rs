@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use relay::Error;
 use relay::bad_batches::TEMPORARY;
-use relay::file::Filer;
 use relay::incoming::{Drain, INCOMING, Name, STOP};
+use relay::outlet::Outlet;
 use relay::rnews::Watch;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Errno;
@@ -96,7 +96,7 @@ pub enum Waits {
 /// in.coming/ cannot be read.
 pub fn drain(
     drain: &mut Drain,
-    filer: &mut Filer,
+    outlet: &mut dyn Outlet,
     feeds: &Feeds,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Waits, Error> {
@@ -104,7 +104,7 @@ pub fn drain(
         let Some(lock) = drain.take_lock()? else {
             return Ok(Waits::ForAnother);
         };
-        drain.run(&lock, filer, &mut Journal { feeds, is_over })?;
+        drain.run(&lock, outlet, &mut Journal { feeds, is_over })?;
         feeds.tell();
         if is_over() {
             return Ok(Waits::ForUs);

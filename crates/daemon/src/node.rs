@@ -7,6 +7,7 @@
 mod apply;
 mod events;
 pub mod flights;
+mod outlet;
 
 use std::io;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
 use groups::Active;
 use relay::file::Filer;
+use relay::file::Verdict;
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, TransferOutcome};
 use store::AppliedEntry;
@@ -26,6 +28,7 @@ use store::AppliedEntry;
 use self::apply::{Appliance, Applied};
 use self::events::Events;
 use self::flights::{Flights, Place};
+pub use self::outlet::NodeOutlet;
 use crate::file_batches::{counted, outcome, told};
 use crate::intake_queue::IntakeQueue;
 use crate::posts::{Made, Posts};
@@ -41,14 +44,30 @@ pub const ENTRY_ARTICLES_MAX: usize = 256;
 /// Time after which what was applied is synced here; until then the log has the durable copy.
 const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
 
+/// The reply while the log is not reachable.
+const DOWN: &str = "The log of the cluster is not reachable; try again later";
 /// The reply while an administrator is needed.
 const STOPPED: &str = "This server cannot take articles now; an administrator is needed";
 
-/// The result of an article: the reply, and the counter of a refusal.
-type Told = (TransferOutcome, RefusalKind);
+/// The result of an article.
+#[derive(Debug)]
+enum Told {
+    /// The verdict of the filer.
+    Verdict(Verdict),
+    /// It is not filed now, for this reason; the sender keeps it.
+    Deferred(&'static str),
+    /// The reply to a post that is no article, and the counter of a refusal.
+    Reply(TransferOutcome, RefusalKind),
+}
 
-/// A held batch, with the ids that posts got.
-type HeldBatch = (ArticleBatch, Vec<Option<Vec<u8>>>);
+/// A held batch.
+#[derive(Debug)]
+enum Held {
+    /// Of a network thread, with the ids that posts got.
+    Wire(ArticleBatch, Vec<Option<Vec<u8>>>),
+    /// Of the run of rnews with this number.
+    Run(u64),
+}
 
 /// A node.
 pub struct Node {
@@ -58,7 +77,13 @@ pub struct Node {
     log: Option<Log>,
     origin: u64,
     counter: u64,
-    flights: Flights<HeldBatch, Told>,
+    flights: Flights<Held, Told>,
+    /// Counts the runs of rnews.
+    run: u64,
+    /// The results of the run.
+    run_results: Vec<Told>,
+    /// The reason why the log takes nothing, while it does not.
+    fault: Option<&'static str>,
     appliance: Appliance,
     /// Nothing is applied any more: an administrator has to change something.
     is_stopped: bool,
@@ -92,6 +117,9 @@ impl Node {
             origin: u64::from_le_bytes(origin),
             counter: 0,
             flights: Flights::default(),
+            run: 0,
+            run_results: Vec::new(),
+            fault: None,
             appliance: Appliance::new(place, rules),
             is_stopped: false,
             unsynced: None,
@@ -196,13 +224,16 @@ impl Node {
                         made.push((place, native));
                         None
                     }
-                    Ok(Made::Mailed) => Some((TransferOutcome::Accepted, RefusalKind::Other)),
-                    Ok(Made::Refused(why, kind)) => {
-                        Some((TransferOutcome::Refused(why.into_bytes()), kind))
+                    Ok(Made::Mailed) => {
+                        Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
                     }
+                    Ok(Made::Refused(why, kind)) => Some(Told::Reply(
+                        TransferOutcome::Refused(why.into_bytes()),
+                        kind,
+                    )),
                     Err(error) => {
                         warn(&failure::text_of(&error));
-                        Some(deferred(told(&error)))
+                        Some(Told::Deferred(told(&error)))
                     }
                 },
                 _ => None,
@@ -237,7 +268,7 @@ impl Node {
             }
             parcel.add((number, place), &item);
         }
-        self.flights.hold((batch, ids), results);
+        self.flights.hold(Held::Wire(batch, ids), results);
     }
 
     fn append_parcel(&mut self, parcel: &mut Parcel) {
@@ -279,20 +310,20 @@ impl Node {
                     say(&format!(
                         "the log of the cluster answers; {behind} entries to apply"
                     ));
+                    self.fault = None;
                     queue.set_log_fault(None);
                 }
                 LogEvent::Down(why) => {
                     warn(&format!("the log of the cluster: {why}"));
-                    queue.set_log_fault(Some(
-                        "The log of the cluster is not reachable; try again later",
-                    ));
+                    self.fault = Some(DOWN);
+                    queue.set_log_fault(Some(DOWN));
                 }
                 LogEvent::Stopped(why) => self.stop(why, queue),
                 LogEvent::Appended(counter) => self.flights.appended(counter),
                 LogEvent::Refused(counter, why) => {
                     warn(&format!("the log of the cluster refused an entry: {why}"));
                     self.flights.fail(counter, || {
-                        deferred("The log of the cluster refused the article")
+                        Told::Deferred("The log of the cluster refused the article")
                     });
                 }
                 LogEvent::Entry(sequence, bytes) if !self.is_stopped => {
@@ -336,33 +367,57 @@ impl Node {
         queue.set_log_fault(Some(STOPPED));
         self.log = None;
         // Some of these entries may be in the log; then their senders offer duplicates later.
-        self.flights.fail_all(|| deferred(STOPPED));
+        self.flights.fail_all(|| Told::Deferred(STOPPED));
         warn(&format!("this node applies no more entries: {why}"));
         self.is_stopped = true;
     }
 
     fn return_done(&mut self) {
         self.flights.settle();
-        while let Some(((mut batch, ids), results)) = self.flights.next_done() {
-            for ((outcome, kind), id) in results.into_iter().zip(ids) {
-                if let Some(id) = id {
-                    batch.set_message_id(&id);
-                }
-                match outcome {
-                    TransferOutcome::Refused(why) => batch.set_refused(why, counted(kind)),
-                    outcome => batch.set_outcome(outcome),
-                }
+        while let Some((held, results)) = self.flights.next_done() {
+            match held {
+                Held::Wire(batch, ids) => return_batch(batch, ids, results),
+                Held::Run(run) if run == self.run => self.run_results.extend(results),
+                // It ended without them.
+                Held::Run(_) => {}
             }
-            batch.return_to_sender();
+        }
+    }
+
+    /// A run of rnews begins; results of an earlier one are not waited for any more.
+    fn begin_run(&mut self) {
+        self.run += 1;
+        self.run_results.clear();
+    }
+
+    /// The reason why the log takes nothing now.
+    fn fault(&self) -> Option<&'static str> {
+        match self.is_stopped {
+            true => Some(STOPPED),
+            false => self.fault,
         }
     }
 }
 
-fn deferred(why: &str) -> Told {
-    (
-        TransferOutcome::Deferred(why.as_bytes().to_vec()),
-        RefusalKind::Other,
-    )
+fn return_batch(mut batch: ArticleBatch, ids: Vec<Option<Vec<u8>>>, results: Vec<Told>) {
+    for (told, id) in results.into_iter().zip(ids) {
+        if let Some(id) = id {
+            batch.set_message_id(&id);
+        }
+        let (outcome, kind) = match told {
+            Told::Verdict(verdict) => outcome(verdict),
+            Told::Deferred(why) => (
+                TransferOutcome::Deferred(why.as_bytes().to_vec()),
+                RefusalKind::Other,
+            ),
+            Told::Reply(outcome, kind) => (outcome, kind),
+        };
+        match outcome {
+            TransferOutcome::Refused(why) => batch.set_refused(why, counted(kind)),
+            outcome => batch.set_outcome(outcome),
+        }
+    }
+    batch.return_to_sender();
 }
 
 /// A parcel under construction.
@@ -386,11 +441,6 @@ impl Parcel {
         parcel::push(&mut self.payload, item);
         self.places.push(place);
     }
-}
-
-/// The verdict of the filer as a result.
-fn result_of(verdict: relay::file::Verdict) -> Told {
-    outcome(verdict)
 }
 
 /// The chain hash that a place states.

@@ -33,7 +33,7 @@ use super::journal;
 use super::lock::lock;
 use super::mails::Mails;
 use super::nntp_service;
-use super::node::Node;
+use super::node::{Node, NodeOutlet};
 use super::notify::notify;
 use super::posts::Posts;
 use super::recorder::Recorder;
@@ -454,13 +454,23 @@ impl Writer {
             file,
         });
         let feeds = self.feeds.clone();
-        let filer = match self.open() {
-            Ok(filer) => filer,
-            Err(error) => {
-                client.say(&Answer::Message(failure::text_of(&error)));
+        let age_days_max = match self.age_in_cluster(&mut rules) {
+            Ok(days) => days,
+            Err(why) => {
+                client.say(&Answer::Message(why.to_owned()));
                 client.say(&Answer::Filed(Filed::nothing()));
                 return;
             }
+        };
+        if let Err(error) = self.open() {
+            client.say(&Answer::Message(failure::text_of(&error)));
+            client.say(&Answer::Filed(Filed::nothing()));
+            return;
+        }
+        let writer = self.writer.clone();
+        let is_stopping = || writer.is_stopping();
+        let Some(filer) = &mut self.filer else {
+            return;
         };
         filer.set_rules(rules);
         let mut watch = Telling {
@@ -468,12 +478,36 @@ impl Writer {
             feeds: &feeds,
             progress: request.progress,
         };
-        let outcome = relay::rnews::run(&[input], filer, &options, &mut watch);
+        let outcome = match &mut self.node {
+            Some(node) => {
+                let queue = &writer.intake_queue;
+                let mut outlet = NodeOutlet::new(node, filer, queue, &is_stopping, age_days_max);
+                relay::rnews::run(&[input], &mut outlet, &options, &mut watch)
+            }
+            None => relay::rnews::run(&[input], filer, &options, &mut watch),
+        };
         feeds.tell();
         if outcome.is_stopped {
             self.close(State::Closed);
         }
         client.say(&Answer::Filed(Filed::of(&outcome)));
+    }
+
+    /// In a cluster: puts the rules of all nodes in the place of those that a batch asks for, and returns the limit of age that it asks
+    /// for, days. The error is the reason why the batch cannot be filed in a cluster.
+    fn age_in_cluster(&self, rules: &mut relay::Rules) -> Result<Option<u32>, &'static str> {
+        if self.log_options.is_none() {
+            return Ok(None);
+        }
+        let usual = self.files.settings.rules();
+        let age = std::mem::replace(&mut rules.age_seconds_max, usual.age_seconds_max);
+        if *rules != usual {
+            return Err(
+                "rnews: in a cluster all articles are filed by the same rules; leave out the options -h and -x",
+            );
+        }
+        Ok((age != usual.age_seconds_max)
+            .then(|| age.map_or(0, |seconds| (seconds / 86_400) as u32)))
     }
 
     /// Files the articles that arrived over NNTP.
@@ -537,9 +571,25 @@ impl Writer {
                 return Ok(Waits::No);
             }
             let rules = self.files.settings.rules();
-            let filer = self.open()?;
+            self.open()?;
+            let Some(filer) = &mut self.filer else {
+                return Ok(Waits::No);
+            };
             filer.set_rules(rules);
-            Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?)
+            let is_stopping = || writer.is_stopping();
+            match &mut self.node {
+                Some(node) => {
+                    let queue = &writer.intake_queue;
+                    let mut outlet = NodeOutlet::new(node, filer, queue, &is_stopping, None);
+                    Ok(incoming::drain(
+                        &mut drain,
+                        &mut outlet,
+                        &feeds,
+                        &is_wanted,
+                    )?)
+                }
+                None => Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?),
+            }
         });
         let done = match done {
             // The directory is short now.

@@ -48,6 +48,9 @@ pub enum Error {
         /// The disagreement, and what to do.
         what: &'static str,
     },
+    /// The log of the cluster takes nothing.
+    #[error("the log of the cluster took only a part: {0}; run rnews on the batch again later")]
+    Cluster(String),
     /// A required file cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
@@ -64,12 +67,17 @@ impl Error {
         matches!(self, Error::Log { .. })
     }
 
+    /// True if the log of the cluster takes nothing: that is the fault of no batch.
+    pub fn is_of_cluster(&self) -> bool {
+        matches!(self, Error::Cluster(_))
+    }
+
     /// True if the disk or quota is full: with new space, the same batch files the rest.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Error::Store(error) => error.is_disk_full(),
             Error::NoRoom { .. } => true,
-            Error::HeadersOnly { .. } => false,
+            Error::HeadersOnly { .. } | Error::Cluster(_) => false,
             Error::Log { source, .. }
             | Error::GroupFile { source, .. }
             | Error::Open { source, .. } => matches!(

@@ -15,6 +15,7 @@
 //! | [`headers_only`] | news directories whose articles lack their bodies |
 //! | [`mirror`] | copies numbers from another site's Xref |
 //! | [`rnews`] | a run over batches |
+//! | [`outlet`] | where rnews files articles |
 //! | [`verified`] | expands compressed batches to their checksum before they are filed |
 //! | [`bad_batches`], [`tee`] | save bad batches |
 //! | [`incoming`] | the batches that wait in `in.coming` |
@@ -30,7 +31,7 @@ pub mod cancel_lock;
 pub mod compose;
 pub mod control;
 pub mod decide;
-mod error;
+pub mod error;
 pub mod explain;
 pub mod file;
 pub mod group_files;
@@ -42,6 +43,7 @@ mod input;
 pub mod keyring;
 pub mod log;
 pub mod mirror;
+pub mod outlet;
 pub mod permit;
 pub mod reason;
 pub mod rnews;

@@ -14,12 +14,13 @@ use store::MapRef;
 
 use crate::bad_batches;
 use crate::error::Error;
-use crate::file::{Filer, Refusal, Verdict};
+use crate::file::{Refusal, Verdict};
 pub use crate::handed::Opened;
 use crate::handed::cannot_open;
 pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
+use crate::outlet::Outlet;
 use crate::reason::RefusalKind;
 use crate::tee::Tee;
 use crate::verified::{Failure, Verified, has_checksum};
@@ -166,13 +167,13 @@ pub struct Outcome {
 /// a full disk) ends the run with [`Status::Attention`]; committed articles stay.
 pub fn run(
     inputs: &[Input],
-    filer: &mut Filer,
+    outlet: &mut dyn Outlet,
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Outcome {
     let started = std::time::Instant::now();
     let mut run = Run {
-        filer,
+        outlet,
         options,
         watch,
         summary: Summary::default(),
@@ -183,10 +184,10 @@ pub fn run(
         removed: Vec::new(),
     };
     let mut reading = None;
-    let takes_batches = match run.filer.is_headers_only() {
+    let takes_batches = match run.outlet.filer().is_headers_only() {
         false => Ok(()),
         true => Err(Error::HeadersOnly {
-            dir: run.filer.dir().to_owned(),
+            dir: run.outlet.filer().dir().to_owned(),
             what: "takes articles from header-only feeds over NNTP alone (headers_only in broadsheet.toml); nothing of the input was filed",
         }),
     };
@@ -201,13 +202,14 @@ pub fn run(
         run.finish()
     });
     // A full disk, or a log that cannot be written, is not the fault of one input.
-    let is_general = |error: &Error| error.is_disk_full() || error.is_of_log();
+    let is_general =
+        |error: &Error| error.is_disk_full() || error.is_of_log() || error.is_of_cluster();
     let stopped_at = match &ended {
         Err(error) if !is_general(error) => reading,
         _ => None,
     };
     if let Err(error) = &ended {
-        run.filer.abandon();
+        run.outlet.filer().abandon();
         run.raise_status(Status::Attention);
         run.watch.message(&error.to_string());
     }
@@ -232,7 +234,7 @@ pub fn run(
 }
 
 struct Run<'a> {
-    filer: &'a mut Filer,
+    outlet: &'a mut dyn Outlet,
     options: &'a Options,
     watch: &'a mut dyn Watch,
     summary: Summary,
@@ -264,9 +266,17 @@ impl Run<'_> {
         self.status = self.status.max(status);
     }
 
+    /// Makes everything durable, and counts the verdicts that come only now.
+    fn commit(&mut self) -> Result<(), Error> {
+        for verdict in self.outlet.commit()? {
+            self.count(&verdict);
+        }
+        Ok(())
+    }
+
     /// Makes everything durable, and then removes the files that are no longer needed.
     fn finish(&mut self) -> Result<(), Error> {
-        self.filer.commit()?;
+        self.commit()?;
         for path in std::mem::take(&mut self.done) {
             match std::fs::remove_file(&path) {
                 Ok(()) => self.removed.push(path),
@@ -360,11 +370,11 @@ impl Run<'_> {
             return Ok(());
         }
         let limits = BatchLimits {
-            article_bytes_max: self.filer.rules().article_bytes_max,
+            article_bytes_max: self.outlet.filer().rules().article_bytes_max,
             ..BatchLimits::default()
         };
         let done = if has_checksum(unwrapped.layers()) {
-            let place = self.filer.dir().join(bad_batches::INCOMING);
+            let place = self.outlet.filer().dir().join(bad_batches::INCOMING);
             match Verified::read(unwrapped, &place) {
                 Ok(verified) => {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
@@ -431,7 +441,7 @@ impl Run<'_> {
             if let Some(at) = map.and_then(MapRef::unreadable_from) {
                 // The bytes that the disk cannot read are zeros now, not an article.
                 drop(item);
-                self.filer.commit()?;
+                self.commit()?;
                 self.save(source, tee, start, state);
                 self.report_bad(
                     source,
@@ -446,28 +456,28 @@ impl Run<'_> {
                     entry = start;
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
-                    if let Some(why) = self.article(bytes, now, (source, state))?
+                    if let Some(why) = self.article(bytes, (now, is_bare), (source, state))?
                         && is_bare
                     {
                         let why = String::from_utf8_lossy(&why).escape_debug().to_string();
-                        self.filer.commit()?;
+                        self.commit()?;
                         self.save(source, tee, 0, state);
                         let what = format!("neither a batch nor an article: {why}");
                         self.report_bad(source, state, Status::Bad, &what);
                     }
                     if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
-                        self.filer.commit()?;
+                        self.commit()?;
                         if let Some(map) = map {
                             // Releases the memory of filed articles.
                             map.forget_before(batch.offset());
                         }
                     }
-                    if self.filer.pending_bytes() == 0 && tee.is_holding() {
+                    if self.outlet.pending_bytes() == 0 && tee.is_holding() {
                         tee.forget_before(entry, FORGET_BYTES);
                     }
                 }
                 Ok(Some(Item::TooLarge { size, head, offset })) => {
-                    let text = self.filer.too_large(head, size, now);
+                    let text = self.outlet.filer().too_large(head, size, now);
                     self.count_refused(0);
                     let is_bare = start == 0 && offset == 0;
                     let start = start_of_entry(0, size, offset);
@@ -475,17 +485,17 @@ impl Run<'_> {
                     if is_bare {
                         // A mailbox or an archive: not even its size is that of news.
                         state.status = state.status.max(Status::Bad);
-                        self.filer.commit()?;
+                        self.commit()?;
                         self.save_to_end(source, tee, start, state);
                         place = format!("; {}", place_of(state));
                     } else if self.options.save_too_large {
-                        self.filer.commit()?;
+                        self.commit()?;
                         self.save(source, tee, start, state);
                         place = format!("; {}", place_of(state));
                     } else if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
                         // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
                         // batch is found, but not in memory.
-                        self.filer.commit()?;
+                        self.commit()?;
                         if !self.copy(source, tee, start, state) {
                             return Ok(());
                         }
@@ -497,7 +507,8 @@ impl Run<'_> {
                 Ok(Some(Item::OutOfStep { offset, line })) => {
                     let line = String::from_utf8_lossy(line).escape_debug().to_string();
                     let text = format!("unbatcher out of synch in file {}", source.name);
-                    self.filer
+                    self.outlet
+                        .filer()
                         .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
                     if state.is_out_of_step {
                         // Reports it once, as C News does: a batch with an empty line after each article would cause a message
@@ -506,7 +517,7 @@ impl Run<'_> {
                     }
                     state.is_out_of_step = true;
                     // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
-                    self.filer.commit()?;
+                    self.commit()?;
                     self.save(source, tee, entry.min(offset), state);
                     self.report_bad(
                         source,
@@ -521,8 +532,8 @@ impl Run<'_> {
                     offset,
                 })) => {
                     self.count_refused(bytes.len());
-                    self.filer.short(bytes, missing, now);
-                    self.filer.commit()?;
+                    self.outlet.filer().short(bytes, missing, now);
+                    self.commit()?;
                     let start = start_of_entry(bytes.len(), missing, offset);
                     self.save(source, tee, start, state);
                     self.report_bad(
@@ -535,7 +546,7 @@ impl Run<'_> {
                 Ok(None) => break,
                 Err(error) => {
                     let at = batch.offset();
-                    self.filer.commit()?;
+                    self.commit()?;
                     self.save_to_end(source, tee, at, state);
                     let what = format!("cannot be read after byte {at}: {error}");
                     self.report_bad(source, state, read_error_status(&error), &what);
@@ -545,7 +556,7 @@ impl Run<'_> {
         }
         // A file stays until the end of the run, so that many small ones can share a commit.
         if matches!(source.reread, Reread::Never) {
-            self.filer.commit()?;
+            self.commit()?;
         }
         self.watch
             .progress(self.summary.bytes, self.summary.articles);
@@ -556,31 +567,25 @@ impl Run<'_> {
     fn article(
         &mut self,
         bytes: &[u8],
-        now: Now,
+        (now, is_bare): (Now, bool),
         (source, state): (&Source, &mut InputState),
     ) -> Result<Option<Vec<u8>>, Error> {
-        let mut malformed = None;
         self.summary.articles += 1;
         self.summary.bytes += bytes.len() as u64;
-        match self.filer.file(bytes, Form::Native, now)? {
-            Verdict::Filed => self.summary.accepted += 1,
-            Verdict::Junked => {
-                self.summary.accepted += 1;
-                self.summary.junked += 1;
-            }
-            Verdict::Duplicate => self.summary.duplicates += 1,
-            Verdict::Refused(refusal) => {
-                self.summary.refused += 1;
-                malformed = (refusal.kind == RefusalKind::Malformed).then_some(refusal.text);
-            }
-            Verdict::NeedsAttention(_) => {
-                self.summary.refused += 1;
-                self.raise_status(Status::Attention);
-            }
-            Verdict::Unfiled(refusal) => {
-                self.summary.refused += 1;
-                self.raise_status(Status::Attention);
-                self.keep_unfiled(bytes, &refusal, (source, state));
+        let verdict = match self.outlet.file(bytes, now)? {
+            // The rest of the input depends on what the first article is.
+            None if is_bare => self.outlet.commit()?.pop(),
+            verdict => verdict,
+        };
+        let mut malformed = None;
+        if let Some(verdict) = verdict {
+            self.count(&verdict);
+            match verdict {
+                Verdict::Refused(refusal) if refusal.kind == RefusalKind::Malformed => {
+                    malformed = Some(refusal.text);
+                }
+                Verdict::Unfiled(refusal) => self.keep_unfiled(bytes, &refusal, (source, state)),
+                _ => {}
             }
         }
         if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
@@ -588,6 +593,23 @@ impl Run<'_> {
                 .progress(self.summary.bytes, self.summary.articles);
         }
         Ok(malformed)
+    }
+
+    /// Counts a verdict.
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Filed => self.summary.accepted += 1,
+            Verdict::Junked => {
+                self.summary.accepted += 1;
+                self.summary.junked += 1;
+            }
+            Verdict::Duplicate => self.summary.duplicates += 1,
+            Verdict::Refused(_) => self.summary.refused += 1,
+            Verdict::NeedsAttention(_) | Verdict::Unfiled(_) => {
+                self.summary.refused += 1;
+                self.raise_status(Status::Attention);
+            }
+        }
     }
 
     /// Keeps an article that could not be filed in a batch of its own in `bad/`, and reports it.
@@ -608,7 +630,7 @@ impl Run<'_> {
         let is_first = state.unfiled_articles == 1;
         let mut kept = match state.unfiled.take() {
             None if is_first => {
-                let bad = self.filer.dir().join(bad_batches::BAD);
+                let bad = self.outlet.filer().dir().join(bad_batches::BAD);
                 bad_batches::create(&bad, &format!("{}.unfiled", source.stem))
             }
             Some(kept) => Ok(kept),
@@ -661,16 +683,16 @@ impl Run<'_> {
         self.summary.bytes += bytes as u64;
     }
 
-    fn is_commit_due(&self) -> bool {
+    fn is_commit_due(&mut self) -> bool {
         self.options.sync_each
-            || self.filer.pending_bytes() >= self.options.commit_bytes
-            || self.filer.log_bytes() >= LOG_BYTES
+            || self.outlet.pending_bytes() >= self.options.commit_bytes
+            || self.outlet.filer().log_bytes() >= LOG_BYTES
     }
 
     /// Copies a pipe from `offset` on to in.coming during the read, so that it can be saved if it is bad: a compressed pipe, or one
     /// whose next article is too large for memory.
     fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) -> bool {
-        let dir = self.filer.dir().join(bad_batches::INCOMING);
+        let dir = self.outlet.filer().dir().join(bad_batches::INCOMING);
         let name = format!("{}{}", bad_batches::TEMPORARY, std::process::id());
         let created = bad_batches::create(&dir, &name).and_then(|(file, path)| {
             state.copy = Some((path, offset));
@@ -693,7 +715,7 @@ impl Run<'_> {
         if state.saved.is_some() {
             return;
         }
-        let bad = self.filer.dir().join(bad_batches::BAD);
+        let bad = self.outlet.filer().dir().join(bad_batches::BAD);
         let saved = match (&source.reread, state.copy.take()) {
             // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
             (Reread::Path(path), _) if source.is_spooled => {

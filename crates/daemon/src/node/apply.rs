@@ -9,11 +9,11 @@ use access::Grant;
 use article::Form;
 use article::wire_facts::WireFacts;
 use groups::Sender;
-use relay::Now;
 use relay::file::Filer;
+use relay::{Now, Rules};
 use store::AppliedEntry;
 
-use super::{Told, chain_of, deferred, result_of};
+use super::{Told, chain_of};
 
 /// Bytes of records that an article adds besides twice its own, as [`store::Spool::surely_takes`] has it.
 const ARTICLE_ADDED_BYTES: usize = 64 << 10;
@@ -144,7 +144,7 @@ impl Appliance {
         if entry.rules != self.rules {
             // Appended by other settings, before their sender knew of the present ones.
             let why = "The settings of the cluster have just changed; try again later";
-            return Ok(Some(items.iter().map(|_| deferred(why)).collect()));
+            return Ok(Some(items.iter().map(|_| Told::Deferred(why)).collect()));
         }
         let bytes = 2 * entry.payload.len() + items.len() * ARTICLE_ADDED_BYTES;
         filer.reserve(bytes as u64)?;
@@ -156,6 +156,14 @@ impl Appliance {
         for item in items {
             let grant = item.rights.map(|rights| self.grant(&rights));
             let sender = grant.as_ref().map(|grant| grant as &dyn Sender);
+            let usual = item.age_days_max.map(|days| {
+                let usual = filer.rules().clone();
+                filer.set_rules(Rules {
+                    age_seconds_max: (days > 0).then(|| i64::from(days) * 86_400),
+                    ..usual.clone()
+                });
+                usual
+            });
             let verdict = match (item.source, sender) {
                 (Source::Announced(id), sender) => {
                     let facts = WireFacts::of(item.article);
@@ -164,7 +172,10 @@ impl Appliance {
                 (Source::Native, Some(sender)) => filer.file_for(sender, item.article, now)?,
                 (Source::Native, None) => filer.file(item.article, Form::Native, now)?,
             };
-            results.push(result_of(verdict));
+            if let Some(rules) = usual {
+                filer.set_rules(rules);
+            }
+            results.push(Told::Verdict(verdict));
         }
         Ok(Some(results))
     }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use ::cluster::jetstream::LogEvent;
 
@@ -13,6 +14,7 @@ pub struct Events {
     queue: Mutex<VecDeque<LogEvent>>,
     /// Counts the threads of the log: one that was replaced is not heard any more.
     thread: AtomicU64,
+    came: Condvar,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -28,6 +30,7 @@ impl Events {
         Events {
             queue: Mutex::default(),
             thread: AtomicU64::new(0),
+            came: Condvar::new(),
             wake: Box::new(wake),
         }
     }
@@ -48,6 +51,14 @@ impl Events {
         lock(&self.queue).is_empty()
     }
 
+    /// Waits up to this time for news.
+    pub fn wait(&self, patience: Duration) {
+        let queue = lock(&self.queue);
+        if queue.is_empty() {
+            drop(self.came.wait_timeout(queue, patience));
+        }
+    }
+
     /// Removes the oldest.
     pub fn take(&self) -> Option<LogEvent> {
         lock(&self.queue).pop_front()
@@ -64,6 +75,7 @@ impl Sender {
         queue.push_back(event);
         let is_first = queue.len() == 1;
         drop(queue);
+        self.events.came.notify_one();
         if is_first {
             (self.events.wake)();
         }

@@ -18,7 +18,7 @@ use super::stop::{incoming_dir, is_stopped};
 use super::tries::{TRIES_MAX, Tries};
 use crate::Error;
 use crate::bad_batches::{self, TEMPORARY};
-use crate::file::Filer;
+use crate::outlet::Outlet;
 use crate::rnews::{self, Input, Status, Summary, Watch};
 
 /// The lock against concurrent drains.
@@ -212,7 +212,7 @@ impl Drain {
     pub fn run(
         &mut self,
         _lock: &Lock,
-        filer: &mut Filer,
+        outlet: &mut dyn Outlet,
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
         self.sweep(watch)?;
@@ -231,10 +231,10 @@ impl Drain {
             let groups = fresh.chunks(FILES_AT_ONCE).chain(tried.chunks(1));
             for group in groups {
                 match group {
-                    [name] if self.tries.is_hopeless(name, filer.spool().end().0) => {
+                    [name] if self.tries.is_hopeless(name, outlet.filer().spool().end().0) => {
                         self.move_to_bad(name, watch)?;
                     }
-                    _ => self.file(group, filer, watch)?,
+                    _ => self.file(group, outlet, watch)?,
                 }
                 let is_late = began.elapsed() > listed_for || is_stopped(&self.dir) != stopped;
                 if self.is_over || is_late || watch.is_over() {
@@ -251,17 +251,17 @@ impl Drain {
     fn file(
         &mut self,
         names: &[Name],
-        filer: &mut Filer,
+        outlet: &mut dyn Outlet,
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
-        let end = filer.spool().end().0;
+        let end = outlet.filer().spool().end().0;
         let dir = incoming_dir(&self.dir);
         let path = |name: &Name| dir.join(name.to_string());
         let inputs: Vec<Input> = names
             .iter()
             .map(|name| Input::Spooled(path(name)))
             .collect();
-        let outcome = rnews::run(&inputs, filer, &self.options.rnews, watch);
+        let outcome = rnews::run(&inputs, outlet, &self.options.rnews, watch);
         let drained = &mut self.drained;
         drained.summary.add(&outcome.summary);
         drained.status = drained.status.max(outcome.status);

@@ -1,0 +1,140 @@
+//! Batches of rnews and of in.coming/ on their way through the log of the cluster.
+
+use std::time::{Duration, Instant};
+
+use ::cluster::parcel::{Item, Source};
+use relay::Now;
+use relay::error::Error;
+use relay::file::{Filer, Verdict};
+use relay::outlet::Outlet;
+
+use super::{Held, Node, Parcel, Told};
+use crate::failure;
+use crate::intake_queue::IntakeQueue;
+
+/// Longest time without news of the log; then the batch stays with its sender.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Interval between looks whether the daemon has to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a run of rnews files into.
+pub struct NodeOutlet<'a> {
+    node: &'a mut Node,
+    filer: &'a mut Filer,
+    queue: &'a IntakeQueue,
+    is_stopping: &'a dyn Fn() -> bool,
+    /// The limit of age that the sender of the batch asked for, days.
+    age_days_max: Option<u32>,
+    parcel: Parcel,
+    /// Articles without a verdict.
+    waiting: usize,
+    pending_bytes: usize,
+}
+
+impl std::fmt::Debug for NodeOutlet<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "NodeOutlet with {} articles", self.waiting)
+    }
+}
+
+impl<'a> NodeOutlet<'a> {
+    /// An outlet for one run.
+    pub fn new(
+        node: &'a mut Node,
+        filer: &'a mut Filer,
+        queue: &'a IntakeQueue,
+        is_stopping: &'a dyn Fn() -> bool,
+        age_days_max: Option<u32>,
+    ) -> NodeOutlet<'a> {
+        node.begin_run();
+        NodeOutlet {
+            node,
+            filer,
+            queue,
+            is_stopping,
+            age_days_max,
+            parcel: Parcel::default(),
+            waiting: 0,
+            pending_bytes: 0,
+        }
+    }
+
+    /// Applies what the log tells until `is_so`.
+    fn wait_until(&mut self, is_so: impl Fn(&Node) -> bool) -> Result<(), Error> {
+        let mut news = Instant::now();
+        loop {
+            let applied = self.node.apply(self.filer, self.queue, usize::MAX);
+            let is_filed = applied.map_err(|error| Error::Cluster(failure::text_of(&error)))?;
+            if is_so(self.node) {
+                return Ok(());
+            }
+            let why = match self.node.fault() {
+                Some(why) => why,
+                None if (self.is_stopping)() => "the daemon stops",
+                None if news.elapsed() > PATIENCE => "it does not answer",
+                None => "",
+            };
+            if !why.is_empty() {
+                return Err(Error::Cluster(why.to_owned()));
+            }
+            if is_filed {
+                news = Instant::now();
+            }
+            self.node.events.wait(LOOK);
+        }
+    }
+
+    fn append(&mut self) -> Result<(), Error> {
+        if self.parcel.places.is_empty() {
+            return Ok(());
+        }
+        self.wait_until(Node::has_room)?;
+        let results = self.parcel.places.iter().map(|_| None).collect();
+        let batch = Held::Run(self.node.run);
+        self.node.flights.hold(batch, results);
+        self.node.append_parcel(&mut self.parcel);
+        Ok(())
+    }
+}
+
+impl Outlet for NodeOutlet<'_> {
+    fn filer(&mut self) -> &mut Filer {
+        self.filer
+    }
+
+    fn file(&mut self, bytes: &[u8], _: Now) -> Result<Option<Verdict>, Error> {
+        if !self.parcel.takes(bytes.len()) {
+            self.append()?;
+        }
+        let item = Item {
+            source: Source::Native,
+            rights: None,
+            age_days_max: self.age_days_max,
+            article: bytes,
+        };
+        // No other batch is held before this one: the writer does nothing else meanwhile.
+        let place = (self.node.flights.next_number(), self.parcel.places.len());
+        self.parcel.add(place, &item);
+        self.waiting += 1;
+        self.pending_bytes += bytes.len();
+        Ok(None)
+    }
+
+    fn commit(&mut self) -> Result<Vec<Verdict>, Error> {
+        self.append()?;
+        let count = self.waiting;
+        self.wait_until(|node| node.run_results.len() >= count)?;
+        (self.waiting, self.pending_bytes) = (0, 0);
+        let results = std::mem::take(&mut self.node.run_results);
+        let verdicts = results.into_iter().map(|told| match told {
+            Told::Verdict(verdict) => Ok(verdict),
+            Told::Deferred(why) => Err(Error::Cluster(why.to_owned())),
+            Told::Reply(..) => Err(Error::Cluster("it told a reply to a post".to_owned())),
+        });
+        verdicts.collect()
+    }
+
+    fn pending_bytes(&self) -> usize {
+        self.pending_bytes
+    }
+}

@@ -231,6 +231,14 @@ peers: packages
 	  fi
 	  rm -rf "$$fetched"
 	done
+	# The tests of clusters; the release with which they were written.
+	if [[ ! -e "$$into/nats-server" ]]; then
+	  if ! command -v go > /dev/null; then
+	    echo "skipped: building nats-server (no Go here)"
+	  elif ! GOBIN="$$into" go install github.com/nats-io/nats-server/v2@v2.15.2 > /dev/null 2>&1; then
+	    echo "skipped: building nats-server (go install failed)"
+	  fi
+	fi
 	# Python had nntplib up to 3.12.
 	if command -v python3 > /dev/null && ! PYTHONPATH="$$into/python" python3 -W ignore -c 'import nntplib' 2> /dev/null; then
 	  python3 -m pip install -q --target "$$into/python" standard-nntplib > /dev/null 2>&1 ||

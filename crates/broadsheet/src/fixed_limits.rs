@@ -180,6 +180,12 @@ fixed! {
     store::UNREADABLE_KEPT, Unit::Count("articles"), "unreadable articles that a network thread remembers", "The disk is not read again for these articles for a minute; for further ones it is.";
     store::PASSED_BYTES_MAX, Unit::Bytes, "unreadable part of a segment that feeds skip", "A feed waits at a longer unreadable part.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table grows when this part of it is used.";
+    cluster::entry::ENTRY_BYTES_MAX, Unit::Bytes, "entry of the log of a cluster", "limits.article_bytes_max must be less by 256 KiB; NATS servers must accept such messages.";
+    cluster::jetstream::WAITING_BYTES_MAX, Unit::Bytes, "entries that were read and wait to be applied", "Then the node reads on when it has applied some.";
+    daemon::FLYING_ENTRIES_MAX, Unit::Count("entries"), "entries of a node on the way to the log", "Further articles wait, and become larger entries.";
+    daemon::FLYING_BYTES_MAX, Unit::Bytes, "entries of a node on the way to the log", "Further articles wait.";
+    daemon::ENTRY_ARTICLES_MAX, Unit::Count("articles"), "articles of an entry of the log of a cluster", "Further ones become another entry.";
+    daemon::GRANTS_MAX, Unit::Count("permissions"), "permissions of senders that a node keeps compiled", "Then they are compiled anew.";
     daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "Further clients are rejected; rnews then waits for the lock.";
     daemon::JOBS_MAX, Unit::Count("jobs"), "queued jobs of the daemon", "This many jobs wait in the queue; further clients wait for a place in it.";
     daemon::REQUEST_BYTES_MAX, Unit::Bytes, "request to the daemon", "A longer one is rejected.";

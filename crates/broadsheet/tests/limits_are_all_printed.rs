@@ -248,6 +248,19 @@ const ALSO: &[(&str, &str)] = &[
         "feed::nntp::WINDOW_ARTICLES_MAX",
     ),
     (
+        "daemon::node::FLYING_ENTRIES_MAX",
+        "daemon::FLYING_ENTRIES_MAX",
+    ),
+    (
+        "daemon::node::FLYING_BYTES_MAX",
+        "daemon::FLYING_BYTES_MAX",
+    ),
+    (
+        "daemon::node::ENTRY_ARTICLES_MAX",
+        "daemon::ENTRY_ARTICLES_MAX",
+    ),
+    ("daemon::node::apply::GRANTS_MAX", "daemon::GRANTS_MAX"),
+    (
         "feed::nntp::deferrals::ATTEMPTS_MAX",
         "feed::nntp::ATTEMPTS_MAX",
     ),

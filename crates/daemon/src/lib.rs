@@ -72,6 +72,7 @@ mod system_status;
 mod writer;
 mod writer_handle;
 
+pub use node::{ENTRY_ARTICLES_MAX, FLYING_BYTES_MAX, FLYING_ENTRIES_MAX, GRANTS_MAX};
 pub use alone::serve_one;
 pub use daemon_status::{DaemonStatus, Entry, FedPeer, Intake, Nntp};
 pub use failure::{is_of_settings, text_of};

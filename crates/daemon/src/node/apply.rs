@@ -18,7 +18,7 @@ use super::{Told, chain_of};
 /// Bytes of records that an article adds besides twice its own, as [`store::Spool::surely_takes`] has it.
 const ARTICLE_ADDED_BYTES: usize = 64 << 10;
 /// Remembered permissions of senders; beyond them all are forgotten.
-const GRANTS_MAX: usize = 1000;
+pub const GRANTS_MAX: usize = 1000;
 
 /// Applies entries, and knows the place in the log.
 pub struct Appliance {

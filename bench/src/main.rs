@@ -2,6 +2,7 @@
 
 mod batch;
 mod cancels;
+mod cluster;
 mod expire;
 mod feeding;
 mod import;
@@ -71,6 +72,9 @@ bench nntp-out [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--d
 bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
     fetching all articles of a server: broadsheet pull, slrnpull and suck, near and with a
     round trip of 50 ms.
+bench cluster [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    three nodes and three NATS servers (nats-server, or NATS_SERVER) on this machine, beside
+    a site of one machine.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
@@ -126,6 +130,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
         Some(Value(word)) if word == "nntp-out" => feed_peers(arguments),
+        Some(Value(word)) if word == "cluster" => nodes(arguments),
         Some(Value(word)) if word == "pull" => fetch(arguments),
         Some(Value(word)) if word == "sink" => sink(arguments),
         Some(Value(word)) if word == "witness" => {
@@ -245,6 +250,12 @@ fn load(mut arguments: lexopt::Parser) -> Result<()> {
 fn feed_peers(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, nntp_out::ROUNDS)?;
     nntp_out::run(&plan)
+}
+
+/// `bench cluster`.
+fn nodes(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, cluster::ROUNDS)?;
+    cluster::run(&plan)
 }
 
 /// `bench pull`.

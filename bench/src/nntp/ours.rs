@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -71,6 +71,24 @@ pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
 /// # Errors
 /// As [`start`].
 pub fn start_with(site: &mut Site, batch: &Batch, peers: &str, sites: &str) -> Result<Running> {
+    prepare(site, batch, peers, sites)?.start(&site.binary)
+}
+
+/// A news directory that is ready to be served.
+pub struct Prepared {
+    /// The directory around it.
+    dir: PathBuf,
+    /// The news directory.
+    pub news: PathBuf,
+    address: SocketAddr,
+    tls: Option<(SocketAddr, Arc<ClientConfig>)>,
+}
+
+/// Makes a news directory, as [`start_with`] needs it.
+///
+/// # Errors
+/// Those of `broadsheet init`.
+pub fn prepare(site: &mut Site, batch: &Batch, peers: &str, sites: &str) -> Result<Prepared> {
     let disk = site.disk.clone();
     let system = site.system(&disk, batch)?;
     let news = system.dir.join("news");
@@ -89,18 +107,33 @@ pub fn start_with(site: &mut Site, batch: &Batch, peers: &str, sites: &str) -> R
     let written = fs::read_to_string(&file).context("reading what broadsheet init wrote")?;
     let listening = tls.as_ref().map(|(address, _)| *address);
     fs::write(&file, settings(&written, listening, (peers, sites))?)?;
-    let log = system.dir.join("serve.log");
-    let child = Command::new(&site.binary)
-        .args(["serve", "--listen", &address.to_string(), "--dir"])
-        .arg(&news)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&log)?)
-        .spawn()
-        .context("starting broadsheet serve")?;
-    let mut child = Ended(child);
-    wait_for(&mut child, address, &log)?;
-    Ok(Running::of_child(child, address, tls, system.dir))
+    Ok(Prepared {
+        dir: system.dir,
+        news,
+        address,
+        tls,
+    })
+}
+
+impl Prepared {
+    /// Serves it with this program.
+    ///
+    /// # Errors
+    /// The output of the daemon.
+    pub fn start(self, binary: &Path) -> Result<Running> {
+        let log = self.dir.join("serve.log");
+        let child = Command::new(binary)
+            .args(["serve", "--listen", &self.address.to_string(), "--dir"])
+            .arg(&self.news)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?)
+            .spawn()
+            .context("starting broadsheet serve")?;
+        let mut child = Ended(child);
+        wait_for(&mut child, self.address, &log)?;
+        Ok(Running::of_child(child, self.address, self.tls, self.dir))
+    }
 }
 
 /// Makes a certificate for 127.0.0.1 in `tls.crt` and `tls.key`, and a client that trusts it.

@@ -251,10 +251,7 @@ const ALSO: &[(&str, &str)] = &[
         "daemon::node::FLYING_ENTRIES_MAX",
         "daemon::FLYING_ENTRIES_MAX",
     ),
-    (
-        "daemon::node::FLYING_BYTES_MAX",
-        "daemon::FLYING_BYTES_MAX",
-    ),
+    ("daemon::node::FLYING_BYTES_MAX", "daemon::FLYING_BYTES_MAX"),
     (
         "daemon::node::ENTRY_ARTICLES_MAX",
         "daemon::ENTRY_ARTICLES_MAX",

@@ -15,7 +15,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
-pub use connection::{LogError, LogName, begin, find};
+pub use connection::{LogError, LogName, begin, find, new_login, public_key};
 
 /// Bytes of entries that were told and not yet applied: then the thread waits.
 pub const WAITING_BYTES_MAX: usize = 32 << 20;
@@ -36,10 +36,10 @@ pub struct LogOptions {
     pub subject: String,
     /// The name of this node, by which the servers list its connection.
     pub node: String,
-    /// Name and password of a user who may use the stream.
-    pub login: Option<(String, String)>,
-    /// Name and password of a user of the system account, who may ask the servers for their settings.
-    pub system_login: Option<(String, String)>,
+    /// The key (an NKEY seed, `SU...`) of a user who may use the stream. It signs, and does not go over the network.
+    pub login: Option<String>,
+    /// The key of a user of the system account, who may ask the servers for their settings.
+    pub system_login: Option<String>,
     /// Certificates of CAs, in addition to those of the system.
     pub ca: Option<PathBuf>,
     /// The name of the log that the stream must be; empty: any.

@@ -12,12 +12,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cluster::entry::ENTRY_BYTES_MAX;
-use cluster::jetstream::{LogError, LogOptions, find};
+use cluster::jetstream::{LogError, LogOptions, find, new_login, public_key};
 
 pub struct Servers {
     room: tempfile::TempDir,
     program: PathBuf,
     clients: Vec<u16>,
+    logins: [String; 2],
     children: Vec<Option<Child>>,
 }
 
@@ -58,6 +59,8 @@ impl Servers {
     pub fn start_with(count: usize, sync_interval: &str) -> Option<Servers> {
         let program = program()?;
         let room = tempfile::tempdir().unwrap();
+        let logins = [new_login().unwrap(), new_login().unwrap()];
+        let keys = logins.clone().map(|seed| public_key(&seed).unwrap());
         let (clients, routes) = (ports(count), ports(count));
         let urls: Vec<String> = routes
             .iter()
@@ -75,10 +78,12 @@ impl Servers {
             let text = format!(
                 "server_name: s{place}\nlisten: \"127.0.0.1:{}\"\nmax_payload: {ENTRY_BYTES_MAX}\n\
                  jetstream {{ store_dir: \"{}\", sync_interval: {sync_interval}, max_memory_store: 67108864, max_file_store: 4294967296 }}\n\
-                 {cluster}accounts {{ NEWS {{ jetstream: enabled, users: [ {{user: news, password: n}} ] }}, SYS {{ users: [ {{user: admin, password: a}} ] }} }}\n\
+                 {cluster}accounts {{ NEWS {{ jetstream: enabled, users: [ {{nkey: {}}} ] }}, SYS {{ users: [ {{nkey: {}}} ] }} }}\n\
                  system_account: SYS\n",
                 clients[place],
-                room.path().join(format!("s{place}")).display()
+                room.path().join(format!("s{place}")).display(),
+                keys[0],
+                keys[1]
             );
             std::fs::write(room.path().join(format!("{place}.conf")), text).unwrap();
         }
@@ -86,6 +91,7 @@ impl Servers {
             room,
             program,
             clients,
+            logins,
             children: (0..count).map(|_| None).collect(),
         };
         (0..count).for_each(|place| servers.restart(place));
@@ -99,8 +105,8 @@ impl Servers {
             stream: "TEST".to_owned(),
             subject: "broadsheet.TEST".to_owned(),
             node: "test".to_owned(),
-            login: Some(("news".to_owned(), "n".to_owned())),
-            system_login: Some(("admin".to_owned(), "a".to_owned())),
+            login: Some(self.logins[0].clone()),
+            system_login: Some(self.logins[1].clone()),
             ca: None,
             log: String::new(),
             replicas: 3,

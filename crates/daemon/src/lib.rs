@@ -72,7 +72,6 @@ mod system_status;
 mod writer;
 mod writer_handle;
 
-pub use node::{ENTRY_ARTICLES_MAX, FLYING_BYTES_MAX, FLYING_ENTRIES_MAX, GRANTS_MAX};
 pub use alone::serve_one;
 pub use daemon_status::{DaemonStatus, Entry, FedPeer, Intake, Nntp};
 pub use failure::{is_of_settings, text_of};
@@ -83,6 +82,7 @@ pub use journal::{LINES_AT_ONCE_MAX, say, warn};
 pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
+pub use node::{ENTRY_ARTICLES_MAX, FLYING_BYTES_MAX, FLYING_ENTRIES_MAX, GRANTS_MAX};
 pub use notify::notify;
 pub use recorder::RECORD_SECONDS_MAX;
 pub use request::REQUEST_BYTES_MAX;

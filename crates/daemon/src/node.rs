@@ -25,10 +25,10 @@ use relay::reason::RefusalKind;
 use server::{ArticleBatch, TransferOutcome};
 use store::AppliedEntry;
 
+pub use self::apply::GRANTS_MAX;
 use self::apply::{Appliance, Applied};
 use self::events::Events;
 use self::flights::{Flights, Place};
-pub use self::apply::GRANTS_MAX;
 pub use self::outlet::NodeOutlet;
 use crate::file_batches::{counted, outcome, told};
 use crate::intake_queue::IntakeQueue;

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{FILE, NewsDirectory, Settings, TABLE};
 
-/// The file with the logins for the NATS servers: name and password of the user of the stream, then of a user of the system account, each
-/// on a line.
+/// The file with the keys for the NATS servers: NKEY seeds of the user of the stream, and of a user of the system account, each on a
+/// line.
 pub const LOGIN_FILE: &str = "keys/cluster.login";
 /// Smallest segments of a node, bytes: an entry must fit in one.
 pub const SEGMENT_BYTES_MIN: u64 = 64 << 20;
@@ -181,7 +181,7 @@ fn node_name() -> String {
     name.trim().to_owned()
 }
 
-type Login = Option<(String, String)>;
+type Login = Option<String>;
 
 fn logins(directory: &NewsDirectory) -> io::Result<[Login; 2]> {
     let path = directory.file(LOGIN_FILE);
@@ -194,7 +194,6 @@ fn logins(directory: &NewsDirectory) -> io::Result<[Login; 2]> {
     if mode & 0o077 != 0 {
         return Err(told("others can read it: chmod 600 it".to_owned()));
     }
-    let mut lines = text.lines().map(str::to_owned);
-    let mut login = || lines.next().zip(lines.next());
-    Ok([login(), login()])
+    let mut lines = text.lines().map(|line| line.trim().to_owned());
+    Ok([lines.next(), lines.next()])
 }

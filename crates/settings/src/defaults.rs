@@ -4,8 +4,8 @@ use groups::When;
 use relay::rules;
 
 use crate::{
-    Auth, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings, Store,
-    Sync,
+    Auth, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings,
+    Store, Sync,
 };
 
 impl Default for Settings {

@@ -4,16 +4,14 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
+use anyhow::Context;
 use cluster::entry::ENTRY_BYTES_MAX;
+use cluster::jetstream::{new_login, public_key};
 use settings::cluster::LOGIN_FILE;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
-use crate::joining;
-
-/// Names of the users in the configuration.
-const USERS: [&str; 2] = ["broadsheet", "system"];
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -22,8 +20,9 @@ pub static COMMAND: Command = Command {
     summary: "print a configuration for a NATS server that keeps the log",
     about: "\
 Prints a configuration file for one of the NATS servers of a cluster (2.15.2 or newer), which
-acknowledges nothing that is not on its disk. The first time, it makes the passwords, in the file
-keys/cluster.login of the news directory; copy this file to the other nodes, with the mode 600.
+acknowledges nothing that is not on its disk. The first time, it makes the secret keys of
+the nodes, in the file keys/cluster.login of the news directory; copy this file to the other nodes,
+with the mode 600. The configuration has only the public keys.
 
   broadsheet cluster nats-config --host 10.0.0.1 --hosts 10.0.0.1,10.0.0.2,10.0.0.3 > nats.conf",
     operands: Operands::NONE,
@@ -53,7 +52,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let hosts = value("hosts")
         .ok_or_else(|| given.usage("--hosts: the addresses of all servers".to_owned()))?;
     let store = value("store").unwrap_or_else(|| "/var/lib/nats".to_owned());
-    let [user, password, system, system_password] = logins(&directory)?;
+    let [user, system] = logins(&directory)?;
     let routes: Vec<String> = hosts
         .split(',')
         .map(|host| format!("\"nats://{}:6222\"", host.trim()))
@@ -76,28 +75,22 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
          max_payload: {ENTRY_BYTES_MAX}\n\
          jetstream {{\n  store_dir: \"{store}\"\n  # With any other value a power cut loses entries that were acknowledged.\n  sync_interval: always\n}}\n\
          cluster {{\n  name: news\n  listen: \"{host}:6222\"\n  routes: [{routes}]\n}}\n\
-         accounts {{\n  NEWS {{ jetstream: enabled, users: [ {{ user: {user}, password: \"{password}\" }} ] }}\n  \
-         SYS {{ users: [ {{ user: {system}, password: \"{system_password}\" }} ] }}\n}}\n\
+         accounts {{\n  NEWS {{ jetstream: enabled, users: [ {{ nkey: {user} }} ] }}\n  \
+         SYS {{ users: [ {{ nkey: {system} }} ] }}\n}}\n\
          system_account: SYS\n"
     )?;
     Ok(Status::OK)
 }
 
-/// The logins of the file, which is made if it is missing.
-fn logins(directory: &NewsDirectory) -> anyhow::Result<[String; 4]> {
+/// The public keys of the file, which is made if it is missing.
+fn logins(directory: &NewsDirectory) -> anyhow::Result<[String; 2]> {
     let path = directory.file(LOGIN_FILE);
     let told = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(keys) = path.parent().filter(|keys| !keys.exists()) {
                 DirBuilder::new().mode(0o700).create(keys)?;
             }
-            let text = format!(
-                "{}\n{}\n{}\n{}\n",
-                USERS[0],
-                joining::random_name()?,
-                USERS[1],
-                joining::random_name()?
-            );
+            let text = format!("{}\n{}\n", new_login()?, new_login()?);
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -109,8 +102,11 @@ fn logins(directory: &NewsDirectory) -> anyhow::Result<[String; 4]> {
         }
         read => read?,
     };
-    let lines: Vec<String> = told.lines().map(str::to_owned).collect();
-    lines
-        .try_into()
-        .map_err(|_| anyhow::anyhow!("{}: it must have four lines", path.display()))
+    let mut lines = told.lines();
+    let mut next = || {
+        let seed = lines.next();
+        let seed = seed.with_context(|| format!("{}: it must have two lines", path.display()))?;
+        public_key(seed.trim()).with_context(|| path.display().to_string())
+    };
+    Ok([next()?, next()?])
 }

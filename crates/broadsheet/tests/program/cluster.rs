@@ -35,7 +35,7 @@ pub fn make_node(program: &Program, servers: &Servers) {
     let logins: Vec<String> = [options.login, options.system_login]
         .into_iter()
         .flatten()
-        .map(|(name, password)| format!("{name}\n{password}\n"))
+        .map(|seed| format!("{seed}\n"))
         .collect();
     let path = program.path("news/keys/cluster.login");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -47,22 +47,40 @@ impl LogError {
     }
 }
 
+/// A new key for a user: the secret seed.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn new_login() -> Result<String, LogError> {
+    let made = nkeys::KeyPair::new_user().seed();
+    made.map_err(|error| LogError::down("cannot make a key", error))
+}
+
+/// The public key of a seed, for the configuration of the servers.
+///
+/// # Errors
+/// It is no seed of a user.
+pub fn public_key(seed: &str) -> Result<String, LogError> {
+    let pair = nkeys::KeyPair::from_seed(seed);
+    let pair =
+        pair.map_err(|error| LogError::Stopped(format!("not a key of a NATS user: {error}")))?;
+    Ok(pair.public_key())
+}
+
 /// Connects as the user of the stream.
 pub async fn connect(options: &LogOptions) -> Result<Client, LogError> {
     connect_as(options, options.login.as_ref()).await
 }
 
-async fn connect_as(
-    options: &LogOptions,
-    login: Option<&(String, String)>,
-) -> Result<Client, LogError> {
-    let mut connect = ConnectOptions::new()
+async fn connect_as(options: &LogOptions, login: Option<&String>) -> Result<Client, LogError> {
+    let connect = match login {
+        Some(seed) => ConnectOptions::with_nkey(seed.clone()),
+        None => ConnectOptions::new(),
+    };
+    let mut connect = connect
         .name(format!("broadsheet {}", options.node))
         .connection_timeout(REQUEST_PATIENCE)
         .request_timeout(Some(REQUEST_PATIENCE));
-    if let Some((name, password)) = login {
-        connect = connect.user_and_password(name.clone(), password.clone());
-    }
     if let Some(ca) = &options.ca {
         connect = connect.add_root_certificates(ca.clone());
     }
@@ -156,7 +174,7 @@ async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerRepo
     let _ = tokio::time::timeout(REPORT_PATIENCE, gather).await;
     match reports.is_empty() {
         true => Err(LogError::Down(format!(
-            "{doing}: none answered; cluster.system_user must be a user of the system account"
+            "{doing}: none answered; the second key of keys/cluster.login must be that of a user of the system account"
         ))),
         false => Ok(reports),
     }

@@ -171,7 +171,7 @@ fn commands_say_what_is_wrong() {
     assert_eq!(told.status, 1);
     assert!(told.out.contains("LOST: segments/"), "{}", told.out);
     let told = site.program.run(&["fsck", "--dir", "news"]);
-    assert_eq!(told.status, 1);
+    assert_eq!(told.status, 1, "{told:?}");
     assert!(told.out.contains(&id("old", 3)), "{}", told.out);
     let told = site
         .program

@@ -140,6 +140,9 @@ impl Spool {
         repair: bool,
     ) -> Result<(), Error> {
         self.states.check(segments, report, repair)?;
+        if self.options.follows_log {
+            self.states.applied_entry.check(segments, report, repair)?;
+        }
         for file in GROUP_FILES {
             let path = self.dir.join(file.name);
             let is_missing = read_whole(&**segments.disk(), &path).is_ok_and(|text| text.is_none());

@@ -59,7 +59,9 @@ impl ConfFile {
         for (number, line) in (1..).zip(self.text.split(|&b| b == b'\n')) {
             let line = String::from_utf8_lossy(line).into_owned();
             let line = line.trim_end_matches('\r');
-            if joined.is_none() && (line.trim().is_empty() || line.trim_start().starts_with('#')) {
+            if joined.is_none()
+                && (line.trim_ascii().is_empty() || line.trim_ascii_start().starts_with('#'))
+            {
                 continue;
             }
             let (start, mut text) = joined.take().unwrap_or((number, String::new()));

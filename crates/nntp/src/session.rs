@@ -554,7 +554,7 @@ fn is_take_this(line: &[u8]) -> bool {
 
 /// Whether this is AUTHINFO SASL, which may exceed [`COMMAND_BYTES_MAX`] (RFC 4643, 2.4.2).
 fn is_long_command(line: &[u8]) -> bool {
-    line.len() > COMMAND_BYTES_MAX
+    line.len() >= COMMAND_BYTES_MAX
         && line
             .get(..b"AUTHINFO SASL ".len())
             .is_some_and(|start| start.eq_ignore_ascii_case(b"AUTHINFO SASL "))

@@ -115,10 +115,11 @@ fn batchparms(
     let file = cnews.control("batchparms")?;
     let mut edits = Edits::default();
     for (number, line) in physical_lines(&file) {
-        match Batchparms::parse(line.as_bytes()) {
+        match Batchparms::parse(line) {
             Err(errors) => {
                 let why: Vec<String> = errors.into_iter().map(|error| error.what).collect();
                 let why = why.join("; ");
+                let line = String::from_utf8_lossy(line);
                 report.add(
                     file.at(number),
                     Fate::Dropped,
@@ -303,6 +304,7 @@ fn explist(
                 "copied to explist; the format is the same",
             );
             for (number, line) in physical_lines(&file) {
+                let line = String::from_utf8_lossy(line);
                 if line.split_ascii_whitespace().nth(3) == Some("@") {
                     report.add(
                         file.at(number),
@@ -347,6 +349,7 @@ fn mailpaths(
         edits.0.push((fault.line, None));
     }
     for (number, line) in physical_lines(&file) {
+        let line = String::from_utf8_lossy(line);
         if line.split_ascii_whitespace().next() == Some("internet") {
             let why = "replies by mail go straight to their addresses";
             report.add(file.at(number), Fate::Dropped, format!("internet: {why}"));
@@ -407,12 +410,11 @@ fn incoming(dir: &Path, report: &mut Report) -> io::Result<()> {
 }
 
 /// The lines of a file without continuations, numbered from 1: no comments, no empty ones.
-fn physical_lines(file: &ConfFile) -> Vec<(usize, String)> {
+fn physical_lines(file: &ConfFile) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = file.text.split(|&b| b == b'\n');
-    let lines = (1..).zip(lines.map(|line| String::from_utf8_lossy(line).trim().to_owned()));
-    lines
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .collect()
+    // Other blanks than those of ASCII are text for the readers of these files.
+    let lines = (1..).zip(lines.map(<[u8]>::trim_ascii));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"))
 }
 
 /// Lines that become comments, or others. A line with continuations changes as a whole.
@@ -448,6 +450,16 @@ impl Edits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_only_looks_blank_is_a_line() {
+        let file = ConfFile {
+            text: b" \t\n\x0b\n#\n\xff x\n".to_vec(),
+            ..ConfFile::default()
+        };
+        let lines: Vec<_> = physical_lines(&file).collect();
+        assert_eq!(lines, [(2, &b"\x0b"[..]), (4, b"\xff x")]);
+    }
 
     #[test]
     fn edited_lines_become_comments_with_their_continuations() {

@@ -161,8 +161,8 @@ fn cluster(site: &mut Site, batch: &Batch) -> Result<(Vec<Ended>, Vec<Running>)>
         let node = ours::prepare(site, batch, &format!("\"{PEER}\""), "")?;
         let file = node.news.join("broadsheet.toml");
         let text = fs::read_to_string(&file)?;
-        let line = format!("\nservers = \"{}\"", urls.join(", "));
-        fs::write(&file, text.replacen("\nservers = \"\"", &line, 1))?;
+        let section = format!("\n[cluster]\nservers = \"{}\"\n", urls.join(", "));
+        fs::write(&file, text + &section)?;
         prepared.push(node);
     }
     let dir = prepared.first().context("no node")?.news.clone();

@@ -60,7 +60,9 @@ fn same(program: &Program, told: &Told, files: &[(&str, Vec<u8>)]) -> Same {
         };
         (tail, std::fs::read(path).unwrap())
     });
-    let bad = bad.collect();
+    let mut bad: Vec<(String, Vec<u8>)> = bad.collect();
+    // Their times may differ.
+    bad.sort();
     Same {
         status: told.status,
         summary,

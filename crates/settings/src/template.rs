@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::{SECTIONS, Settings, TABLE, Unit};
+use crate::{SECTIONS, Setting, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
-# Settings of this news system. Every setting is listed here with its default.
+# Settings of this news system. Every setting is listed here with its default,
+# but those of [cluster] (docs/cluster.md).
 # `broadsheet check' prints the settings in force and where each was set.
 # Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";
@@ -115,7 +116,9 @@ const COMMENT_WIDTH: usize = 76;
 pub fn template(settings: &Settings) -> String {
     let mut out = HEAD.to_owned();
     let mut section = "";
-    for setting in TABLE {
+    // Few sites are clusters, and every command reads the file.
+    let is_written = |setting: &&Setting| setting.section != "cluster" || settings.is_node();
+    for setting in TABLE.iter().filter(is_written) {
         if setting.section != section {
             if section.is_empty() {
                 out.push_str(ACCEPT);
@@ -209,7 +212,10 @@ mod tests {
         let text = template(&settings);
         let read = Read::parse(Path::new("t"), text.into()).unwrap();
         assert_eq!(read.settings, settings);
-        assert!(read.origins().all(|origin| origin != Origin::Default));
+        for (setting, origin) in TABLE.iter().zip(read.origins()) {
+            let is_left_out = setting.section == "cluster";
+            assert_eq!(origin == Origin::Default, is_left_out, "{}", setting.path());
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::Program;
 use super::nats::Servers;
-use super::nntp::{ALL_MAY, listen, set};
+use super::nntp::{ALL_MAY, listen};
 
 /// News directories that become the nodes of a new cluster; the first makes the log.
 pub fn nodes(servers: &Servers, count: usize, active: &str) -> Vec<Program> {
@@ -28,10 +28,13 @@ pub fn nodes(servers: &Servers, count: usize, active: &str) -> Vec<Program> {
 /// Writes the settings and the logins of a node.
 pub fn make_node(program: &Program, servers: &Servers) {
     let options = servers.options();
-    let urls = options.servers.join(", ");
-    set(program, "servers = \"\"", &format!("servers = \"{urls}\""));
-    let stream = format!("stream = \"{}\"", options.stream);
-    set(program, "stream = \"NEWS\"", &stream);
+    let section = format!(
+        "\n[cluster]\nservers = \"{}\"\nstream = \"{}\"\n",
+        options.servers.join(", "),
+        options.stream
+    );
+    let settings = program.read("news/broadsheet.toml") + &section;
+    program.write("news/broadsheet.toml", settings.as_bytes());
     let logins: Vec<String> = [options.login, options.system_login]
         .into_iter()
         .flatten()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cluster::jetstream::{LogName, LogOptions};
+use cluster::jetstream::{LogIdentity, LogOptions};
 use settings::cluster::hash_of_parts;
 use sha2::{Digest, Sha256};
 use store::{AppliedEntry, Durability, Options, Snapshot, Spool};
@@ -56,7 +56,7 @@ pub fn base_of(root: &Path) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// The store cannot be opened, or follows a log already.
-pub fn follow(root: &Path, log: &LogName) -> anyhow::Result<()> {
+pub fn follow(root: &Path, log: &LogIdentity) -> anyhow::Result<()> {
     let options = Options {
         durability: Durability::Commit,
         follows_log: true,

@@ -13,7 +13,7 @@ use crate::entry::ENTRY_BYTES_MAX;
 /// The oldest release of the servers: the one with which the promises were tested.
 pub const SERVER_VERSION_MIN: (u32, u32, u32) = (2, 15, 2);
 
-/// What a server tells of itself (`$SYS.REQ.SERVER.PING.JSZ` with `config`).
+/// The report of a server about itself (`$SYS.REQ.SERVER.PING.JSZ` with `config`).
 #[derive(Debug, Deserialize)]
 pub struct ServerReport {
     server: Server,
@@ -51,7 +51,7 @@ impl ServerReport {
         &self.server.name
     }
 
-    /// What has to change there, as sentences; empty if nothing.
+    /// The demands that the server does not meet, as sentences that say what to do.
     pub fn faults(&self) -> Vec<String> {
         let Server { name, ver } = &self.server;
         let mut faults = Vec::new();
@@ -81,7 +81,7 @@ pub fn silent<'a>(
     replicas.filter(is_silent).map(told).collect()
 }
 
-/// What has to change in a stream that is to be the log of a cluster with so many replicas; empty if nothing.
+/// The demands on the log of a cluster with so many replicas that a stream does not meet, as sentences.
 pub fn faults_of_stream(config: &Config, replicas: usize) -> Vec<String> {
     let demands = [
         (

@@ -17,13 +17,11 @@ pub enum Kind {
     Parcel = 1,
     /// The settings by which all nodes decide from here on. The payload is empty; `rules` of the entry is their hash.
     Rules = 2,
-    /// Expire. The payload is the policy, as text of `explist`; `arrival` is the time at which it is evaluated.
-    Expire = 3,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::Parcel, Kind::Rules, Kind::Expire]
+        [Kind::Parcel, Kind::Rules]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

@@ -15,9 +15,10 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
-pub use connection::{LogError, LogName, begin, find, new_login, public_key};
+pub use bytes::Bytes;
+pub use connection::{LogError, LogIdentity, begin, find, new_login, public_key};
 
-/// Bytes of entries that were told and not yet applied: then the thread waits.
+/// Most bytes of entries that the thread has told and that are not yet applied; then the thread waits.
 pub const WAITING_BYTES_MAX: usize = 32 << 20;
 /// Time within which the servers drop repetitions of an entry. A node that repeats one later appends it twice; the second copy is refused
 /// as duplicates by all nodes.
@@ -25,7 +26,7 @@ const DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
 /// The unit of the semaphore that bounds waiting entries, bytes.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Where the log is.
+/// The servers and the stream of a log, and the way to them.
 #[derive(Debug, Clone, Default)]
 pub struct LogOptions {
     /// Addresses of the servers: `nats://HOST:PORT`, `tls://HOST:PORT`.
@@ -56,7 +57,7 @@ pub enum LogEvent {
     /// The servers answer, and meet all demands. The log ends at this sequence number.
     Ready(u64),
     /// The next entry: its sequence number, and its bytes. The numbers follow each other without a gap.
-    Entry(u64, Vec<u8>),
+    Entry(u64, Bytes),
     /// The entry with this counter is on the disks.
     Appended(u64),
     /// The entry with this counter is not in the log and never will be, for this reason.
@@ -72,7 +73,7 @@ pub enum LogEvent {
 struct Append {
     counter: u64,
     message_id: String,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 /// The open log. Dropping it ends the thread.
@@ -120,8 +121,8 @@ impl Log {
     }
 
     /// Appends an entry. `counter` comes back with its result. The same `message_id` never makes two entries within ten minutes.
-    pub fn append(&self, counter: u64, message_id: String, bytes: Vec<u8>) {
-        // Without a thread there is no result either; that it has stopped was told.
+    pub fn append(&self, counter: u64, message_id: String, bytes: Bytes) {
+        // A thread that has ended said so ([`LogEvent::Stopped`]), and gives no result.
         let _ = self.appends.send(Append {
             counter,
             message_id,

@@ -22,7 +22,7 @@ pub struct Item<'a> {
 pub enum Source<'a> {
     /// A peer announced it by this message-id (RFC 3977, 6.3.2; RFC 4644).
     Announced(&'a [u8]),
-    /// It is from a batch, or was posted and injected.
+    /// The article is from a batch, or was posted and injected.
     Native,
 }
 

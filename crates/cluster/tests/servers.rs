@@ -131,6 +131,21 @@ impl Servers {
         }
     }
 
+    /// Ends a server, and starts it with another setting of `sync_interval`.
+    pub fn restart_with(&mut self, place: usize, sync_interval: &str) {
+        self.kill(place);
+        let conf = self.room.path().join(format!("{place}.conf"));
+        let text = std::fs::read_to_string(&conf).unwrap();
+        let (before, rest) = text.split_once("sync_interval: ").unwrap();
+        let (_, after) = rest.split_once(',').unwrap();
+        std::fs::write(
+            &conf,
+            format!("{before}sync_interval: {sync_interval},{after}"),
+        )
+        .unwrap();
+        self.restart(place);
+    }
+
     /// Ends a server by SIGKILL.
     pub fn kill(&mut self, place: usize) {
         if let Some(mut child) = self.children[place].take() {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::{Log, LogEvent, LogOptions};
+use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
 use groups::Active;
@@ -284,7 +284,7 @@ impl Node {
             rules: self.appliance.rules(),
             payload: &payload,
         };
-        let bytes = entry.to_bytes();
+        let bytes = Bytes::from(entry.to_bytes());
         if let Some(log) = &self.log {
             log.append(self.counter, self.message_id(self.counter), bytes.clone());
         }

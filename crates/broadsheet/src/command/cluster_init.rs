@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cluster::jetstream::{LogName, begin};
+use cluster::jetstream::{LogIdentity, begin};
 use groups::size;
 
 use crate::directory::NewsDirectory;
@@ -51,7 +51,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .ok_or_else(|| given.usage("--log-bytes: a size such as `8 GiB'".to_owned()))?,
     };
     let (options, _) = joining::node_settings(&directory)?;
-    let new = LogName {
+    let new = LogIdentity {
         name: joining::random_name()?,
         base: joining::base_of(root)?,
     };

@@ -62,7 +62,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         rules,
         payload: b"",
     };
-    log.append(1, name, entry.to_bytes());
+    log.append(1, name, entry.to_bytes().into());
     loop {
         match events
             .recv_timeout(PATIENCE)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use async_nats::jetstream::stream::Config;
+use async_nats::jetstream::stream::{Config, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
@@ -23,7 +23,7 @@ const BASE_KEY: &str = "broadsheet-base";
 /// The reason why the log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// It may be usable later.
+    /// The log may be usable later.
     #[error("{0}")]
     Down(String),
     /// An administrator has to change something.
@@ -59,7 +59,7 @@ pub fn new_login() -> Result<String, LogError> {
 /// The public key of a seed, for the configuration of the servers.
 ///
 /// # Errors
-/// It is no seed of a user.
+/// The text is no seed of a user.
 pub fn public_key(seed: &str) -> Result<String, LogError> {
     let pair = nkeys::KeyPair::from_seed(seed);
     let pair =
@@ -107,13 +107,10 @@ pub fn context(client: &Client) -> Context {
 
 /// Looks whether the servers and the stream meet all demands; returns the sequence numbers of the first and of the last entry.
 pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), LogError> {
-    let stream = context(client).get_stream(&options.stream).await;
-    let stream = stream.map_err(|error| {
-        LogError::down(&format!("cannot open the stream {}", options.stream), error)
-    })?;
+    let stream = open_stream(options, client).await?;
     let info = stream.cached_info();
     let mut faults = demands::faults_of_stream(&info.config, options.replicas);
-    let log = name_of(&info.config)?;
+    let log = identity_of(&info.config)?;
     if !options.log.is_empty() && options.log != log.name {
         faults.push(format!(
             "the stream {} is another log than the one that this node follows: it was removed and made again",
@@ -180,53 +177,45 @@ async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerRepo
     }
 }
 
-/// What a new log is: the stream keeps it beside the entries.
+/// The identity of a log, which the stream keeps beside the entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogName {
+pub struct LogIdentity {
     /// The random name of the log, without blanks: a stream that was made again is another log.
     pub name: String,
     /// The state that nodes must have before the first entry, without blanks.
     pub base: String,
 }
 
-/// Creates the stream of a new cluster, of at most `bytes_max` bytes, and looks whether the servers meet all demands. Returns the log, and
-/// whether it is new.
+/// Creates the stream of a new cluster, of at most `bytes_max` bytes, if the servers meet all demands. Returns the log, and whether it is
+/// new.
 ///
 /// # Errors
 /// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
 pub fn begin(
     options: &LogOptions,
     bytes_max: i64,
-    new: &LogName,
-) -> Result<(LogName, bool), LogError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| LogError::down("cannot start", error))?;
-    runtime.block_on(async {
+    new: &LogIdentity,
+) -> Result<(LogIdentity, bool), LogError> {
+    wait_for(async {
         let client = connect(options).await?;
         let context = context(&client);
-        let found = context.get_stream(&options.stream).await.ok();
-        let is_new = found.is_none();
-        let log = match found {
-            Some(stream) => name_of(&stream.cached_info().config)?,
-            None => {
-                let mut config = stream_config(
-                    &options.stream,
-                    &options.subject,
-                    options.replicas,
-                    bytes_max,
-                );
-                let described = [(LOG_KEY, &new.name), (BASE_KEY, &new.base)];
-                let described = described.map(|(key, value)| (key.to_owned(), value.clone()));
-                config.metadata.extend(described);
-                let created = context.create_stream(config).await;
-                created.map_err(|error| LogError::down("cannot create the stream", error))?;
-                new.clone()
+        let is_new = context.get_stream(&options.stream).await.is_err();
+        if is_new {
+            // Before anything is made, so that the next attempt begins anew.
+            let faults = reports(options, options.replicas).await?;
+            let faults: Vec<String> = faults.iter().flat_map(ServerReport::faults).collect();
+            if !faults.is_empty() {
+                return Err(LogError::Stopped(faults.join("; ")));
             }
-        };
-        look(options, &client).await?;
-        Ok((log, is_new))
+            let (stream, subject) = (&options.stream, &options.subject);
+            let mut config = stream_config(stream, subject, options.replicas, bytes_max);
+            let described = [(LOG_KEY, &new.name), (BASE_KEY, &new.base)];
+            let described = described.map(|(key, value)| (key.to_owned(), value.clone()));
+            config.metadata.extend(described);
+            let created = context.create_stream(config).await;
+            created.map_err(|error| LogError::down("cannot create the stream", error))?;
+        }
+        Ok((identify(options, &client).await?, is_new))
     })
 }
 
@@ -234,27 +223,40 @@ pub fn begin(
 ///
 /// # Errors
 /// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
-pub fn find(options: &LogOptions) -> Result<LogName, LogError> {
+pub fn find(options: &LogOptions) -> Result<LogIdentity, LogError> {
+    wait_for(async {
+        let client = connect(options).await?;
+        identify(options, &client).await
+    })
+}
+
+/// Looks whether all demands are met, and returns the log that the stream is.
+async fn identify(options: &LogOptions, client: &Client) -> Result<LogIdentity, LogError> {
+    look(options, client).await?;
+    let stream = open_stream(options, client).await?;
+    identity_of(&stream.cached_info().config)
+}
+
+async fn open_stream(options: &LogOptions, client: &Client) -> Result<Stream, LogError> {
+    let stream = context(client).get_stream(&options.stream).await;
+    stream.map_err(|error| {
+        LogError::down(&format!("cannot open the stream {}", options.stream), error)
+    })
+}
+
+/// Does some work in this thread.
+fn wait_for<T>(work: impl Future<Output = Result<T, LogError>>) -> Result<T, LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| LogError::down("cannot start", error))?;
-    runtime.block_on(async {
-        let client = connect(options).await?;
-        let stream = context(&client).get_stream(&options.stream).await;
-        let stream = stream.map_err(|error| {
-            LogError::down(&format!("cannot open the stream {}", options.stream), error)
-        })?;
-        let log = name_of(&stream.cached_info().config)?;
-        look(options, &client).await?;
-        Ok(log)
-    })
+    runtime.block_on(work)
 }
 
-fn name_of(config: &Config) -> Result<LogName, LogError> {
+fn identity_of(config: &Config) -> Result<LogIdentity, LogError> {
     let value = |key| config.metadata.get(key).cloned();
     match (value(LOG_KEY), value(BASE_KEY)) {
-        (Some(name), Some(base)) => Ok(LogName { name, base }),
+        (Some(name), Some(base)) => Ok(LogIdentity { name, base }),
         _ => Err(LogError::Stopped(format!(
             "the stream {} is not the log of a Broadsheet cluster",
             config.name

@@ -137,7 +137,7 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                 };
                 permit.forget();
                 *next += 1;
-                (shared.tell)(LogEvent::Entry(sequence, entry.payload.to_vec()));
+                (shared.tell)(LogEvent::Entry(sequence, entry.payload.clone()));
             }
         }
     }
@@ -162,12 +162,11 @@ fn check_range(next: u64, first: u64, last: u64) -> Result<(), LogError> {
 /// Appends one entry: tries until the servers acknowledge or refuse it.
 async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append: Append) {
     let context = context(client);
-    let bytes = bytes::Bytes::from(append.bytes);
     let mut pause = PAUSE_FIRST;
     let mut attempt = 0;
     loop {
         let message = PublishMessage::build()
-            .payload(bytes.clone())
+            .payload(append.bytes.clone())
             .message_id(&append.message_id);
         let sent = context
             .send_publish(shared.options.subject.clone(), message)

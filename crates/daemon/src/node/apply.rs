@@ -114,12 +114,6 @@ impl Appliance {
                     )));
                 }
             },
-            Kind::Expire => {
-                return Ok(Applied::Stop(
-                    "a later release appended an expire: install that release on this node"
-                        .to_owned(),
-                ));
-            }
         };
         self.chain = self.chain.with_entry(sequence, bytes);
         self.place = AppliedEntry {

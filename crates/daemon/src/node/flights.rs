@@ -1,10 +1,12 @@
-//! What this node has appended to the log and the senders still wait for.
+//! The batches of which this node has appended articles to the log, while their senders wait for the replies.
 //!
 //! *Invariant:* batches leave in the order in which they were held: the network threads complete their replies by order alone. A batch
 //! leaves when each of its articles has a result, and the result of an entry counts when the entry is on the disks of the log **and**
 //! committed here.
 
 use std::collections::{HashMap, VecDeque};
+
+use ::cluster::jetstream::Bytes;
 
 /// The number of a held batch.
 pub type BatchNumber = u64;
@@ -31,7 +33,7 @@ struct Held<B, R> {
 struct Flight<R> {
     places: Vec<Place>,
     /// The entry itself, until it is on the disks.
-    bytes: Option<Vec<u8>>,
+    bytes: Option<Bytes>,
     size: usize,
     results: Option<Vec<R>>,
 }
@@ -60,7 +62,7 @@ impl<B, R> Flights<B, R> {
     }
 
     /// Notes an entry with the articles of these places.
-    pub fn append(&mut self, counter: u64, places: Vec<Place>, bytes: Vec<u8>) {
+    pub fn append(&mut self, counter: u64, places: Vec<Place>, bytes: Bytes) {
         let flight = Flight {
             places,
             size: bytes.len(),
@@ -77,9 +79,9 @@ impl<B, R> Flights<B, R> {
     }
 
     /// The entries that may not be in the log yet, with their counters in ascending order.
-    pub fn unacknowledged(&self) -> Vec<(u64, Vec<u8>)> {
+    pub fn unacknowledged(&self) -> Vec<(u64, Bytes)> {
         let flights = self.entries.iter();
-        let mut found: Vec<(u64, Vec<u8>)> = flights
+        let mut found: Vec<(u64, Bytes)> = flights
             .filter_map(|(counter, flight)| Some((*counter, flight.bytes.clone()?)))
             .collect();
         found.sort_unstable_by_key(|(counter, _)| *counter);
@@ -173,8 +175,8 @@ mod tests {
         let b = flights.hold("b", vec![None]);
         let c = flights.hold("c", vec![]);
         assert_eq!((a, b, c), (0, 1, 2));
-        flights.append(1, vec![(a, 0)], vec![1]);
-        flights.append(2, vec![(a, 2), (b, 0)], vec![2, 2]);
+        flights.append(1, vec![(a, 0)], Bytes::from_static(&[1]));
+        flights.append(2, vec![(a, 2), (b, 0)], Bytes::from_static(&[2, 2]));
         assert_eq!(flights.waiting(), (2, 3));
         flights.applied(2, vec![30, 40]);
         flights.appended(2);
@@ -184,7 +186,7 @@ mod tests {
         flights.applied(1, vec![10]);
         flights.settle();
         assert_eq!(flights.next_done(), None);
-        assert_eq!(flights.unacknowledged(), [(1, vec![1])]);
+        assert_eq!(flights.unacknowledged(), [(1, Bytes::from_static(&[1]))]);
         flights.appended(1);
         flights.settle();
         assert_eq!(flights.next_done(), Some(("a", vec![10, 7, 30])));
@@ -197,9 +199,9 @@ mod tests {
     fn after_a_failed_commit_nothing_counts() {
         let mut flights: Flights<&str, u32> = Flights::default();
         let a = flights.hold("a", vec![None]);
-        flights.append(5, vec![(a, 0)], vec![1]);
+        flights.append(5, vec![(a, 0)], Bytes::from_static(&[1]));
         flights.appended(5);
-        flights.applied(5, vec![1]);
+        flights.applied(5, Bytes::from_static(&[1]));
         flights.forget_applied();
         flights.settle();
         assert_eq!(flights.next_done(), None);
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(flights.next_done(), Some(("a", vec![2])));
         // An entry that never gets into the log.
         let b = flights.hold("b", vec![None]);
-        flights.append(6, vec![(b, 0)], vec![1]);
+        flights.append(6, vec![(b, 0)], Bytes::from_static(&[1]));
         flights.fail(6, || 9);
         flights.settle();
         assert_eq!(flights.next_done(), Some(("b", vec![9])));

@@ -76,7 +76,7 @@ fn killed(word: &str) {
         }
         let told = program.run(&words);
         assert_eq!(told.status, 0, "{name} {count}: {}", told.err);
-        // What is named by no segment goes with the next run at the latest.
+        // The next run deletes objects that no segment names.
         let wanted = usize::from(word == "offload");
         if objects(&root) != wanted {
             let told = program.run(&["segments", "offload", "--dir", "news", "1"]);

@@ -88,6 +88,8 @@ pub struct Node {
     appliance: Appliance,
     /// Nothing is applied any more: an administrator has to change something.
     is_stopped: bool,
+    /// An entry was taken from the queue, and an error of the store kept it from being applied: the log has to tell it again.
+    is_behind_queue: bool,
     /// The time of the first commit that no checkpoint covers.
     unsynced: Option<Instant>,
 }
@@ -123,6 +125,7 @@ impl Node {
             fault: None,
             appliance: Appliance::new(place, rules),
             is_stopped: false,
+            is_behind_queue: false,
             unsynced: None,
         };
         node.open_log()?;
@@ -155,12 +158,14 @@ impl Node {
     /// # Errors
     /// The thread of the log cannot be started.
     pub fn go_on_from(&mut self, place: &AppliedEntry) -> io::Result<()> {
-        if place == self.appliance.place() {
+        if self.is_stopped || place == self.appliance.place() && !self.is_behind_queue {
             return Ok(());
         }
         self.flights.forget_applied();
         self.appliance.go_back_to(place.clone());
-        self.open_log()
+        self.open_log()?;
+        self.is_behind_queue = false;
+        Ok(())
     }
 
     /// Whether there is something to do: news of the log, or articles that may be appended.
@@ -328,7 +333,11 @@ impl Node {
                     });
                 }
                 LogEvent::Entry(sequence, bytes) if !self.is_stopped => {
-                    match self.appliance.apply(sequence, &bytes, filer)? {
+                    // Until it is applied.
+                    self.is_behind_queue = true;
+                    let applied = self.appliance.apply(sequence, &bytes, filer)?;
+                    self.is_behind_queue = false;
+                    match applied {
                         Applied::Done(entry) => {
                             is_filed = true;
                             if entry.origin == self.origin {
@@ -355,9 +364,11 @@ impl Node {
     /// Syncs what was applied, when it is due.
     ///
     /// # Errors
-    /// As of [`Node::apply`].
+    /// Errors of the store: the spool must be opened again, and [`Node::go_on_from`] be called.
     pub fn checkpoint(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
         if self.checkpoint_at().is_some_and(|at| at <= Instant::now()) {
+            // After an error the next attempt has its time too.
+            self.unsynced = Some(Instant::now());
             filer.checkpoint()?;
             self.unsynced = None;
         }
@@ -367,6 +378,8 @@ impl Node {
     fn stop(&mut self, why: String, queue: &IntakeQueue) {
         queue.set_log_fault(Some(STOPPED));
         self.log = None;
+        // News that wait here would open the intake again.
+        self.events.forget();
         // Some of these entries may be in the log; then their senders offer duplicates later.
         self.flights.fail_all(|| Told::Deferred(STOPPED));
         warn(&format!("this node applies no more entries: {why}"));

@@ -3,6 +3,8 @@
 //! *Invariant:* between two jobs no article waits for a commit. So the spool can be closed there without loss, to lend the lock or to
 //! end.
 
+mod in_cluster;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -22,6 +24,7 @@ use relay::rnews::{Handed, Input, Watch};
 use server::certificates::Certificates;
 use store::{Durability, Lock, Published, Spool, control_socket};
 
+use self::in_cluster::RULES_CHANGED;
 use super::connection::Client;
 use super::event::Event;
 use super::feeders::Feeders;
@@ -33,7 +36,7 @@ use super::journal;
 use super::lock::lock;
 use super::mails::Mails;
 use super::nntp_service;
-use super::node::{Node, NodeOutlet};
+use super::node::Node;
 use super::notify::notify;
 use super::posts::Posts;
 use super::recorder::Recorder;
@@ -102,6 +105,8 @@ pub struct Writer {
     node: Option<Node>,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
+    /// The last error of the node, while it lasts.
+    log_error: String,
     writer: Arc<WriterHandle>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
@@ -172,6 +177,7 @@ impl Writer {
             filer: None,
             node: None,
             log_options,
+            log_error: String::new(),
             writer: writer.clone(),
             schedule,
             feeds,
@@ -315,8 +321,8 @@ impl Writer {
         let filer = match self.filer.take() {
             Some(filer) => filer,
             None => {
-                let filer = self.open_filer()?;
-                self.follow_log(&filer)?;
+                let mut filer = self.open_filer()?;
+                self.follow_log(&mut filer)?;
                 filer
             }
         };
@@ -350,71 +356,6 @@ impl Writer {
             say(&notice);
         }
         Ok(Filer::new(spool, sites, rules, options)?)
-    }
-
-    /// Makes the node of a cluster go on from the place of the spool.
-    fn follow_log(&mut self, filer: &Filer) -> anyhow::Result<()> {
-        let Some(options) = &self.log_options else {
-            return Ok(());
-        };
-        let place = filer.spool().applied_entry()?;
-        if place.log.is_empty() {
-            anyhow::bail!(
-                "this news directory belongs to no cluster yet: run `broadsheet cluster init' on the first node, `broadsheet cluster join' \
-                 on others; or remove cluster.servers"
-            );
-        }
-        if let Some(node) = &mut self.node {
-            return Ok(node.go_on_from(place)?);
-        }
-        let writer = Arc::downgrade(&self.writer);
-        let wake = move || {
-            if let Some(writer) = writer.upgrade() {
-                writer.look();
-            }
-        };
-        let (rules, starter) = (self.files.rules, self.starter.clone());
-        let node = Node::start(options.clone(), place.clone(), rules, starter, wake)?;
-        self.node = Some(node);
-        Ok(())
-    }
-
-    /// Whether articles wait that can be filed now.
-    fn has_articles(&self) -> bool {
-        let queue = &self.writer.intake_queue;
-        match &self.node {
-            Some(node) => node.is_due(queue),
-            None => !queue.is_empty(),
-        }
-    }
-
-    /// Syncs what a node has applied, when it is due.
-    fn checkpoint(&mut self) {
-        if let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer)
-            && let Err(error) = node.checkpoint(filer)
-        {
-            warn(&failure::text_of(&error));
-            self.close(State::Closed);
-        }
-    }
-
-    /// Appends the articles that arrived to the log of the cluster, and applies what it has.
-    fn apply_log(&mut self) -> anyhow::Result<()> {
-        self.open()?;
-        let posts = self.take_posts();
-        let queue = self.writer.intake_queue.clone();
-        let commit_bytes = self.files.settings.rnews_options().commit_bytes;
-        let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer) else {
-            return Ok(());
-        };
-        filer.set_rules(self.files.settings.rules());
-        node.append_waiting(&queue, &posts, filer.spool().active());
-        self.posts = Some(posts);
-        if node.apply(filer, &queue, commit_bytes)? {
-            self.look_again();
-            self.feeds.tell();
-        }
-        Ok(())
     }
 
     fn take_posts(&mut self) -> Posts {
@@ -462,29 +403,21 @@ impl Writer {
                 return;
             }
         };
-        if let Err(error) = self.open() {
-            client.say(&Answer::Message(failure::text_of(&error)));
-            client.say(&Answer::Filed(Filed::nothing()));
-            return;
-        }
-        let writer = self.writer.clone();
-        let is_stopping = || writer.is_stopping();
-        let Some(filer) = &mut self.filer else {
-            return;
-        };
-        filer.set_rules(rules);
         let mut watch = Telling {
             client: &mut client,
             feeds: &feeds,
             progress: request.progress,
         };
-        let outcome = match &mut self.node {
-            Some(node) => {
-                let queue = &writer.intake_queue;
-                let mut outlet = NodeOutlet::new(node, filer, queue, &is_stopping, age_days_max);
-                relay::rnews::run(&[input], &mut outlet, &options, &mut watch)
+        let outcome = self.with_outlet(rules, age_days_max, |outlet| {
+            relay::rnews::run(&[input], outlet, &options, &mut watch)
+        });
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                client.say(&Answer::Message(failure::text_of(&error)));
+                client.say(&Answer::Filed(Filed::nothing()));
+                return;
             }
-            None => relay::rnews::run(&[input], filer, &options, &mut watch),
         };
         feeds.tell();
         if outcome.is_stopped {
@@ -493,33 +426,10 @@ impl Writer {
         client.say(&Answer::Filed(Filed::of(&outcome)));
     }
 
-    /// In a cluster: puts the rules of all nodes in the place of those that a batch asks for, and returns the limit of age that it asks
-    /// for, days. The error is the reason why the batch cannot be filed in a cluster.
-    fn age_in_cluster(&self, rules: &mut relay::Rules) -> Result<Option<u32>, &'static str> {
-        if self.log_options.is_none() {
-            return Ok(None);
-        }
-        let usual = self.files.settings.rules();
-        let age = std::mem::replace(&mut rules.age_seconds_max, usual.age_seconds_max);
-        if *rules != usual {
-            return Err(
-                "rnews: in a cluster all articles are filed by the same rules; leave out the options -h and -x",
-            );
-        }
-        Ok((age != usual.age_seconds_max)
-            .then(|| age.map_or(0, |seconds| (seconds / 86_400) as u32)))
-    }
-
     /// Files the articles that arrived over NNTP.
     fn file_from_wire(&mut self) {
         if self.log_options.is_some() {
-            if let Err(error) = self.apply_log() {
-                // The articles are in the log, or will be: the senders wait.
-                warn(&failure::text_of(&error));
-                self.close(State::Closed);
-                std::thread::sleep(TRY_AGAIN_FIRST);
-            }
-            return;
+            return self.serve_log();
         }
         let intake_queue = self.writer.intake_queue.clone();
         let done = self.file_queue(&intake_queue);
@@ -571,25 +481,9 @@ impl Writer {
                 return Ok(Waits::No);
             }
             let rules = self.files.settings.rules();
-            self.open()?;
-            let Some(filer) = &mut self.filer else {
-                return Ok(Waits::No);
-            };
-            filer.set_rules(rules);
-            let is_stopping = || writer.is_stopping();
-            match &mut self.node {
-                Some(node) => {
-                    let queue = &writer.intake_queue;
-                    let mut outlet = NodeOutlet::new(node, filer, queue, &is_stopping, None);
-                    Ok(incoming::drain(
-                        &mut drain,
-                        &mut outlet,
-                        &feeds,
-                        &is_wanted,
-                    )?)
-                }
-                None => Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?),
-            }
+            Ok(self.with_outlet(rules, None, |outlet| {
+                incoming::drain(&mut drain, outlet, &feeds, &is_wanted)
+            })??)
         });
         let done = match done {
             // The directory is short now.
@@ -700,9 +594,7 @@ impl Writer {
             anyhow::bail!("cluster.servers has changed: restart the daemon");
         }
         if files.rules != self.files.rules {
-            anyhow::bail!(
-                "settings by which all nodes of the cluster decide have changed: stop all nodes, change them everywhere, run `broadsheet cluster rules' on one node, and start them again"
-            );
+            anyhow::bail!(RULES_CHANGED);
         }
         if files.settings.headers_only != self.files.settings.headers_only {
             anyhow::bail!("headers_only has changed: restart the daemon");

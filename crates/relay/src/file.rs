@@ -204,6 +204,11 @@ impl Filer {
         &self.spool
     }
 
+    /// Reads the policy and the keys for control messages, and keeps them however their files change.
+    pub fn fix_policy(&mut self) {
+        self.processor.fix_policy();
+    }
+
     /// Makes sure that an entry of the log of a cluster fits into the current segment ([`Spool::reserve`]).
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub const KEYS_MAX: usize = 1000;
 pub const HIERARCHIES_BYTES_MAX: usize = 8192;
 
 /// Suffix of key files.
-const EXTENSION: &str = "asc";
+pub const EXTENSION: &str = "asc";
 const HIERARCHIES: &str = "Hierarchies: ";
 const ALLOW: &str = "Allow: ";
 

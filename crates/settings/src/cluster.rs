@@ -1,12 +1,15 @@
 //! `[cluster]`: the log that several machines share, and the settings by which all of them must decide.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::cluster::entry::ENTRY_BYTES_MAX;
 use ::cluster::jetstream::LogOptions;
 use ::cluster::parcel::PARCEL_BYTES;
+use relay::control::policy::POLICY_FILES;
+use relay::keyring;
 use sha2::{Digest, Sha256};
 
 use crate::{FILE, NewsDirectory, Settings, TABLE};
@@ -16,6 +19,8 @@ use crate::{FILE, NewsDirectory, Settings, TABLE};
 pub const LOGIN_FILE: &str = "keys/cluster.login";
 /// Smallest segments of a node, bytes: an entry must fit in one.
 pub const SEGMENT_BYTES_MIN: u64 = 64 << 20;
+/// Bytes of a file that are read at once.
+const READ_BYTES: usize = 64 << 10;
 /// Settings by which nodes decide about articles, besides those of the section limits and control.
 const DECIDING: [&str; 5] = [
     "name",
@@ -24,8 +29,8 @@ const DECIDING: [&str; 5] = [
     "store.restorable_days",
     "post.customs",
 ];
-/// Files by which nodes decide.
-const DECIDING_FILES: [&str; 4] = ["sys", "control.ctl", "controlperm", "seen.hashes"];
+/// Files by which nodes decide, besides those of the policy for control messages.
+const DECIDING_FILES: [&str; 2] = ["sys", "seen.hashes"];
 
 /// `[cluster]`
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,6 +78,11 @@ impl Settings {
                 format!("is at least {least} in a cluster"),
             ));
         }
+        if !self.offload.url.is_empty() {
+            // A cancel that needs a proof depends on whether the article is on this machine.
+            let told = "must be empty in a cluster: nodes do not offload yet".to_owned();
+            return Some(("offload.url", told));
+        }
         let entry = self.limits.article_bytes_max as usize + PARCEL_BYTES;
         (entry > ENTRY_BYTES_MAX).then(|| {
             let most = groups::size::bytes((ENTRY_BYTES_MAX - PARCEL_BYTES) as u64);
@@ -118,6 +128,12 @@ impl Settings {
             name: name.to_owned(),
             hash: hash(value),
         };
+        let file = |name: &str| -> io::Result<DecidingPart> {
+            Ok(DecidingPart {
+                name: name.to_owned(),
+                hash: hash_of_file(&directory.file(name))?,
+            })
+        };
         let mut parts = Vec::new();
         for setting in TABLE {
             let path = setting.path();
@@ -126,23 +142,26 @@ impl Settings {
                 parts.push(part(&path, setting.written(self).as_bytes()));
             }
         }
-        let text = String::from_utf8_lossy(&read(directory.file(FILE))?).into_owned();
-        let table: toml::Table = text.parse().unwrap_or_default();
+        let text = std::fs::read_to_string(directory.file(FILE))?;
+        let table: toml::Table = text.parse().map_err(io::Error::other)?;
         for name in ["site", "accept"] {
             let value = table.get(name).map(ToString::to_string);
             parts.push(part(name, value.unwrap_or_default().as_bytes()));
         }
-        for name in DECIDING_FILES {
-            parts.push(part(name, &read(directory.file(name))?));
+        for name in DECIDING_FILES.iter().chain(&POLICY_FILES) {
+            parts.push(file(name)?);
         }
         let mut keys = Vec::new();
-        for entry in std::fs::read_dir(directory.file("keys"))
+        for entry in std::fs::read_dir(directory.file(keyring::DIRECTORY))
             .into_iter()
             .flatten()
         {
             let path = entry?.path();
-            if path.extension().is_some_and(|end| end == "asc") {
-                keys.push(hash(&read(path)?));
+            if path
+                .extension()
+                .is_some_and(|end| end == keyring::EXTENSION)
+            {
+                keys.push(hash_of_file(&path)?);
             }
         }
         keys.sort_unstable();
@@ -161,17 +180,30 @@ pub fn hash_of_parts(parts: &[DecidingPart]) -> u64 {
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    let digest = Sha256::digest(bytes);
+    first_64_bits(&Sha256::digest(bytes))
+}
+
+fn first_64_bits(digest: &[u8]) -> u64 {
     digest
         .first_chunk::<8>()
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 /// A missing file is an empty one.
-fn read(path: PathBuf) -> io::Result<Vec<u8>> {
-    match std::fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
+fn hash_of_file(path: &Path) -> io::Result<u64> {
+    let told =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; READ_BYTES];
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(hash(b"")),
+        opened => opened.map_err(told)?,
+    };
+    loop {
+        match file.read(&mut buffer).map_err(told)? {
+            0 => return Ok(first_64_bits(&digest.finalize())),
+            count => digest.update(buffer.get(..count).unwrap_or_default()),
+        }
     }
 }
 

@@ -41,9 +41,9 @@ pub struct AppliedParcel {
 
 /// Whether an entry was applied.
 pub enum Applied {
-    /// It was.
+    /// The entry is applied, with these results.
     Done(AppliedParcel),
-    /// It must not be, for this reason.
+    /// The entry must not be applied, for this reason.
     Stop(String),
 }
 

@@ -37,13 +37,17 @@ impl Events {
 
     /// Empties the queue, and returns the way of a new thread, the only one that is heard from now on.
     pub fn anew(self: &Arc<Events>) -> Sender {
-        let mut queue = lock(&self.queue);
-        queue.clear();
-        let thread = self.thread.fetch_add(1, Ordering::SeqCst) + 1;
         Sender {
             events: self.clone(),
-            thread,
+            thread: self.forget(),
         }
+    }
+
+    /// Empties the queue. No thread that was started before is heard from now on; returns the number of the next.
+    pub fn forget(&self) -> u64 {
+        let mut queue = lock(&self.queue);
+        queue.clear();
+        self.thread.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     /// True if there are no news.

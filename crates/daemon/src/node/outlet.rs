@@ -17,12 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval between looks whether the daemon has to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a run of rnews files into.
+/// Takes the articles of one run of rnews, and appends them to the log.
 pub struct NodeOutlet<'a> {
     node: &'a mut Node,
     filer: &'a mut Filer,
     queue: &'a IntakeQueue,
     is_stopping: &'a dyn Fn() -> bool,
+    /// Bytes of articles that one commit applies at most.
+    commit_bytes: usize,
     /// The limit of age that the sender of the batch asked for, days.
     age_days_max: Option<u32>,
     parcel: Parcel,
@@ -44,7 +46,7 @@ impl<'a> NodeOutlet<'a> {
         filer: &'a mut Filer,
         queue: &'a IntakeQueue,
         is_stopping: &'a dyn Fn() -> bool,
-        age_days_max: Option<u32>,
+        (commit_bytes, age_days_max): (usize, Option<u32>),
     ) -> NodeOutlet<'a> {
         node.begin_run();
         NodeOutlet {
@@ -52,6 +54,7 @@ impl<'a> NodeOutlet<'a> {
             filer,
             queue,
             is_stopping,
+            commit_bytes,
             age_days_max,
             parcel: Parcel::default(),
             waiting: 0,
@@ -63,7 +66,7 @@ impl<'a> NodeOutlet<'a> {
     fn wait_until(&mut self, is_so: impl Fn(&Node) -> bool) -> Result<(), Error> {
         let mut news = Instant::now();
         loop {
-            let applied = self.node.apply(self.filer, self.queue, usize::MAX);
+            let applied = self.node.apply(self.filer, self.queue, self.commit_bytes);
             let is_filed = applied.map_err(|error| Error::Cluster(failure::text_of(&error)))?;
             if is_so(self.node) {
                 return Ok(());

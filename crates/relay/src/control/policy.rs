@@ -15,6 +15,8 @@ pub const CONTROL_CTL: &str = "control.ctl";
 pub const CONTROL_CTL_LOCAL: &str = "control.ctl.local";
 /// C News's file, in the news directory.
 pub const CONTROLPERM: &str = "controlperm";
+/// The files that are the policy, as far as they exist.
+pub const POLICY_FILES: [&str; 3] = [CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM];
 /// Largest of these files, bytes.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
 /// Maximum number of rules in all files.

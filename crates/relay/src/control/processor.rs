@@ -11,7 +11,7 @@ use store::{Serials, Spool};
 
 use super::decide::{ControlOutcome, Disposition, State, decide};
 use super::events::Events;
-use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
+use super::policy::{POLICY_FILES, Policy};
 use super::request::Request;
 use crate::error::Error;
 use crate::group_files;
@@ -56,6 +56,8 @@ pub struct ControlProcessor {
     news: PathBuf,
     options: ControlOptions,
     policy_files: Option<PolicyFiles>,
+    /// Policy and keys stay as they were read.
+    is_fixed: bool,
     descriptions: Option<(FileIdentity, Newsgroups)>,
     events: Events,
 }
@@ -67,9 +69,17 @@ impl ControlProcessor {
             news: news.to_owned(),
             options,
             policy_files: None,
+            is_fixed: false,
             descriptions: None,
             events: Events::default(),
         }
+    }
+
+    /// Reads policy and keys, and keeps them however their files change: all nodes of a cluster decide by the files whose hash they have
+    /// compared.
+    pub fn fix_policy(&mut self) {
+        self.refresh_policy();
+        self.is_fixed = true;
     }
 
     /// Decides on the control message in an article; `None` without a Control header. `trust`: the administrator vouches for it.
@@ -197,17 +207,13 @@ impl ControlProcessor {
 
     /// Reads policy and keys again if their files have changed.
     fn refresh_policy(&mut self) {
-        let files = [
-            CONTROL_CTL,
-            CONTROL_CTL_LOCAL,
-            CONTROLPERM,
-            // Files of keys are renamed and removed, which changes their directory.
-            keyring::DIRECTORY,
-        ];
-        let identities: FileIdentities = files
-            .iter()
-            .map(|file| file_identity(&self.news, file))
-            .collect();
+        if self.is_fixed {
+            return;
+        }
+        // Files of keys are renamed and removed, which changes their directory.
+        let files = POLICY_FILES.iter().chain(&[keyring::DIRECTORY]);
+        let identities: FileIdentities =
+            files.map(|file| file_identity(&self.news, file)).collect();
         if self
             .policy_files
             .as_ref()

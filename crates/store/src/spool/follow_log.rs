@@ -15,7 +15,7 @@ impl Spool {
     /// The place of this news directory in the log of its cluster.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file of the place cannot be read.
     pub fn applied_entry(&self) -> Result<&AppliedEntry, Error> {
         self.states.applied_entry.state()
     }

@@ -1,0 +1,155 @@
+//! The writer of a node of a cluster: articles go to the log, and come back from it to be filed.
+
+use std::sync::Arc;
+
+use relay::Rules;
+use relay::file::Filer;
+use relay::outlet::Outlet;
+use settings::cluster::hash_of_parts;
+
+use super::{State, TRY_AGAIN_FIRST, Writer};
+use crate::node::{Node, NodeOutlet};
+use crate::{failure, file_batches, warn};
+
+/// The error while the files of this node differ from those by which it began to decide.
+pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster decide have changed here: stop all nodes, change them \
+                                 everywhere, run `broadsheet cluster rules' on one node, and start them again; or take the change back";
+
+impl Writer {
+    /// Makes the node of a cluster go on from the place of the spool.
+    pub(super) fn follow_log(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
+        let Some(options) = &self.log_options else {
+            return Ok(());
+        };
+        // Other files than the settings are read now: the hash covers what was read.
+        filer.fix_policy();
+        if hash_of_parts(&self.files.settings.deciding_parts(&self.directory)?) != self.files.rules
+        {
+            anyhow::bail!(RULES_CHANGED);
+        }
+        let place = filer.spool().applied_entry()?;
+        if place.log.is_empty() {
+            anyhow::bail!(
+                "this news directory belongs to no cluster yet: run `broadsheet cluster init' on the first node, `broadsheet cluster join' \
+                 on others; or remove cluster.servers"
+            );
+        }
+        if let Some(node) = &mut self.node {
+            return Ok(node.go_on_from(place)?);
+        }
+        let writer = Arc::downgrade(&self.writer);
+        let wake = move || {
+            if let Some(writer) = writer.upgrade() {
+                writer.look();
+            }
+        };
+        let (rules, starter) = (self.files.rules, self.starter.clone());
+        let node = Node::start(options.clone(), place.clone(), rules, starter, wake)?;
+        self.node = Some(node);
+        Ok(())
+    }
+
+    /// Whether articles wait that can be filed now.
+    pub(super) fn has_articles(&self) -> bool {
+        let queue = &self.writer.intake_queue;
+        match &self.node {
+            Some(node) => node.is_due(queue),
+            None => !queue.is_empty(),
+        }
+    }
+
+    /// Syncs what a node has applied, when it is due.
+    pub(super) fn checkpoint(&mut self) {
+        if let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer)
+            && let Err(error) = node.checkpoint(filer)
+        {
+            warn(&failure::text_of(&error));
+            self.close(State::Closed);
+        }
+    }
+
+    /// Appends the articles that arrived over NNTP to the log of the cluster, and applies what it has. After an error, what was not
+    /// appended yet goes back to its senders; for the rest they wait.
+    pub(super) fn serve_log(&mut self) {
+        let Err(error) = self.apply_log() else {
+            self.log_error.clear();
+            return;
+        };
+        let text = failure::text_of(&error);
+        if self.log_error != text {
+            warn(&text);
+            self.log_error = text;
+        }
+        self.writer
+            .intake_queue
+            .send_all_back(file_batches::told(&error));
+        self.close(State::Closed);
+        std::thread::sleep(TRY_AGAIN_FIRST);
+    }
+
+    fn apply_log(&mut self) -> anyhow::Result<()> {
+        self.open()?;
+        let posts = self.take_posts();
+        let queue = self.writer.intake_queue.clone();
+        let commit_bytes = self.files.settings.rnews_options().commit_bytes;
+        let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer) else {
+            return Ok(());
+        };
+        filer.set_rules(self.files.settings.rules());
+        node.append_waiting(&queue, &posts, filer.spool().active());
+        self.posts = Some(posts);
+        if node.apply(filer, &queue, commit_bytes)? {
+            self.look_again();
+            self.feeds.tell();
+        }
+        Ok(())
+    }
+
+    /// In a cluster: puts the rules of all nodes in the place of those that a batch asks for, and returns the limit of age that it asks
+    /// for, days. The error is the reason why the batch cannot be filed in a cluster.
+    pub(super) fn age_in_cluster(&self, rules: &mut Rules) -> Result<Option<u32>, &'static str> {
+        if self.log_options.is_none() {
+            return Ok(None);
+        }
+        let usual = self.files.settings.rules();
+        let age = std::mem::replace(&mut rules.age_seconds_max, usual.age_seconds_max);
+        if *rules != usual {
+            return Err(
+                "rnews: in a cluster all articles are filed by the same rules; leave out the options -h and -x",
+            );
+        }
+        Ok((age != usual.age_seconds_max)
+            .then(|| age.map_or(0, |seconds| (seconds / 86_400) as u32)))
+    }
+
+    /// Opens the spool, and does the work of a run of rnews with what takes its articles: the filer, or the log of a cluster.
+    ///
+    /// # Errors
+    /// The spool cannot be opened.
+    pub(super) fn with_outlet<T>(
+        &mut self,
+        rules: Rules,
+        age_days_max: Option<u32>,
+        work: impl FnOnce(&mut dyn Outlet) -> T,
+    ) -> anyhow::Result<T> {
+        let commit_bytes = self.files.settings.rnews_options().commit_bytes;
+        let writer = self.writer.clone();
+        self.open()?.set_rules(rules);
+        match (&mut self.node, &mut self.filer) {
+            (Some(node), Some(filer)) => {
+                let is_stopping = || writer.is_stopping();
+                let options = (commit_bytes, age_days_max);
+                let queue = &writer.intake_queue;
+                Ok(work(&mut NodeOutlet::new(
+                    node,
+                    filer,
+                    queue,
+                    &is_stopping,
+                    options,
+                )))
+            }
+            (None, Some(filer)) => Ok(work(filer)),
+            (_, None) => anyhow::bail!("the spool is not open"),
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod batchsm;
 mod check;
 mod cluster_init;
 mod cluster_join;
+mod cluster_leave;
 mod cluster_nats_config;
 mod cluster_rules;
 mod cluster_status;
@@ -230,6 +231,7 @@ pub static SECTIONS: &[Section] = &[
             &cluster_init::COMMAND,
             &cluster_join::COMMAND,
             &cluster_status::COMMAND,
+            &cluster_leave::COMMAND,
             &cluster_rules::COMMAND,
         ],
     },

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use cluster::jetstream::{LogIdentity, LogOptions};
+use cluster::jetstream::{LogIdentity, LogOptions, announce};
+use cluster::members::Mark;
 use settings::cluster::hash_of_parts;
 use sha2::{Digest, Sha256};
 use store::{AppliedEntry, Durability, Options, Snapshot, Spool};
@@ -72,6 +73,13 @@ pub fn follow(root: &Path, log: &LogIdentity) -> anyhow::Result<()> {
         ..AppliedEntry::default()
     })?;
     Ok(())
+}
+
+/// Lets the log keep from now on what this new node lacks.
+pub fn announce_here(options: &LogOptions) {
+    if let Err(error) = announce(options, &Mark::default()) {
+        eprintln!("broadsheet: {error}; the log does not wait for this node until its daemon runs");
+    }
 }
 
 /// A random name.

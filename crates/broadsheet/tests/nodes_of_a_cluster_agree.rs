@@ -303,3 +303,147 @@ fn batches_go_through_the_log() {
     assert_eq!(first["comp.test"].lines().count(), 800);
     assert_eq!(first["comp.misc"].lines().count(), 55);
 }
+
+#[test]
+fn expire_and_commands_act_on_all_nodes() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 3, ACTIVE);
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let mut filed = many("old", 200, "comp.test", 5000);
+    filed.extend(many("other", 30, "comp.misc", 100));
+    let told = programs[0].rnews(&batch(&filed));
+    assert_eq!(told.status, 0, "{told:?}");
+    // The policy of the node on which expire runs counts: everything of one group goes.
+    programs[1].write(
+        "news/explist",
+        b"/expired/ x 0 -\ncomp.test x 0 -\nall x 90 -\n",
+    );
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    let later = later.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = later.as_secs().to_string();
+    let words = [
+        "expire", "--dir", "news", "--now", &now, "--force", "--json",
+    ];
+    let told = programs[1].run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.contains("200"), "{told:?}");
+    // Groups change by a command on another node.
+    for (node, words) in [
+        (
+            2,
+            vec![
+                "group",
+                "add",
+                "--dir",
+                "news",
+                "comp.new",
+                "m",
+                "--description",
+                "A new one",
+            ],
+        ),
+        (0, vec!["group", "set", "--dir", "news", "comp.misc", "n"]),
+        (1, vec!["group", "remove", "--dir", "news", "junk2"]),
+        (0, vec!["group", "add", "--dir", "news", "comp.gone"]),
+        (2, vec!["group", "remove", "--dir", "news", "comp.gone"]),
+    ] {
+        let told = programs[node].run(&words);
+        let expected = i32::from(words.contains(&"junk2"));
+        assert_eq!(told.status, expected, "{words:?} {told:?}");
+        until_equal(&programs);
+    }
+    for program in &programs {
+        let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
+        assert_eq!((rows.status, rows.out.as_str()), (0, ""));
+        let active = program.read("news/active");
+        assert!(active.contains("comp.new 0000000000 00001 m\n"), "{active}");
+        assert!(
+            active
+                .lines()
+                .any(|line| line.starts_with("comp.misc ") && line.ends_with(" n"))
+        );
+        assert!(
+            active.contains("comp.test 0000000200 00201 y\n"),
+            "{active}"
+        );
+        assert!(!active.contains("comp.gone"));
+        assert!(
+            program
+                .read("news/newsgroups")
+                .contains("comp.new\tA new one")
+        );
+        assert!(program.read("news/active.times").contains("comp.new "));
+    }
+    // Its space is given back where expire runs; the others give back theirs when it runs there.
+    let kept = |program: &Program| {
+        let told = program.run(&["segments", "list", "--dir", "news", "--json"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        told.out
+    };
+    assert_ne!(kept(&programs[1]), kept(&programs[2]));
+    let told = programs[2].run(&["expire", "--dir", "news", "--json"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    // The ids are forgotten on all nodes at the same entry: who offers the articles again is believed everywhere.
+    let told = programs[2].rnews(&batch(&filed[..10]));
+    assert_eq!(told.status, 0, "{told:?}");
+    until_equal(&programs);
+    for served in served {
+        served.daemon.stop();
+    }
+    let first = seen(&programs[0]);
+    for program in &programs {
+        program.assert_clean();
+        assert!(seen(program) == first);
+    }
+    assert_eq!(told.count("accepted") + told.count("duplicates"), 10);
+}
+
+#[test]
+fn a_node_that_files_otherwise_stops() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 3, ACTIVE);
+    let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let file = |served: &Served, numbers: std::ops::Range<usize>| {
+        let mut client = served.client();
+        for number in numbers {
+            let (id, text) = article(0, number);
+            client.say(take_this(&id, &text));
+            assert_eq!(client.line(), format!("239 {id}"));
+        }
+    };
+    file(&served[0], 1..11);
+    until_equal(&programs);
+    served.pop().unwrap().daemon.stop();
+    // As if it had made something else of these entries.
+    let place = applied(&programs[2]);
+    let (rest, _) = place.rsplit_once(' ').unwrap();
+    let other = format!("{rest} {}\n", "0".repeat(32));
+    programs[2].write("news/cluster.applied", other.as_bytes());
+    served.push(Served::start(&programs[2]));
+    file(&served[0], 11..150);
+    served[2].daemon.until_said("it has filed otherwise than");
+    served[0]
+        .daemon
+        .until_said("these nodes have filed otherwise than this one");
+    let mut client = served[2].client();
+    let reply = client.ask("IHAVE <x@y>");
+    assert!(reply.starts_with("436 "), "{reply}");
+    // The others go on, and all of them are listed.
+    file(&served[1], 150..160);
+    let told = programs[1].run(&["cluster", "status", "--dir", "news", "--json"]);
+    let told = told.summary();
+    assert_eq!(told["log_extent"]["nodes"].as_array().unwrap().len(), 3);
+    // One that will not come back is taken out.
+    let gone = program::cluster::name(&programs[2]);
+    for expected in [0, 1] {
+        let told = programs[1].run(&["cluster", "leave", "--dir", "news", &gone]);
+        assert_eq!(told.status, expected, "{told:?}");
+    }
+    for served in served {
+        served.daemon.stop();
+    }
+}

@@ -17,11 +17,15 @@ pub enum Kind {
     Parcel = 1,
     /// The settings by which all nodes decide from here on. The payload is empty; `rules` of the entry is their hash.
     Rules = 2,
+    /// The decision of a run of expire ([`crate::expiry`]).
+    Expire = 3,
+    /// Changes of groups by a command ([`crate::group_change`]).
+    Groups = 4,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::Parcel, Kind::Rules]
+        [Kind::Parcel, Kind::Rules, Kind::Expire, Kind::Groups]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

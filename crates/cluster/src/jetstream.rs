@@ -3,7 +3,9 @@
 //! An entry that was given to [`Log::append`] is sent again until the servers acknowledge it; they drop repetitions by the id of the
 //! message. It is then on the disks of most servers ([`crate::demands`]).
 
+mod commands;
 mod connection;
+mod nodes;
 mod run;
 
 use std::io;
@@ -16,7 +18,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
 pub use bytes::Bytes;
-pub use connection::{LogError, LogIdentity, begin, find, new_login, public_key};
+pub use commands::{announce, append, begin, find, leave, members};
+pub use connection::{LogError, LogIdentity, new_login, public_key};
+
+use crate::members::{Mark, Members};
 
 /// Most bytes of entries that the thread has told and that are not yet applied; then the thread waits.
 pub const WAITING_BYTES_MAX: usize = 32 << 20;
@@ -35,7 +40,7 @@ pub struct LogOptions {
     pub stream: String,
     /// The subject of its messages.
     pub subject: String,
-    /// The name of this node, by which the servers list its connection.
+    /// The name of this node, by which the others know it.
     pub node: String,
     /// The key (an NKEY seed, `SU...`) of a user who may use the stream. It signs, and does not go over the network.
     pub login: Option<String>,
@@ -62,6 +67,8 @@ pub enum LogEvent {
     Appended(u64),
     /// The entry with this counter is not in the log and never will be, for this reason.
     Refused(u64, String),
+    /// A mark was put among those of the other nodes.
+    Members(Members),
     /// The log is not reachable, for this reason; the thread tries again.
     Down(String),
     /// The thread has ended: going on would lose or change articles. The reason says what to do.
@@ -76,10 +83,17 @@ struct Append {
     bytes: Bytes,
 }
 
+/// Work for the thread.
+#[derive(Debug)]
+enum Work {
+    Append(Append),
+    Mark(Mark),
+}
+
 /// The open log. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Log {
-    appends: UnboundedSender<Append>,
+    work: UnboundedSender<Work>,
     room: Arc<Semaphore>,
     /// Dropping it ends the thread.
     _stop: oneshot::Sender<()>,
@@ -97,7 +111,7 @@ impl Log {
         tell: impl Fn(LogEvent) + Send + 'static,
         spawn: &dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
     ) -> io::Result<Log> {
-        let (appends, waiting) = unbounded_channel();
+        let (work, waiting) = unbounded_channel();
         let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX / UNIT_BYTES));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -105,16 +119,16 @@ impl Log {
         let bounds = room.clone();
         let (stop, is_stopped) = oneshot::channel();
         spawn(Box::new(move || {
-            let work = async {
+            let serve = async {
                 tokio::select! {
                     () = run::run(options, after, waiting, bounds, tell) => {}
                     _ = is_stopped => {}
                 }
             };
-            runtime.block_on(tokio::task::LocalSet::new().run_until(work));
+            runtime.block_on(tokio::task::LocalSet::new().run_until(serve));
         }))?;
         Ok(Log {
-            appends,
+            work,
             room,
             _stop: stop,
         })
@@ -123,11 +137,17 @@ impl Log {
     /// Appends an entry. `counter` comes back with its result. The same `message_id` never makes two entries within ten minutes.
     pub fn append(&self, counter: u64, message_id: String, bytes: Bytes) {
         // A thread that has ended said so ([`LogEvent::Stopped`]), and gives no result.
-        let _ = self.appends.send(Append {
+        let _ = self.work.send(Work::Append(Append {
             counter,
             message_id,
             bytes,
-        });
+        }));
+    }
+
+    /// Puts a mark of this node among those of the others, which come back as [`LogEvent::Members`]; and trims the log, if it is more than
+    /// half full. A mark that cannot be put is dropped: the next one says more.
+    pub fn mark(&self, mark: Mark) {
+        let _ = self.work.send(Work::Mark(mark));
     }
 
     /// Notes that an entry of so many bytes was applied, so that another may be told.

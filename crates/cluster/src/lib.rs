@@ -5,6 +5,9 @@
 //! | [`entry`] | entries of the log as bytes |
 //! | [`parcel`] | the content of the usual entry: articles, with the permissions of their senders |
 //! | [`chain`] | the hash that covers all entries up to one |
+//! | [`members`] | the nodes, how far each is, and what of the log nobody needs any more |
+//! | [`expiry`] | the content of entries of expire |
+//! | [`group_change`] | the content of entries of commands that change groups |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
 //! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
 //!
@@ -13,5 +16,8 @@
 pub mod chain;
 pub mod demands;
 pub mod entry;
+pub mod expiry;
+pub mod group_change;
 pub mod jetstream;
+pub mod members;
 pub mod parcel;

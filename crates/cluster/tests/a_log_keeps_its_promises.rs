@@ -6,7 +6,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cluster::entry::{Entry, Kind};
-use cluster::jetstream::{Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, begin, find};
+use cluster::jetstream::{
+    Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, announce, append, begin, find, leave,
+    members,
+};
+use cluster::members::Mark;
 
 use crate::servers::Servers;
 
@@ -192,4 +196,81 @@ fn a_log_that_is_down_is_told() {
     servers.restart(0);
     let bytes = node.entry();
     assert_eq!(Entry::parse(&bytes).unwrap().counter, 2);
+}
+
+#[test]
+fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
+    let Some(servers) = Servers::start_with(1, "always") else {
+        return;
+    };
+    let options = |node: &str| LogOptions {
+        replicas: 1,
+        node: node.to_owned(),
+        ..servers.options()
+    };
+    assert!(begin(&options("a"), 1 << 20, &log()).unwrap().1);
+    let mark = |process, durable| Mark {
+        process,
+        durable,
+        ..Mark::default()
+    };
+    announce(&options("b"), &mark(2, 0)).unwrap();
+    let mut node = Node::open(&options("a"), 0);
+    let mut members_after = |durable| {
+        node.log.mark(mark(1, durable));
+        loop {
+            match node.event() {
+                LogEvent::Members(members) => return members,
+                LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
+                LogEvent::Ready(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let entry = |counter: u64| (format!("e-{counter}"), Bytes::from(vec![7; 60_000]));
+    assert_eq!(
+        append(&options("a"), (1..13).map(entry).collect()).unwrap(),
+        12
+    );
+    // Repeated entries are dropped.
+    assert_eq!(append(&options("a"), vec![entry(12)]).unwrap(), 12);
+    // The other node has nothing yet.
+    assert_eq!(members_after(12).nodes.len(), 2);
+    assert_eq!(members(&options("a")).unwrap().1.first, 1);
+    announce(&options("b"), &mark(2, 2)).unwrap();
+    members_after(12);
+    assert_eq!(members(&options("a")).unwrap().1.first, 3);
+    // Before the log runs full it waits no more: 900,000 of 1,048,576 bytes.
+    assert_eq!(
+        append(&options("a"), (13..18).map(entry).collect()).unwrap(),
+        17
+    );
+    let left = members_after(17);
+    assert_eq!(left.nodes.keys().collect::<Vec<_>>(), ["a"]);
+    let (_, extent) = members(&options("a")).unwrap();
+    assert!(extent.bytes <= extent.bytes_max / 2 + 60_100, "{extent:?}");
+    assert_eq!(extent.last, 17);
+    // That node comes back too late.
+    let why = Node::open(&options("b"), 2).stopped();
+    assert!(why.contains("the log begins with entry"), "{why}");
+    assert!(leave(&options("a"), "a").unwrap());
+    assert!(!leave(&options("a"), "a").unwrap());
+    // Two of one name: the first one says so.
+    announce(&options("c"), &mark(3, 17)).unwrap();
+    node.log.mark(mark(1, 17));
+    let mut other = Node::open(&options("a"), 17);
+    other.log.mark(mark(9, 17));
+    let until_members = |node: &mut Node| loop {
+        match node.event() {
+            LogEvent::Members(_) => return,
+            LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
+            LogEvent::Ready(_) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    until_members(&mut node);
+    until_members(&mut other);
+    node.log.mark(mark(1, 17));
+    let why = node.stopped();
+    assert!(why.contains("another node has the name a"), "{why}");
 }

@@ -5,8 +5,10 @@
 //! nodes give the same numbers.
 
 mod apply;
+mod changes;
 mod events;
 pub mod flights;
+pub mod outcomes;
 mod outlet;
 
 use std::io;
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions};
+use ::cluster::members::{Mark, Members};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
 use groups::Active;
@@ -92,6 +95,8 @@ pub struct Node {
     is_behind_queue: bool,
     /// The time of the first commit that no checkpoint covers.
     unsynced: Option<Instant>,
+    /// Nodes that made something else of the log.
+    dissenters: Vec<String>,
 }
 
 impl Node {
@@ -126,7 +131,9 @@ impl Node {
             appliance: Appliance::new(place, rules),
             is_stopped: false,
             is_behind_queue: false,
-            unsynced: None,
+            // The first checkpoint tells the others that this node is back.
+            unsynced: Some(Instant::now()),
+            dissenters: Vec::new(),
         };
         node.open_log()?;
         Ok(node)
@@ -325,6 +332,7 @@ impl Node {
                     queue.set_log_fault(Some(DOWN));
                 }
                 LogEvent::Stopped(why) => self.stop(why, queue),
+                LogEvent::Members(members) => self.compare(&members, queue),
                 LogEvent::Appended(counter) => self.flights.appended(counter),
                 LogEvent::Refused(counter, why) => {
                     warn(&format!("the log of the cluster refused an entry: {why}"));
@@ -371,8 +379,44 @@ impl Node {
             self.unsynced = Some(Instant::now());
             filer.checkpoint()?;
             self.unsynced = None;
+            self.mark();
         }
         Ok(())
+    }
+
+    /// Tells the other nodes how far this one is.
+    fn mark(&self) {
+        if let Some(log) = &self.log {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH);
+            log.mark(Mark {
+                process: self.origin,
+                durable: self.appliance.place().sequence,
+                time: since.map_or(0, |since| since.as_secs() as i64),
+                outcomes: self.appliance.outcomes().newest(),
+            });
+        }
+    }
+
+    /// Compares what this node made of the log with what the others made of it.
+    fn compare(&mut self, members: &Members, queue: &IntakeQueue) {
+        let own = self.options.node.as_str();
+        let outcomes = self.appliance.outcomes().kept();
+        if let Some((sequence, others)) = members.outvote(own, outcomes) {
+            let others = others.join(", ");
+            let why = format!(
+                "up to entry {sequence} it has filed otherwise than {others}: its disk, its memory or its program is at fault; when that is \
+                 mended, copy the news directory of one of them"
+            );
+            return self.stop(why, queue);
+        }
+        let dissenters = members.dissenters(own, outcomes);
+        if dissenters != self.dissenters && !dissenters.is_empty() {
+            warn(&format!(
+                "these nodes have filed otherwise than this one: {}",
+                dissenters.join(", ")
+            ));
+        }
+        self.dissenters = dissenters;
     }
 
     fn stop(&mut self, why: String, queue: &IntakeQueue) {
@@ -457,7 +501,7 @@ impl Parcel {
     }
 }
 
-/// The chain hash that a place states.
-fn chain_of(place: &AppliedEntry) -> Chain {
-    Chain::of(&place.chain).unwrap_or_default()
+/// The hash that a place states.
+fn chain_of(text: &str) -> Chain {
+    Chain::of(text).unwrap_or_default()
 }

@@ -81,7 +81,6 @@ impl Files {
         let mut rules = 0;
         if settings.is_node() {
             rules = hash_of_parts(&settings.deciding_parts(directory)?);
-            settings.schedule.expire = When::Off;
             if !settings.cluster.feeds {
                 settings.schedule.sendbatches = When::Off;
             }

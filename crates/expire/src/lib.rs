@@ -41,7 +41,7 @@ pub use error::{Error, PolicyLineError};
 pub use explist::{Explist, Moderation, Rule};
 pub use life::{Lifetime, Share};
 pub use policy::{ArticleWarning, Cutoffs, Decision, Policy, Verdict, Warning};
-pub use run::{RunOptions, RunReport, run};
+pub use run::{RunOptions, RunReport, run, run_with};
 pub use space::{DiskSpace, Shortage, ShortenedRule};
 pub use tables::{SpaceLimits, Tables};
 pub use trace::Removal;

@@ -79,6 +79,21 @@ pub fn run(
     options: &RunOptions,
     archiving: Archiving<'_>,
 ) -> Result<RunReport, RunError> {
+    let apply = |expiry: &ExpiryDecision| Ok(apply_decision(dir, options.store, expiry)?);
+    run_with(dir, list, options, archiving, &apply)
+}
+
+/// As [`run`]; `apply` has the store apply the decision.
+///
+/// # Errors
+/// Those of [`run`], and of `apply`.
+pub fn run_with(
+    dir: &Path,
+    list: Explist,
+    options: &RunOptions,
+    archiving: Archiving<'_>,
+    apply: &dyn Fn(&ExpiryDecision) -> Result<(), RunError>,
+) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", false);
@@ -155,7 +170,7 @@ pub fn run(
     }
     let removes = !report.plan.expiry.is_empty();
     if removes {
-        apply_decision(dir, options.store, &report.plan.expiry)?;
+        apply(&report.plan.expiry)?;
         report.deciding = started.elapsed();
     }
     if removes || is_short || store::is_unreclaimed(dir, forget_before)? {

@@ -16,6 +16,9 @@ pub enum RunError {
         "cannot print the index of archived articles: {0}; nothing was removed, and the next run finds the copies"
     )]
     Index(#[source] std::io::Error),
+    /// The decision could not be put into the log of the cluster, or was not applied here.
+    #[error("{0}")]
+    Cluster(String),
     /// The run would remove more than one run may.
     #[error(
         "{going} of {live} links would be removed{why}, more than {max_percent:.0} %; check with `broadsheet expire -n', then use --force"

@@ -1,6 +1,7 @@
 //! Files articles in the spool, with their log lines and the effects of control messages.
 
 mod apply_control;
+mod entries;
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -10,7 +11,7 @@ use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
 use article::{Article, Form, Header, LeftOut, date, old};
 use groups::{Sender, Sites};
-use store::{AppliedEntry, Expires, Filing, IdHash, OverviewFields, Spool};
+use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
 use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
@@ -202,35 +203,6 @@ impl Filer {
     /// The spool.
     pub fn spool(&self) -> &Spool {
         &self.spool
-    }
-
-    /// Reads the policy and the keys for control messages, and keeps them however their files change.
-    pub fn fix_policy(&mut self) {
-        self.processor.fix_policy();
-    }
-
-    /// Makes sure that an entry of the log of a cluster fits into the current segment ([`Spool::reserve`]).
-    ///
-    /// # Errors
-    /// Those of the store. After an error the filer must not be used.
-    pub fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
-        Ok(self.spool.reserve(bytes)?)
-    }
-
-    /// Records that an entry of the log of a cluster is applied.
-    ///
-    /// # Errors
-    /// Those of the store. After an error the filer must not be used.
-    pub fn set_applied_entry(&mut self, place: &AppliedEntry) -> Result<(), Error> {
-        Ok(self.spool.set_applied_entry(place)?)
-    }
-
-    /// Syncs what is derived from the log, and the log itself where commits do not.
-    ///
-    /// # Errors
-    /// Those of the store. After an error the filer must not be used.
-    pub fn checkpoint(&mut self) -> Result<(), Error> {
-        Ok(self.spool.checkpoint()?)
     }
 
     /// The news directory.

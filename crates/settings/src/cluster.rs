@@ -43,6 +43,8 @@ pub struct Cluster {
     pub replicas: u64,
     /// A file of certificates.
     pub ca: String,
+    /// The name of this node; empty: that of the machine.
+    pub node: String,
     /// Whether this node sends articles to the sites.
     pub feeds: bool,
 }
@@ -70,6 +72,10 @@ impl Settings {
         if self.cluster.stream.is_empty() || !self.cluster.stream.chars().all(is_name) {
             let told = "has letters, digits, `-' and `_' only".to_owned();
             return Some(("cluster.stream", told));
+        }
+        if !self.cluster.node.chars().all(|c| is_name(c) || c == '.') {
+            let told = "has letters, digits, `.', `-' and `_' only".to_owned();
+            return Some(("cluster.node", told));
         }
         if self.store.segment_bytes < SEGMENT_BYTES_MIN {
             let least = groups::size::bytes(SEGMENT_BYTES_MIN);
@@ -109,7 +115,10 @@ impl Settings {
             servers: servers.filter(|server| !server.is_empty()).collect(),
             stream: cluster.stream.clone(),
             subject: format!("broadsheet.{}", cluster.stream),
-            node: node_name(),
+            node: match cluster.node.as_str() {
+                "" => machine_name(),
+                name => name.to_owned(),
+            },
             log: String::new(),
             login,
             system_login,
@@ -208,7 +217,7 @@ fn hash_of_file(path: &Path) -> io::Result<u64> {
 }
 
 /// The name of this machine.
-fn node_name() -> String {
+fn machine_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
 }

@@ -87,6 +87,7 @@ impl Default for Settings {
                 stream: "NEWS".to_owned(),
                 replicas: 3,
                 ca: String::new(),
+                node: String::new(),
                 feeds: false,
             },
             post: Post {

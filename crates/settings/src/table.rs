@@ -549,6 +549,14 @@ pub static TABLE: &[Setting] = &[
     },
     Setting {
         section: "cluster",
+        key: "node",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The name of this node; empty: that of the machine.",
+        slot: |s| Slot::Text(&mut s.cluster.node),
+    },
+    Setting {
+        section: "cluster",
         key: "feeds",
         unit: Unit::Text,
         range: ANY,

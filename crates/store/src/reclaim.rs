@@ -80,7 +80,7 @@ pub fn reclaim(dir: &Path, options: Options, eagerness: ReclaimPolicy) -> Result
 
 /// Whether there may be space to reclaim, if ids that arrived before a time may be forgotten.
 pub fn is_unreclaimed(dir: &Path, forget_before: i64) -> Result<bool, Error> {
-    let listed = unreclaimed::read(&RealDisk, dir)?;
+    let listed = unreclaimed::read(&RealDisk, dir)?.filter(|_| !unreclaimed::is_all_marked(dir));
     Ok(listed.is_none_or(|due| due.values().any(|time| *time <= forget_before)))
 }
 
@@ -96,6 +96,7 @@ pub fn reclaim_on(
     }: ReclaimPolicy,
 ) -> Result<Reclaimed, Error> {
     let segments = Segments::of(&disk, dir);
+    unreclaimed::take_mark(&*disk, dir)?;
     let known = unreclaimed::read(&*disk, dir)?;
     let listed = known.clone().filter(|_| !everywhere);
     if listed.as_ref().is_some_and(|due| due.is_empty()) && !has_remains(&segments)? {
@@ -103,6 +104,10 @@ pub fn reclaim_on(
     }
     let mut snapshot = Snapshot::open_on(disk.clone(), dir)?;
     snapshot.spare_restorable(now);
+    if options.follows_log {
+        // A power cut must not take back what lets files go: what is applied again would not find them.
+        Spool::open_on(disk.clone(), dir, options)?.checkpoint()?;
+    }
     let current = snapshot.segments().last().copied().unwrap_or(0);
     let forget_before = snapshot.expired().forget_before();
     let is_listed = |base: &u64| {

@@ -63,6 +63,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
     }
     joining::follow(root, &log)?;
+    joining::announce_here(&options);
     writeln!(
         out,
         "{} is the first node of the cluster {}",

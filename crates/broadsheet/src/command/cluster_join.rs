@@ -54,6 +54,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
     }
     joining::follow(root, &log)?;
+    joining::announce_here(&options);
     writeln!(
         out,
         "{} is a node of the cluster {}",

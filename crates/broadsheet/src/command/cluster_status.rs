@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use cluster::jetstream::members;
+use cluster::members::{Extent, Mark, Members};
+use groups::size;
 use serde_json::{Value, json};
 use settings::cluster::{DecidingPart, hash_of_parts};
 use store::AppliedEntry;
@@ -10,15 +13,18 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::text;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["cluster", "status"],
     also: &[],
-    summary: "show the place of this node in the log of its cluster",
+    summary: "show the place of this node in the log of its cluster, and the other nodes",
     about: "\
-Prints the log, the last entry that this node has applied, the chain hash up to it (nodes at the same
-entry have the same one), and the hashes of the settings by which all nodes must decide alike.",
+Prints the log, the last entry that is applied here, the chain hash up to it (nodes at
+the same entry have the same one), and the hashes of the settings by which all nodes must decide
+alike. If the NATS servers answer, the extent of the log follows, and each node: the last entry on its
+disk, how many the log has after it, and when the node said so.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[Meaning {
@@ -29,6 +35,9 @@ entry have the same one), and the hashes of the settings by which all nodes must
 };
 
 struct NodeStatus {
+    node: String,
+    /// The nodes and the log, if the servers answer.
+    others: Option<(Members, Extent)>,
     stream: String,
     place: AppliedEntry,
     rules: u64,
@@ -44,7 +53,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::NO);
     }
     let parts = settings.deciding_parts(&directory)?;
+    let options = settings.log_options(&directory)?;
+    let others = match members(&options) {
+        Ok(others) => Some(others),
+        Err(error) => {
+            eprintln!("broadsheet: the other nodes are not known: {error}");
+            None
+        }
+    };
     let status = NodeStatus {
+        node: options.node,
+        others,
         stream: settings.cluster.stream,
         place,
         rules: hash_of_parts(&parts),
@@ -58,6 +77,7 @@ impl Answer for NodeStatus {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let place = &self.place;
         for (what, value) in [
+            ("node", self.node.clone()),
             ("stream", self.stream.clone()),
             ("log", place.log.clone()),
             ("applied", format!("entry {}", place.sequence)),
@@ -76,6 +96,27 @@ impl Answer for NodeStatus {
         for part in &self.parts {
             writeln!(out, "  {:016x} {}", part.hash, part.name)?;
         }
+        let Some((members, log)) = &self.others else {
+            return Ok(());
+        };
+        let (bytes, bytes_max) = (size::bytes(log.bytes), size::bytes(log.bytes_max));
+        writeln!(
+            out,
+            "{:16} entries {} to {}, {bytes} of {bytes_max}",
+            "the log", log.first, log.last
+        )?;
+        for (name, mark) in &members.nodes {
+            let behind = log.last.saturating_sub(mark.durable);
+            let told = match mark.time {
+                0 => "has said nothing yet".to_owned(),
+                time => format!("at {}", text::utc(time)),
+            };
+            writeln!(
+                out,
+                "  {name:14} entry {}, {behind} behind, {told}",
+                mark.durable
+            )?;
+        }
         Ok(())
     }
 
@@ -84,7 +125,26 @@ impl Answer for NodeStatus {
         let parts: serde_json::Map<String, Value> = parts
             .map(|part| (part.name.clone(), format!("{:016x}", part.hash).into()))
             .collect();
+        let others = self.others.as_ref().map(|(members, log)| {
+            let node = |(name, mark): (&String, &Mark)| {
+                json!({
+                    "node": name,
+                    "durable": mark.durable,
+                    "behind": log.last.saturating_sub(mark.durable),
+                    "time": mark.time,
+                })
+            };
+            json!({
+                "first": log.first,
+                "last": log.last,
+                "bytes": log.bytes,
+                "bytes_max": log.bytes_max,
+                "nodes": members.nodes.iter().map(node).collect::<Vec<_>>(),
+            })
+        });
         json!({
+            "node": self.node,
+            "log_extent": others,
             "stream": self.stream,
             "log": self.place.log,
             "applied": self.place.sequence,

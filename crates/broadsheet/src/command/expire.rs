@@ -12,6 +12,7 @@ use settings::Read;
 use anyhow::Context;
 use inject::posts_log;
 
+use crate::cluster_log::ClusterLog;
 use crate::command::init;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
@@ -147,7 +148,11 @@ pub fn carry_out(
         settings, expiry, ..
     } = directory.settings()?;
     let tables = expiry?;
-    let options = settings.store_options();
+    let log = ClusterLog::of(&directory)?;
+    let options = store::Options {
+        follows_log: log.is_some(),
+        ..settings.store_options()
+    };
     let what_if = given.value("what-if");
     let list = policy(given, what_if.or(file), &directory, &tables)?;
     let mut space = tables.space;
@@ -189,7 +194,13 @@ pub fn carry_out(
         index: given.has("print-index").then_some(&mut *out),
     };
     let began = Instant::now();
-    let outcome = expire::run(directory.root(), list, &order, archiving)?;
+    let outcome = match &log {
+        Some(log) => {
+            let apply = |decision: &_| log.expire(decision);
+            expire::run_with(directory.root(), list, &order, archiving, &apply)?
+        }
+        None => expire::run(directory.root(), list, &order, archiving)?,
+    };
     if !order.dry && !order.trace {
         expiry_report::record(&directory, &outcome, began.elapsed(), settings.report.days);
     }

@@ -4,10 +4,12 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cluster::group_change::Change;
 use groups::times::GroupCreation;
 use store::{GroupEdits, Spool};
 
 use super::group_set::parse_flag;
+use crate::cluster_log::{ClusterLog, leads_somewhere};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -76,18 +78,40 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
             return Ok(Status::NO);
         }
     }
-    let mut spool = Spool::open(directory.root(), options)?;
-    if spool.active().find(name).is_some() {
+    let creator = given.value("creator").unwrap_or("news".as_ref());
+    let description = given.value("description").map(OsStr::as_encoded_bytes);
+    let exists = || {
         eprintln!(
             "broadsheet: the group {shown} exists already; `broadsheet group set' changes its flag"
         );
-        return Ok(Status::NO);
+        Ok(Status::NO)
+    };
+    if let Some(log) = ClusterLog::of(&directory)? {
+        let active = directory.active()?;
+        if active.find(name).is_some() {
+            return exists();
+        }
+        if !leads_somewhere(&active, name, flag) {
+            eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
+            return Ok(Status::NO);
+        }
+        let mut word = Vec::new();
+        flag.push(&mut word);
+        let mut changes = vec![
+            Change::Set(name, &word),
+            Change::Create(name, creator.as_encoded_bytes()),
+        ];
+        changes.extend(description.map(|text| Change::Describe(name, text)));
+        log.change_groups(&changes, |active| active.find(name).is_some())?;
+        return Ok(Status::OK);
+    }
+    let mut spool = Spool::open(directory.root(), options)?;
+    if spool.active().find(name).is_some() {
+        return exists();
     }
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| age.as_secs());
-    let creator = given.value("creator").unwrap_or("news".as_ref());
-    let description = given.value("description").map(OsStr::as_encoded_bytes);
     let edits = GroupEdits {
         descriptions: description
             .map(|text| (name, Some(text)))

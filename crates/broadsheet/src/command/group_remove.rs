@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use cluster::group_change::Change;
 use store::{GroupEdits, Spool};
 
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
@@ -41,10 +43,22 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         eprintln!("broadsheet: the group {shown} is required and cannot be removed");
         return Ok(Status::NO);
     }
+    let unknown = || {
+        eprintln!("broadsheet: the group {shown} does not exist");
+        Ok(Status::NO)
+    };
+    if let Some(log) = ClusterLog::of(&directory)? {
+        if directory.active()?.find(name).is_none() {
+            return unknown();
+        }
+        log.change_groups(&[Change::Remove(name)], |active| {
+            active.find(name).is_none()
+        })?;
+        return Ok(Status::OK);
+    }
     let mut spool = Spool::open(directory.root(), options)?;
     if spool.active().find(name).is_none() {
-        eprintln!("broadsheet: the group {shown} does not exist");
-        return Ok(Status::NO);
+        return unknown();
     }
     spool.remove_group(name)?;
     spool.commit()?;

@@ -3,8 +3,11 @@
 use std::ffi::OsStr;
 use std::io::Write;
 
+use cluster::group_change::Change;
+use groups::{Active, Flag};
 use store::Spool;
 
+use crate::cluster_log::{ClusterLog, leads_somewhere};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands, UsageError};
@@ -36,6 +39,9 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::NO);
     };
     let flag = parse_flag(given, flag)?;
+    if let Some(log) = ClusterLog::of(&directory)? {
+        return set_in_cluster(&log, &directory.active()?, name, flag);
+    }
     let mut spool = Spool::open(directory.root(), options)?;
     let Some(id) = spool.active().find(name.as_encoded_bytes()) else {
         eprintln!("broadsheet: the group {} does not exist", name.display());
@@ -51,6 +57,32 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::NO);
     }
     spool.commit()?;
+    Ok(Status::OK)
+}
+
+fn set_in_cluster(
+    log: &ClusterLog<'_>,
+    active: &Active,
+    name: &OsStr,
+    flag: Flag<'_>,
+) -> anyhow::Result<Status> {
+    let shown = name.display();
+    let name = name.as_encoded_bytes();
+    if active.find(name).is_none() {
+        eprintln!("broadsheet: the group {shown} does not exist");
+        return Ok(Status::NO);
+    }
+    if !leads_somewhere(active, name, flag) {
+        eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
+        return Ok(Status::NO);
+    }
+    let mut word = Vec::new();
+    flag.push(&mut word);
+    log.change_groups(&[Change::Set(name, &word)], |active| {
+        active
+            .find(name)
+            .is_some_and(|group| active.flag(group) == flag)
+    })?;
     Ok(Status::OK)
 }
 

@@ -7,7 +7,7 @@ use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
 
-use super::{LogOptions, stream_config};
+use super::LogOptions;
 use crate::demands::{self, ServerReport};
 
 /// The time that servers have to answer a question about their settings.
@@ -99,9 +99,14 @@ async fn connect_as(options: &LogOptions, login: Option<&String>) -> Result<Clie
 
 /// The context for requests about streams.
 pub fn context(client: &Client) -> Context {
+    context_with(client, REQUEST_PATIENCE)
+}
+
+/// As [`context`], for requests that may take longer.
+pub fn context_with(client: &Client, patience: Duration) -> Context {
     jetstream::context::ContextBuilder::new()
-        .timeout(REQUEST_PATIENCE)
-        .ack_timeout(REQUEST_PATIENCE)
+        .timeout(patience)
+        .ack_timeout(patience)
         .build(client.clone())
 }
 
@@ -147,7 +152,7 @@ pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), L
 }
 
 /// Asks all servers for their settings.
-async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerReport>, LogError> {
+pub async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerReport>, LogError> {
     let client = connect_as(options, options.system_login.as_ref()).await?;
     let doing = "cannot ask the NATS servers for their settings";
     let inbox = client.new_inbox();
@@ -186,71 +191,25 @@ pub struct LogIdentity {
     pub base: String,
 }
 
-/// Creates the stream of a new cluster, of at most `bytes_max` bytes, if the servers meet all demands. Returns the log, and whether it is
-/// new.
-///
-/// # Errors
-/// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
-pub fn begin(
-    options: &LogOptions,
-    bytes_max: i64,
-    new: &LogIdentity,
-) -> Result<(LogIdentity, bool), LogError> {
-    wait_for(async {
-        let client = connect(options).await?;
-        let context = context(&client);
-        let is_new = context.get_stream(&options.stream).await.is_err();
-        if is_new {
-            // Before anything is made, so that the next attempt begins anew.
-            let faults = reports(options, options.replicas).await?;
-            let faults: Vec<String> = faults.iter().flat_map(ServerReport::faults).collect();
-            if !faults.is_empty() {
-                return Err(LogError::Stopped(faults.join("; ")));
-            }
-            let (stream, subject) = (&options.stream, &options.subject);
-            let mut config = stream_config(stream, subject, options.replicas, bytes_max);
-            let described = [(LOG_KEY, &new.name), (BASE_KEY, &new.base)];
-            let described = described.map(|(key, value)| (key.to_owned(), value.clone()));
-            config.metadata.extend(described);
-            let created = context.create_stream(config).await;
-            created.map_err(|error| LogError::down("cannot create the stream", error))?;
-        }
-        Ok((identify(options, &client).await?, is_new))
-    })
-}
-
-/// The log that a stream is.
-///
-/// # Errors
-/// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
-pub fn find(options: &LogOptions) -> Result<LogIdentity, LogError> {
-    wait_for(async {
-        let client = connect(options).await?;
-        identify(options, &client).await
-    })
-}
-
 /// Looks whether all demands are met, and returns the log that the stream is.
-async fn identify(options: &LogOptions, client: &Client) -> Result<LogIdentity, LogError> {
+pub async fn identify(options: &LogOptions, client: &Client) -> Result<LogIdentity, LogError> {
     look(options, client).await?;
     let stream = open_stream(options, client).await?;
     identity_of(&stream.cached_info().config)
 }
 
-async fn open_stream(options: &LogOptions, client: &Client) -> Result<Stream, LogError> {
+/// Opens the stream of the log.
+pub async fn open_stream(options: &LogOptions, client: &Client) -> Result<Stream, LogError> {
     let stream = context(client).get_stream(&options.stream).await;
     stream.map_err(|error| {
         LogError::down(&format!("cannot open the stream {}", options.stream), error)
     })
 }
 
-/// Does some work in this thread.
-fn wait_for<T>(work: impl Future<Output = Result<T, LogError>>) -> Result<T, LogError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| LogError::down("cannot start", error))?;
-    runtime.block_on(work)
+/// The metadata of the stream that is a log.
+pub fn metadata_of(log: &LogIdentity) -> [(String, String); 2] {
+    [(LOG_KEY, &log.name), (BASE_KEY, &log.base)]
+        .map(|(key, value)| (key.to_owned(), value.clone()))
 }
 
 fn identity_of(config: &Config) -> Result<LogIdentity, LogError> {

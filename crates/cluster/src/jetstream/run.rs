@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::connection::{LogError, connect, context, look};
-use super::{Append, LogEvent, LogOptions, units};
+use super::{Append, LogEvent, LogOptions, Work, nodes, units};
+use crate::members::Mark;
 
 /// The pause before the next attempt: the first one, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
@@ -31,6 +32,8 @@ struct Shared<T> {
     down: RefCell<Option<String>>,
     /// The last entry that the servers told of.
     last: Cell<u64>,
+    /// Whether this process has put a mark.
+    is_marked: Cell<bool>,
 }
 
 impl<T: Fn(LogEvent)> Shared<T> {
@@ -51,11 +54,11 @@ impl<T: Fn(LogEvent)> Shared<T> {
     }
 }
 
-/// Serves the log until `appends` is closed or the log cannot be used any more.
+/// Serves the log until `work` is closed or the log cannot be used any more.
 pub async fn run<T: Fn(LogEvent) + 'static>(
     options: LogOptions,
     after: u64,
-    mut appends: UnboundedReceiver<Append>,
+    mut work: UnboundedReceiver<Work>,
     room: Arc<Semaphore>,
     tell: T,
 ) {
@@ -64,6 +67,7 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
         tell,
         down: RefCell::new(Some(String::new())),
         last: Cell::new(after),
+        is_marked: Cell::new(false),
     });
     let mut next = after + 1;
     let mut pause = PAUSE_FIRST;
@@ -74,7 +78,7 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
                 Some(client) => client,
                 None => client.insert(connect(&shared.options).await?),
             };
-            serve(&shared, client, &mut next, (&mut appends, &room)).await
+            serve(&shared, client, &mut next, (&mut work, &room)).await
         };
         match serve.await {
             Ok(()) => return,
@@ -91,7 +95,7 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     shared: &Rc<Shared<T>>,
     client: &Client,
     next: &mut u64,
-    (appends, room): (&mut UnboundedReceiver<Append>, &Semaphore),
+    (work, room): (&mut UnboundedReceiver<Work>, &Semaphore),
 ) -> Result<(), LogError> {
     let (first, last) = look(&shared.options, client).await?;
     check_range(*next, first, last)?;
@@ -114,11 +118,16 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     shared.is_up(last);
     loop {
         tokio::select! {
-            append = appends.recv() => match append {
-                None => return Ok(()),
-                Some(append) => {
-                    let (shared, client) = (shared.clone(), client.clone());
-                    tokio::task::spawn_local(async move { append_one(&shared, &client, append).await });
+            some = work.recv() => {
+                let (shared, client) = (shared.clone(), client.clone());
+                match some {
+                    None => return Ok(()),
+                    Some(Work::Append(append)) => {
+                        tokio::task::spawn_local(async move { append_one(&shared, &client, append).await });
+                    }
+                    Some(Work::Mark(mark)) => {
+                        tokio::task::spawn_local(async move { exchange(&shared, &client, mark).await });
+                    }
                 }
             },
             entry = entries.next() => {
@@ -193,6 +202,19 @@ async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_LAST);
+    }
+}
+
+/// Puts a mark, and tells those of all nodes.
+async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Mark) {
+    match nodes::exchange(&shared.options, client, mark, shared.is_marked.get()).await {
+        Ok(members) => {
+            shared.is_marked.set(true);
+            (shared.tell)(LogEvent::Members(members));
+        }
+        Err(LogError::Stopped(why)) => (shared.tell)(LogEvent::Stopped(why)),
+        // The next mark says more.
+        Err(LogError::Down(_)) => {}
     }
 }
 

@@ -13,6 +13,8 @@ use relay::file::Filer;
 use relay::{Now, Rules};
 use store::AppliedEntry;
 
+use super::changes::{self, Change};
+use super::outcomes::Outcomes;
 use super::{Told, chain_of};
 
 /// Bytes of records that an article adds besides twice its own, as [`store::Spool::surely_takes`] has it.
@@ -24,6 +26,7 @@ pub const GRANTS_MAX: usize = 1000;
 pub struct Appliance {
     place: AppliedEntry,
     chain: Chain,
+    outcomes: Outcomes,
     /// The hash of the settings of this node.
     rules: u64,
     grants: HashMap<(bool, bool, Vec<u8>), Grant>,
@@ -50,7 +53,8 @@ pub enum Applied {
 impl Appliance {
     pub fn new(place: AppliedEntry, rules: u64) -> Appliance {
         Appliance {
-            chain: chain_of(&place),
+            chain: chain_of(&place.chain),
+            outcomes: Outcomes::at(chain_of(&place.outcome)),
             place,
             rules,
             grants: HashMap::new(),
@@ -65,8 +69,14 @@ impl Appliance {
         self.rules
     }
 
+    pub fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
+    }
+
     pub fn go_back_to(&mut self, place: AppliedEntry) {
-        self.chain = chain_of(&place);
+        self.chain = chain_of(&place.chain);
+        let outcome = chain_of(&place.outcome);
+        self.outcomes.go_back_to(place.sequence, outcome);
         self.place = place;
     }
 
@@ -105,22 +115,30 @@ impl Appliance {
             )));
         }
         let results = match entry.kind {
-            Kind::Rules => Vec::new(),
-            Kind::Parcel => match self.file(&entry, filer)? {
-                Some(results) => results,
-                None => {
-                    return Ok(Applied::Stop(format!(
-                        "entry {sequence} of the log is damaged"
-                    )));
+            Kind::Rules => Some(Vec::new()),
+            Kind::Parcel => self.file(&entry, filer)?,
+            Kind::Expire | Kind::Groups => match changes::apply(&entry, filer)? {
+                Change::Done => Some(Vec::new()),
+                Change::Damaged => None,
+                Change::Impossible(why) => {
+                    return Ok(Applied::Stop(format!("entry {sequence} of the log {why}")));
                 }
             },
         };
+        let Some(results) = results else {
+            return Ok(Applied::Stop(format!(
+                "entry {sequence} of the log is damaged"
+            )));
+        };
+        let active = filer.spool().active();
+        self.outcomes.add(sequence, &results, active);
         self.chain = self.chain.with_entry(sequence, bytes);
         self.place = AppliedEntry {
             log: self.place.log.clone(),
             sequence,
             chain: self.chain.to_string(),
             rules,
+            outcome: self.outcomes.hash().to_string(),
         };
         filer.set_applied_entry(&self.place)?;
         Ok(Applied::Done(AppliedParcel {

@@ -8,10 +8,12 @@ use std::path::Path;
 use article::decimal;
 
 use crate::Error;
-use crate::io::disk::Disk;
+use crate::io::disk::{Disk, Open};
 use crate::io::replace::{read_whole, replace};
 
 const NAME: &str = "unreclaimed";
+/// The name of the file of [`mark_all`].
+const ALL: &str = "unreclaimed.all";
 const MAGIC: &[u8] = b"BSunreclaimed1 ";
 
 /// The bases of segments, and when to examine them: when ids that arrived before that time may be forgotten.
@@ -60,6 +62,30 @@ pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     let path = dir.join(NAME);
     disk.remove(&path)
         .and_then(|()| disk.sync_directory(dir))
+        .map_err(|source| Error::io("remove", &path, source))
+}
+
+/// Durably marks all segments as such to examine, also if a run that is under way rewrites the file.
+pub fn mark_all(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    let path = dir.join(ALL);
+    disk.open(&path, Open::Create)
+        .and_then(|_| disk.sync_directory(dir))
+        .map_err(|source| Error::io("create", &path, source))
+}
+
+/// Whether [`mark_all`] was called since the last run began.
+pub fn is_all_marked(dir: &Path) -> bool {
+    dir.join(ALL).exists()
+}
+
+/// A run begins: what [`mark_all`] marked becomes a missing file.
+pub fn take_mark(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    if !is_all_marked(dir) {
+        return Ok(());
+    }
+    forget(disk, dir)?;
+    let path = dir.join(ALL);
+    disk.remove(&path)
         .map_err(|source| Error::io("remove", &path, source))
 }
 

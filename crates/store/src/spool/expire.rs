@@ -25,6 +25,31 @@ impl Spool {
     /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
     /// space is given back later ([`crate::reclaim`]).
     pub fn expire(&mut self, expiry: &ExpiryDecision) -> Result<Committed, Error> {
+        self.take_over(expiry)?;
+        let committed = self.commit()?;
+        let forget_before = self.expired.state()?.forget_before();
+        if self
+            .seen_hashes
+            .as_ref()
+            .is_some_and(|seen| seen.is_old(forget_before))
+        {
+            seen_hashes::remove(&*self.disk, &self.dir)?;
+            self.seen_hashes = None;
+        }
+        Ok(committed)
+    }
+
+    /// As [`Spool::expire`], for an entry of the log of a cluster: the next commit makes it count. Which segments it touches is not known, so
+    /// reclaiming looks at all.
+    ///
+    /// # Errors
+    /// Those of filing; a cut above the next number of its group.
+    pub fn expire_entry(&mut self, expiry: &ExpiryDecision) -> Result<(), Error> {
+        unreclaimed::mark_all(&*self.disk, &self.dir)?;
+        self.take_over(expiry)
+    }
+
+    fn take_over(&mut self, expiry: &ExpiryDecision) -> Result<(), Error> {
         self.check_cuts(&expiry.cuts)?;
         // Reclaiming seals, if that is worth it.
         self.size_checked = Some(Instant::now());
@@ -79,17 +104,7 @@ impl Spool {
         if self.pending_bytes() == 0 {
             self.expired.flush()?;
         }
-        let committed = self.commit()?;
-        let forget_before = self.expired.state()?.forget_before();
-        if self
-            .seen_hashes
-            .as_ref()
-            .is_some_and(|seen| seen.is_old(forget_before))
-        {
-            seen_hashes::remove(&*self.disk, &self.dir)?;
-            self.seen_hashes = None;
-        }
-        Ok(committed)
+        Ok(())
     }
 
     /// The links of late articles that the decision does not know, where a cut would remove them.

@@ -23,6 +23,8 @@ pub struct AppliedEntry {
     pub chain: String,
     /// The hash of the settings by which all nodes decide; 0: no entry has told it yet.
     pub rules: u64,
+    /// A hash of what became of the entries here, without blanks: nodes compare theirs.
+    pub outcome: String,
 }
 
 impl AppliedEntry {
@@ -39,12 +41,15 @@ impl AppliedEntry {
 
     /// The line of the record and of the file, newline included.
     pub fn to_line(&self) -> String {
-        let chain = if self.chain.is_empty() {
-            "-"
-        } else {
-            &self.chain
-        };
-        format!("{} {} {chain} {}\n", self.log, self.sequence, self.rules)
+        let word = |text: &'_ str| if text.is_empty() { "-" } else { text }.to_owned();
+        format!(
+            "{} {} {} {} {}\n",
+            self.log,
+            self.sequence,
+            word(&self.chain),
+            self.rules,
+            word(&self.outcome)
+        )
     }
 
     fn parse(line: &[u8]) -> Option<AppliedEntry> {
@@ -55,11 +60,13 @@ impl AppliedEntry {
         let sequence = number()?;
         let chain = text()?;
         let rules = decimal::parse(text()?.as_bytes())?;
+        let outcome = text().unwrap_or_default();
         Some(AppliedEntry {
             log,
             sequence,
             chain,
             rules,
+            outcome,
         })
     }
 }
@@ -98,6 +105,7 @@ mod tests {
             sequence,
             chain: "ab".to_owned(),
             rules: 7,
+            outcome: "cd".to_owned(),
         };
         let mut state = AppliedEntry::default();
         state.apply(place(1).to_line().as_bytes());
@@ -106,7 +114,7 @@ mod tests {
         assert_eq!(state, place(2));
         let mut out = Vec::new();
         state.push_lines(&mut out, 0);
-        assert_eq!(out, b"l1 2 ab 7\n");
+        assert_eq!(out, b"l1 2 ab 7 cd\n");
         let mut out = Vec::new();
         AppliedEntry::default().push_lines(&mut out, 0);
         assert_eq!(out, b"");

@@ -1,0 +1,220 @@
+//! Commands on a node of a cluster: what they change goes to the log, and all nodes apply it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cluster::entry::{Entry, Kind};
+use cluster::expiry::{self, Line};
+use cluster::group_change::{self, Change};
+use cluster::jetstream::{LogOptions, append};
+use expire::run_error::RunError;
+use groups::{Active, Flag};
+use store::{AppliedEntry, ExpiryDecision};
+
+use crate::directory::NewsDirectory;
+use crate::joining;
+
+/// Bytes of the content of one entry.
+const PAYLOAD_BYTES: usize = 256 << 10;
+/// Longest wait until the daemon of this node has applied an expire.
+const EXPIRE_PATIENCE: Duration = Duration::from_secs(120);
+/// Longest wait until it has applied a change of groups.
+const GROUP_PATIENCE: Duration = Duration::from_secs(10);
+/// Interval between looks.
+const LOOK: Duration = Duration::from_millis(50);
+/// Aliases that lead from one group to the next.
+const ALIASES_MAX: usize = 32;
+
+/// The log of the cluster of a node.
+pub struct ClusterLog<'a> {
+    directory: &'a NewsDirectory,
+    options: LogOptions,
+    rules: u64,
+}
+
+impl ClusterLog<'_> {
+    /// `None` for a news directory that belongs to no cluster.
+    ///
+    /// # Errors
+    /// The settings of a node cannot be used.
+    pub fn of(directory: &NewsDirectory) -> anyhow::Result<Option<ClusterLog<'_>>> {
+        let place = AppliedEntry::read(directory.root())?;
+        if place.log.is_empty() {
+            return Ok(None);
+        }
+        let (options, rules) = joining::node_settings(directory)?;
+        Ok(Some(ClusterLog {
+            directory,
+            options: LogOptions {
+                log: place.log,
+                ..options
+            },
+            rules,
+        }))
+    }
+
+    /// The hash of the settings of this node.
+    pub fn rules(&self) -> u64 {
+        self.rules
+    }
+
+    /// Appends an entry with each of these contents. Returns the sequence number of the last one.
+    ///
+    /// # Errors
+    /// The servers do not answer or do not meet the demands.
+    pub fn append(&self, kind: Kind, payloads: &[Vec<u8>]) -> anyhow::Result<u64> {
+        let name = joining::random_name()?;
+        let origin = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16)?;
+        let arrival = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros();
+        let entry = |(payload, counter): (&Vec<u8>, u64)| {
+            let entry = Entry {
+                kind,
+                origin,
+                counter,
+                arrival: i64::try_from(arrival).unwrap_or(i64::MAX),
+                rules: self.rules,
+                payload,
+            };
+            (format!("{name}-{counter}"), entry.to_bytes().into())
+        };
+        let entries = payloads.iter().zip(1..).map(entry).collect();
+        Ok(append(&self.options, entries)?)
+    }
+
+    /// Lets all nodes remove what a run of expire has decided, and waits until this one has.
+    ///
+    /// # Errors
+    /// The servers do not answer, or the daemon of this node has not applied it in time.
+    pub fn expire(&self, decision: &ExpiryDecision) -> Result<(), RunError> {
+        let told = |text: String| RunError::Cluster(text);
+        let payloads = payloads_of(decision);
+        let last = self
+            .append(Kind::Expire, &payloads)
+            .map_err(|error| told(format!("{error:#}; nothing was removed")))?;
+        let root = self.directory.root();
+        let until = Instant::now() + EXPIRE_PATIENCE;
+        while AppliedEntry::read(root)?.sequence < last {
+            if Instant::now() >= until {
+                return Err(told(format!(
+                    "the articles go by entry {last} of the log, which the daemon here has not applied yet (`broadsheet cluster status'); \
+                     the next run of expire returns the space"
+                )));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Lets all nodes change groups, and waits until this one has: `is_done` looks at its active file.
+    ///
+    /// # Errors
+    /// The servers do not answer.
+    pub fn change_groups(
+        &self,
+        changes: &[Change<'_>],
+        is_done: impl Fn(&Active) -> bool,
+    ) -> anyhow::Result<()> {
+        let mut payload = Vec::new();
+        changes
+            .iter()
+            .for_each(|change| group_change::push(&mut payload, change));
+        let last = self.append(Kind::Groups, &[payload])?;
+        let until = Instant::now() + GROUP_PATIENCE;
+        while !is_done(&self.directory.active()?) {
+            if Instant::now() >= until {
+                eprintln!(
+                    "broadsheet: the change is entry {last} of the log, which the daemon here has not applied yet (`broadsheet cluster status')"
+                );
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a group may have a flag: an alias must lead to an existing group.
+pub fn leads_somewhere(active: &Active, name: &[u8], flag: Flag<'_>) -> bool {
+    let mut flag = flag;
+    for _ in 0..ALIASES_MAX {
+        let Flag::Alias(target) = flag else {
+            return true;
+        };
+        match active.find(target) {
+            Some(group) if target != name => flag = active.flag(group),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The contents of the entries for a decision, in the order in which nothing goes that should stay.
+fn payloads_of(decision: &ExpiryDecision) -> Vec<Vec<u8>> {
+    let kept = decision.survivors.iter();
+    let kept = kept.map(|(group, number)| Line::Keep(group, *number));
+    let cut = decision.cuts.iter();
+    let cut = cut.map(|(group, number)| Line::Cut(group, *number));
+    let gone = decision.gone.iter();
+    let gone = gone.map(|(group, number)| Line::Gone(group, *number));
+    let forget = decision.forget_before.map(Line::Forget);
+    let mut payloads = vec![Vec::new()];
+    for line in kept.chain(cut).chain(gone).chain(forget) {
+        if let Some(payload) = payloads.last_mut() {
+            expiry::push(payload, &line);
+            if payload.len() >= PAYLOAD_BYTES {
+                payloads.push(Vec::new());
+            }
+        }
+    }
+    payloads.retain(|payload| !payload.is_empty());
+    payloads
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_long_decision_makes_several_entries_in_order() {
+        let gone = (1..60_000).map(|number| (b"comp.test".to_vec(), number));
+        let decision = ExpiryDecision {
+            survivors: vec![(b"comp.a".to_vec(), 5)],
+            cuts: vec![(b"comp.a".to_vec(), 7)],
+            gone: gone.collect(),
+            forget_before: Some(9),
+            ..ExpiryDecision::default()
+        };
+        let payloads = payloads_of(&decision);
+        assert!(payloads.len() > 2);
+        assert!(
+            payloads
+                .iter()
+                .all(|payload| payload.len() < PAYLOAD_BYTES + 100)
+        );
+        let whole = payloads.concat();
+        assert!(whole.starts_with(b"+ comp.a/5\ncomp.a 7\n- comp.test/1\n"));
+        assert!(whole.ends_with(b"- comp.test/59999\n= 9\n"));
+        assert_eq!(expiry::lines(&whole).flatten().count(), 60_002);
+        assert!(payloads_of(&ExpiryDecision::default()).is_empty());
+    }
+
+    #[test]
+    fn an_alias_must_lead_to_a_group() {
+        let active = Active::parse(b"a 0 1 y\nb 0 1 =a\nc 0 1 =d\nd 0 1 =c\n".to_vec()).unwrap();
+        for (name, flag, expected) in [
+            ("b", Flag::Open, true),
+            ("x", Flag::Alias(b"a"), true),
+            ("x", Flag::Alias(b"b"), true),
+            ("a", Flag::Alias(b"b"), false),
+            ("a", Flag::Alias(b"a"), false),
+            ("x", Flag::Alias(b"none"), false),
+            ("x", Flag::Alias(b"c"), false),
+        ] {
+            assert_eq!(
+                leads_somewhere(&active, name.as_bytes(), flag),
+                expected,
+                "{name} {flag:?}"
+            );
+        }
+    }
+}

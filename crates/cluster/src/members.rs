@@ -1,0 +1,207 @@
+//! The nodes of a cluster: each tells the others how far it is, in a value that the servers keep beside the log.
+//!
+//! *Invariant:* an entry leaves the log only when every node has it on its disk, except nodes that would let the log run full. Nothing here
+//! decides about articles: a value that was lost delays the trimming, no more.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Sequence numbers at which nodes compare their outcomes: the multiples of this.
+pub const COMPARE_EVERY: u64 = 64;
+/// Outcomes that a mark has.
+pub const OUTCOMES_MAX: usize = 16;
+/// Part of the log's size down to which entries leave it: the rest serves nodes that join or come back.
+const KEEP_PART: u64 = 2;
+
+/// The mark of one node: how far it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The process: a random number for each start of a daemon.
+    pub process: u64,
+    /// The last entry that is on the disk of the node.
+    pub durable: u64,
+    /// The time of the mark, seconds since 1970.
+    pub time: i64,
+    /// Hashes of what the node made of the entries up to some sequence numbers (multiples of [`COMPARE_EVERY`]).
+    pub outcomes: BTreeMap<u64, String>,
+}
+
+/// The marks of all nodes, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Members {
+    /// The nodes.
+    pub nodes: BTreeMap<String, Mark>,
+}
+
+/// The extent of the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The sequence number of the first entry.
+    pub first: u64,
+    /// That of the last one.
+    pub last: u64,
+    /// The size of all, bytes.
+    pub bytes: u64,
+    /// The largest size that the log may have, bytes.
+    pub bytes_max: u64,
+}
+
+/// What has to go, so that the log does not run full.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trim {
+    /// The entries before this one.
+    pub before: Option<u64>,
+    /// Nodes that are so far behind that they would let the log run full: the log does not wait for them any more.
+    pub out: Vec<String>,
+}
+
+impl Members {
+    /// The last entry that all nodes have on their disks.
+    pub fn lowest(&self) -> Option<u64> {
+        self.nodes.values().map(|mark| mark.durable).min()
+    }
+
+    /// The part of the log that has to go, as the node `own` finds it.
+    pub fn trim(&self, log: Extent, own: &str) -> Trim {
+        let mut trim = Trim::default();
+        let keep = log.bytes_max / KEEP_PART;
+        let Some(excess) = log.bytes.checked_sub(keep).filter(|excess| *excess > 0) else {
+            return trim;
+        };
+        let count = (log.last + 1).saturating_sub(log.first);
+        let share = u128::from(count) * u128::from(excess) / u128::from(log.bytes.max(1));
+        let goal = log.first + share as u64;
+        let is_behind = |mark: &Mark| mark.durable + 1 < goal;
+        // A node that is behind itself puts nobody out.
+        let may_put_out = self.nodes.get(own).is_some_and(|mark| !is_behind(mark));
+        if log.bytes > keep + keep / 2 && may_put_out {
+            let behind = self.nodes.iter().filter(|(_, mark)| is_behind(mark));
+            trim.out = behind.map(|(name, _)| name.clone()).collect();
+        }
+        let stay = self
+            .nodes
+            .iter()
+            .filter(|(name, _)| !trim.out.contains(name));
+        let lowest = stay.map(|(_, mark)| mark.durable).min();
+        trim.before = lowest
+            .map(|lowest| goal.min(lowest + 1))
+            .filter(|before| *before > log.first);
+        trim
+    }
+
+    /// The nodes that made something else of the log than a node with these outcomes, if most nodes agree with each other against it: the
+    /// sequence number, and their names.
+    pub fn outvote(
+        &self,
+        own: &str,
+        outcomes: &BTreeMap<u64, String>,
+    ) -> Option<(u64, Vec<String>)> {
+        for (sequence, outcome) in outcomes {
+            let mut others: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+            for (name, mark) in self.nodes.iter().filter(|(name, _)| *name != own) {
+                if let Some(told) = mark.outcomes.get(sequence).filter(|told| *told != outcome) {
+                    others.entry(told).or_default().push(name.clone());
+                }
+            }
+            let most = others
+                .into_values()
+                .max_by_key(Vec::len)
+                .unwrap_or_default();
+            if most.len() * 2 > self.nodes.len() {
+                return Some((*sequence, most));
+            }
+        }
+        None
+    }
+
+    /// The names of nodes that made something else of the log than a node with these outcomes.
+    pub fn dissenters(&self, own: &str, outcomes: &BTreeMap<u64, String>) -> Vec<String> {
+        let differs = |mark: &Mark| {
+            let mut told = mark.outcomes.iter();
+            told.any(|(sequence, told)| outcomes.get(sequence).is_some_and(|ours| ours != told))
+        };
+        let others = self.nodes.iter().filter(|(name, _)| *name != own);
+        others
+            .filter(|(_, mark)| differs(mark))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(marks: &[(&str, u64)]) -> Members {
+        let mark = |(name, durable): &(&str, u64)| {
+            let mark = Mark {
+                durable: *durable,
+                ..Mark::default()
+            };
+            ((*name).to_owned(), mark)
+        };
+        Members {
+            nodes: marks.iter().map(mark).collect(),
+        }
+    }
+
+    fn log(bytes: u64) -> Extent {
+        Extent {
+            first: 101,
+            last: 200,
+            bytes,
+            bytes_max: 1000,
+        }
+    }
+
+    #[test]
+    fn entries_that_all_nodes_have_leave_a_log_that_is_half_full() {
+        let all = members(&[("a", 200), ("b", 190), ("c", 150)]);
+        assert_eq!(all.lowest(), Some(150));
+        assert_eq!(all.trim(log(500), "a"), Trim::default());
+        // A fifth is too much: 20 entries.
+        assert_eq!(all.trim(log(625), "a").before, Some(121));
+        // Not those that one lacks.
+        let slow = members(&[("a", 200), ("b", 190), ("c", 110)]);
+        let trim = slow.trim(log(700), "a");
+        assert_eq!((trim.before, trim.out), (Some(111), vec![]));
+        // Unless the log would run full.
+        let trim = slow.trim(log(800), "a");
+        assert_eq!((trim.before, trim.out), (Some(138), vec!["c".to_owned()]));
+        // The slow one itself puts nobody out, nor does one that is no member.
+        for own in ["c", "d"] {
+            let trim = slow.trim(log(800), own);
+            assert_eq!((trim.before, trim.out), (Some(111), vec![]));
+        }
+        let none = members(&[]);
+        assert_eq!(none.trim(log(800), "a"), Trim::default());
+        let behind = members(&[("a", 100)]);
+        assert_eq!(behind.trim(log(1000), "a"), Trim::default());
+    }
+
+    #[test]
+    fn a_node_against_most_is_outvoted() {
+        let told = |pairs: &[(u64, &str)]| -> BTreeMap<u64, String> {
+            let pairs = pairs.iter();
+            pairs.map(|(at, text)| (*at, (*text).to_owned())).collect()
+        };
+        let mut all = members(&[("a", 1), ("b", 1), ("c", 1)]);
+        let ours = told(&[(64, "x"), (128, "y")]);
+        let mut tell = |name: &str, outcomes| {
+            let mark = all.nodes.entry(name.to_owned()).or_default();
+            mark.outcomes = outcomes;
+            all.clone()
+        };
+        let all = tell("b", told(&[(64, "x"), (128, "z"), (192, "w")]));
+        assert_eq!(all.outvote("a", &ours), None);
+        assert_eq!(all.dissenters("a", &ours), ["b"]);
+        // Two that disagree with each other too are no majority.
+        let all = tell("c", told(&[(128, "v")]));
+        assert_eq!(all.outvote("a", &ours), None);
+        let all = tell("c", told(&[(128, "z")]));
+        let names = vec!["b".to_owned(), "c".to_owned()];
+        assert_eq!(all.outvote("a", &ours), Some((128, names)));
+        assert_eq!(all.outvote("a", &told(&[(128, "z")])), None);
+    }
+}

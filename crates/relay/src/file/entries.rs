@@ -1,0 +1,70 @@
+//! What a node of a cluster does with the filer besides filing: it applies the entries of a log.
+
+use groups::Flag;
+use store::{AppliedEntry, ExpiryDecision, GroupEdits};
+
+use super::Filer;
+use crate::error::Error;
+
+impl Filer {
+    /// Reads the policy and the keys for control messages, and keeps them however their files change.
+    pub fn fix_policy(&mut self) {
+        self.processor.fix_policy();
+    }
+
+    /// Makes sure that an entry of the log of a cluster fits into the current segment ([`Spool::reserve`]).
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
+        Ok(self.spool.reserve(bytes)?)
+    }
+
+    /// Removes articles as an entry of the log of a cluster says ([`Spool::expire_entry`]).
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn expire_entry(&mut self, expiry: &ExpiryDecision) -> Result<(), Error> {
+        Ok(self.spool.expire_entry(expiry)?)
+    }
+
+    /// Makes a group, or changes its flag, as an entry of the log of a cluster says.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
+        Ok(self.spool.set_group(name, flag)?)
+    }
+
+    /// Removes a group, as an entry of the log of a cluster says.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
+        Ok(self.spool.remove_group(name)?)
+    }
+
+    /// Changes descriptions and creations of groups, as an entry of the log of a cluster says.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn edit_groups(&mut self, edits: &GroupEdits<'_>) -> Result<(), Error> {
+        Ok(self.spool.edit_groups(edits)?)
+    }
+
+    /// Records that an entry of the log of a cluster is applied.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn set_applied_entry(&mut self, place: &AppliedEntry) -> Result<(), Error> {
+        Ok(self.spool.set_applied_entry(place)?)
+    }
+
+    /// Syncs what is derived from the log, and the log itself where commits do not.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn checkpoint(&mut self) -> Result<(), Error> {
+        Ok(self.spool.checkpoint()?)
+    }
+}

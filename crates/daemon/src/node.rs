@@ -53,6 +53,10 @@ const DOWN: &str = "The log of the cluster is not reachable; try again later";
 /// The reply while an administrator is needed.
 const STOPPED: &str = "This server cannot take articles now; an administrator is needed";
 
+/// What an administrator has to do when the settings of this node are not those of the cluster.
+const DECIDES_OTHERWISE: &str = "the cluster decides by other settings than this node: `broadsheet cluster status' on each node shows \
+                                 which; make them equal, and restart this one";
+
 /// The result of an article.
 #[derive(Debug)]
 enum Told {
@@ -325,6 +329,9 @@ impl Node {
                     ));
                     self.fault = None;
                     queue.set_log_fault(None);
+                    if behind == 0 && self.appliance.decides_otherwise() {
+                        self.stop(DECIDES_OTHERWISE.to_owned(), queue);
+                    }
                 }
                 LogEvent::Down(why) => {
                     warn(&format!("the log of the cluster: {why}"));

@@ -13,7 +13,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use groups::Flag;
-use store::{AppliedEntry, Durability, Error, Options, PendingCancel, Serial, Spool};
+use store::{
+    AppliedEntry, Durability, Error, ExpiryDecision, GroupEdits, Options, PendingCancel,
+    ReclaimPolicy, Serial, Spool, reclaim_on,
+};
 
 /// Entries of a whole story.
 const ENTRIES: u64 = 120;
@@ -47,6 +50,7 @@ fn place(entry: u64) -> AppliedEntry {
         sequence: entry,
         chain: format!("{entry:x}"),
         rules: 0,
+        outcome: format!("o{entry}"),
     }
 }
 
@@ -69,11 +73,28 @@ fn apply(spool: &mut Spool, entry: u64) -> Result<(), Error> {
             76..80 => {
                 let name = *dice.pick(&GROUPS).unwrap();
                 let group = spool.active().find(name.as_bytes()).unwrap();
-                let low = spool.active().low(group) + dice.below(3);
-                spool.set_low_marks(&[(name.as_bytes(), low)])?;
+                let (low, high) = (spool.active().low(group), spool.active().high(group));
+                if dice.chance(30) {
+                    spool.set_low_marks(&[(name.as_bytes(), low + dice.below(3))])?;
+                    continue;
+                }
+                let cut = (low + dice.below(4)).min(high + 1);
+                let link = |number: u64| (name.as_bytes().to_vec(), number);
+                spool.expire_entry(&ExpiryDecision {
+                    survivors: vec![link(low + 1)],
+                    cuts: vec![link(cut)],
+                    gone: (cut..=high).step_by(3).map(link).collect(),
+                    forget_before: Some(entry as i64),
+                    ..ExpiryDecision::default()
+                })?;
             }
             80..90 => {
                 let name = dice.pick(&GUESTS).unwrap().as_bytes();
+                let text = format!("described by {id}");
+                spool.edit_groups(&GroupEdits {
+                    descriptions: vec![(name, Some(text.as_bytes()))],
+                    ..GroupEdits::default()
+                })?;
                 match spool.active().find(name) {
                     Some(_) if dice.chance(50) => spool.remove_group(name)?,
                     _ => spool.set_group(name, Flag::parse(b"y").unwrap())?,
@@ -145,6 +166,14 @@ fn live(double: &Double, dir: &Path, reached: &mut Reached, dice: &mut Dice) -> 
             spool.commit()?;
             spool.checkpoint()?;
             reached.checkpoint = reached.applied;
+        }
+        if dice.chance(5) {
+            // Another program returns the space meanwhile.
+            spool.commit()?;
+            drop(spool);
+            reclaim_on(double.disk(), dir, options(), ReclaimPolicy::usual(0.2))?;
+            spool = Spool::open_on(double.disk(), dir, options())?;
+            assert_eq!(spool.applied_entry()?.sequence, reached.applied);
         }
     }
     spool.commit()?;

@@ -18,11 +18,12 @@ use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
 /// Files in the news directory that are made again, or belong to running programs.
-const LEFT_OUT: [&str; 13] = [
+const LEFT_OUT: [&str; 14] = [
     "index",
     "index.key",
     "log",
     "unreclaimed",
+    "unreclaimed.all",
     "reserve",
     "lock",
     "lock.cache",

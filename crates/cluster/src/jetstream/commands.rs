@@ -1,12 +1,15 @@
 //! What commands do with the servers, without a thread: each connects, does one thing, and returns.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use async_nats::Client;
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 
 use super::connection::{
-    LogError, LogIdentity, connect, context_with, identify, look, metadata_of, reports,
+    LogError, LogIdentity, connect, context, context_with, identify, look, metadata_of, reports,
 };
 use super::nodes::{change, extent, make_store, open_store, read};
 use super::{LogOptions, stream_config};
@@ -15,6 +18,8 @@ use crate::members::{Extent, Mark, Members};
 
 /// Longest wait for one answer: servers that have just started are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Pause before the same question again.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Creates the stream of a new cluster, of at most `bytes_max` bytes, if the servers meet all demands. Returns the log, and whether it is
 /// new.
@@ -28,8 +33,8 @@ pub fn begin(
 ) -> Result<(LogIdentity, bool), LogError> {
     wait_for(async {
         let client = connect(options).await?;
+        let is_new = !exists(options, &client).await?;
         let context = context_with(&client, PATIENCE);
-        let is_new = context.get_stream(&options.stream).await.is_err();
         if is_new {
             // Before anything is made, so that the next attempt begins anew.
             let faults = reports(options, options.replicas).await?;
@@ -46,6 +51,27 @@ pub fn begin(
         }
         Ok((identify(options, &client).await?, is_new))
     })
+}
+
+/// Whether the stream exists. Servers that have just started may not know yet.
+async fn exists(options: &LogOptions, client: &Client) -> Result<bool, LogError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let found = context(client).get_stream(&options.stream).await;
+        let error = match found {
+            Ok(_) => return Ok(true),
+            Err(error) => error,
+        };
+        match error.kind() {
+            GetStreamErrorKind::JetStream(error)
+                if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+            {
+                return Ok(false);
+            }
+            _ if Instant::now() < until => tokio::time::sleep(PAUSE).await,
+            _ => return Err(LogError::down("cannot look for the stream", error)),
+        }
+    }
 }
 
 /// The log that a stream is.

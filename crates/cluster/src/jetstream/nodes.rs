@@ -1,8 +1,10 @@
 //! The marks of the nodes, in a value of the servers' key-value store; and the trimming of the log.
 
+use std::time::Duration;
+
 use async_nats::Client;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::kv::{Config, Store, UpdateErrorKind};
+use async_nats::jetstream::kv::{Config, Store};
 use async_nats::jetstream::stream::StorageType;
 
 use super::LogOptions;
@@ -12,7 +14,9 @@ use crate::members::{Extent, Mark, Members};
 /// The key of the value.
 const KEY: &str = "nodes";
 /// Attempts at a change that others have overtaken.
-const ATTEMPTS: usize = 10;
+const ATTEMPTS: usize = 20;
+/// Pause between attempts.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes the store of a new cluster, if it is not there.
 pub async fn make_store(options: &LogOptions, context: &Context) -> Result<(), LogError> {
@@ -99,6 +103,7 @@ pub async fn change(
 ) -> Result<Members, LogError> {
     let store = open_store(options, client).await?;
     let doing = "cannot write the list of the nodes";
+    let mut fault = LogError::Down(doing.to_owned());
     for _ in 0..ATTEMPTS {
         let (mut members, revision) = read(&store).await?;
         if !work(&mut members) {
@@ -107,11 +112,12 @@ pub async fn change(
         let value = serde_json::to_vec(&members).map_err(|error| LogError::down(doing, error))?;
         match store.update(KEY, value.into(), revision).await {
             Ok(_) => return Ok(members),
-            Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
-            Err(error) => return Err(LogError::down(doing, error)),
+            // What was read may have been old.
+            Err(error) => fault = LogError::down(doing, error),
         }
+        tokio::time::sleep(PAUSE).await;
     }
-    Err(LogError::Down(format!("{doing}: other nodes are faster")))
+    Err(fault)
 }
 
 /// The extent of the log.

@@ -15,7 +15,7 @@ use store::AppliedEntry;
 
 use super::changes::{self, Change};
 use super::outcomes::Outcomes;
-use super::{Told, chain_of};
+use super::{DECIDES_OTHERWISE, Told, chain_of};
 
 /// Bytes of records that an article adds besides twice its own, as [`store::Spool::surely_takes`] has it.
 const ARTICLE_ADDED_BYTES: usize = 64 << 10;
@@ -69,6 +69,11 @@ impl Appliance {
         self.rules
     }
 
+    /// Whether the last applied entry was filed by other settings than those of this node.
+    pub fn decides_otherwise(&self) -> bool {
+        self.place.rules != 0 && self.place.rules != self.rules
+    }
+
     pub fn outcomes(&self) -> &Outcomes {
         &self.outcomes
     }
@@ -110,8 +115,7 @@ impl Appliance {
         };
         if rules != self.rules {
             return Ok(Applied::Stop(format!(
-                "from entry {sequence} on the cluster decides by other settings than this node: `broadsheet cluster status' on each node \
-                 shows which; make them equal, and restart this one"
+                "from entry {sequence} on {DECIDES_OTHERWISE}"
             )));
         }
         let results = match entry.kind {

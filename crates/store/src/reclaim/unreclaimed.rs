@@ -60,9 +60,11 @@ pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
 /// Removes the file durably: all segments are examined.
 pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     let path = dir.join(NAME);
-    disk.remove(&path)
-        .and_then(|()| disk.sync_directory(dir))
-        .map_err(|source| Error::io("remove", &path, source))
+    match disk.remove(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => disk.sync_directory(dir),
+    }
+    .map_err(|source| Error::io("remove", &path, source))
 }
 
 /// Durably marks all segments as such to examine, also if a run that is under way rewrites the file.

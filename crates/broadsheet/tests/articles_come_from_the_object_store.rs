@@ -269,3 +269,35 @@ fn a_backup_leaves_them_where_they_are() {
         told.err
     );
 }
+
+#[test]
+fn two_news_directories_do_not_share_a_place() {
+    let site = Site::new();
+    site.move_first_away();
+    site.program
+        .run(&["backup", "--json", "--dir", "news", "backups"]);
+    let told = site.program.run(&["restore", "backups", "--dir", "other"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    let theirs = "is that of another news directory";
+    let second = site.segments()[1]["base"].to_string();
+    for words in [
+        &["segments", "offload", "--dir", "other", &second][..],
+        &["segments", "fetch", "--all", "--dir", "other"],
+    ] {
+        let told = site.program.run(words);
+        assert_ne!(told.status, 0);
+        assert!(told.err.contains(theirs), "{}", told.err);
+    }
+    // The first one has what it had.
+    assert_eq!(site.objects().len(), 1);
+    let told = site
+        .program
+        .run(&["segments", "list", "--check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{}", told.out);
+    // When it is gone, the other one takes its place.
+    fs::remove_file(site.program.path("objects/news.example.org/owner")).unwrap();
+    let told = site
+        .program
+        .run(&["segments", "offload", "--dir", "other", &second]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
+}

@@ -13,6 +13,7 @@ use std::time::Duration;
 use program::Program;
 use program::articles::{batch, filed, id, many};
 use program::faults::{calls, can_trace, copy, inject, rounds, strace};
+use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Client, Served, listen, set};
 use program::s3::{BUCKET, REGION, S3Server, write_login};
 
@@ -115,10 +116,26 @@ fn they_are_read_and_come_back() {
     let served = Served::start(&site.program);
     let mut client = served.client();
     client.ask("GROUP comp.test");
+    assert_eq!(client.ask("HEAD 16").get(..4), Some("221 "));
+    client.block();
+    // The thread starts with the first request, and is confined.
+    assert_eq!(filters_of_objects(&served), [""; 0]);
     for number in 1..=ARTICLES {
         let reply = client.ask(&format!("ARTICLE {number}"));
         assert_eq!(reply.get(..4), Some("220 "), "{reply}");
         assert!(client.block() == site.wire(number), "{number}");
+    }
+    let status = site.program.run(&["status", "--json", "--dir", "news"]);
+    let status = status.out.replace(char::is_whitespace, "");
+    assert!(status.contains("\"sandbox\":\""), "{status}");
+    // Otherwise the kernel lacks something.
+    if status.contains("\"sandbox\":\"on\"") {
+        assert_eq!(filters_of_objects(&served), ["2"]);
+    }
+    let mounted = Mounted::start(&site.program, &[]);
+    if let Some(mounted) = mounted {
+        let expected = filed(&site.articles[2], "comp.test:3");
+        assert!(mounted.read("comp/test/3") == expected);
     }
     // The daemon lends its lock.
     let fetch = ["segments", "fetch", "--all", "--dir", "news"];
@@ -131,6 +148,22 @@ fn they_are_read_and_come_back() {
         assert_eq!(site.objects(), 0);
     }
     site.program.assert_clean();
+}
+
+/// What `Seccomp` in /proc says of each thread that asks a bucket: 2 for one with filters.
+fn filters_of_objects(served: &Served) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", served.daemon.pid())).unwrap();
+    let mut found = Vec::new();
+    for task in tasks {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap_or_default();
+        if status.starts_with("Name:\tobjects\n") {
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("Seccomp:"));
+            found.push(line.unwrap().trim().to_owned());
+        }
+    }
+    found
 }
 
 fn first_art(site: &Site) -> String {

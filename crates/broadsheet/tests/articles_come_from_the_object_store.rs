@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use program::Program;
 use program::articles::{batch, filed, id, many, with};
+use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Served, listen, set};
 
 /// Longer than what one fetch brings.
@@ -268,6 +269,19 @@ fn a_backup_leaves_them_where_they_are() {
         "{}",
         told.err
     );
+}
+
+#[test]
+fn a_mount_shows_them() {
+    let site = Site::new();
+    site.move_first_away();
+    let Some(mounted) = Mounted::start(&site.program, &[]) else {
+        return;
+    };
+    for number in [3, 1, ARTICLES] {
+        let expected = filed(&site.articles[number - 1], &format!("comp.test:{number}"));
+        assert!(mounted.read(&format!("comp/test/{number}")) == expected);
+    }
 }
 
 #[test]

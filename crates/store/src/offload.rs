@@ -4,7 +4,7 @@
 //! record with a right checksum are there, and all others are fetched. No other file tells what is in the cache.
 
 pub(crate) mod cache;
-mod fetch;
+pub(crate) mod fetch;
 pub(crate) mod object_name;
 pub(crate) mod objects;
 pub(crate) mod offloaded_file;
@@ -13,7 +13,7 @@ mod run;
 pub(crate) mod unnamed;
 
 pub use cache::{FETCH_BYTES_MIN, cached_bytes};
-pub use fetch::Fetch;
+pub use fetch::{Fetch, fetch_by};
 pub use objects::{Connection, Health, Objects, connect, connect_by, health, reconnect};
 pub(crate) use run::recall;
 pub use run::{

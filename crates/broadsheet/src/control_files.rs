@@ -106,7 +106,7 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             file: "[offload]",
             // No request is made.
             told: objects::connect(&location)
-                .map(|_| format!("{} is not asked", location.url))
+                .map(|_| format!("{} (`segments list --check' asks the store)", location.url))
                 .map_err(|error| error.to_string()),
         });
     }

@@ -1,5 +1,9 @@
 //! Objects of one part and of several, in a bucket of a real server.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::io::{self, Read};
 

@@ -9,7 +9,7 @@ const TEXT_SHOWN: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The servers refuse it.
-    Refused(Refusal),
+    Refused(ErrorAnswer),
     /// The servers cannot be reached, or the connection broke.
     Unreachable(String),
     /// No answer came in time.
@@ -20,7 +20,7 @@ pub enum Fault {
 
 /// An answer that refuses a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorAnswer {
     /// The HTTP status.
     pub status: u16,
     /// The code of the error, such as `NoSuchKey`; empty if the answer is none of S3.
@@ -29,16 +29,16 @@ pub struct Refusal {
     pub message: String,
 }
 
-impl Refusal {
+impl ErrorAnswer {
     /// Reads an answer: the status and the beginning of the body.
-    pub fn of(status: u16, body: &[u8]) -> Refusal {
+    pub fn of(status: u16, body: &[u8]) -> ErrorAnswer {
         let body = String::from_utf8_lossy(body);
         let element = |name: &str| {
             let (_, rest) = body.split_once(&format!("<{name}>"))?;
             let (text, _) = rest.split_once(&format!("</{name}>"))?;
             Some(shown(text))
         };
-        Refusal {
+        ErrorAnswer {
             status,
             code: element("Code").unwrap_or_default(),
             message: element("Message").unwrap_or_default(),
@@ -83,7 +83,7 @@ impl Names {
             bucket, endpoint, ..
         } = self;
         let (kind, what) = match fault {
-            Fault::Refused(refusal) => return self.refused(&refusal),
+            Fault::Refused(answer) => return self.refused(&answer),
             Fault::Unreachable(why) => (
                 io::ErrorKind::NotConnected,
                 format!("offload.endpoint: cannot reach {endpoint}: {why}"),
@@ -100,7 +100,7 @@ impl Names {
         io::Error::new(kind, what)
     }
 
-    fn refused(&self, refusal: &Refusal) -> io::Error {
+    fn refused(&self, answer: &ErrorAnswer) -> io::Error {
         use io::ErrorKind::{
             InvalidData, NotConnected, NotFound, PermissionDenied, StorageFull, UnexpectedEof,
         };
@@ -110,9 +110,9 @@ impl Names {
             region,
             login,
         } = self;
-        let (kind, what) = match (refusal.code.as_str(), refusal.status) {
-            _ if refusal.is_missing() => (NotFound, "there is no such object".to_owned()),
-            _ if refusal.is_short() => (UnexpectedEof, "the object is shorter".to_owned()),
+        let (kind, what) = match (answer.code.as_str(), answer.status) {
+            _ if answer.is_missing() => (NotFound, "there is no such object".to_owned()),
+            _ if answer.is_short() => (UnexpectedEof, "the object is shorter".to_owned()),
             ("NoSuchBucket", _) => (
                 NotConnected,
                 format!("offload.url: there is no bucket {bucket} at {endpoint}"),
@@ -160,7 +160,7 @@ impl Names {
                 format!("bucket {bucket} at {endpoint}: {status} {code}"),
             ),
         };
-        let what = match refusal.message.as_str() {
+        let what = match answer.message.as_str() {
             "" => what,
             message => format!("{what} (\"{message}\")"),
         };
@@ -179,7 +179,7 @@ mod tests {
             region: "garage".to_owned(),
             login: "/news/keys/offload.login".to_owned(),
         };
-        names.error(Fault::Refused(Refusal::of(status, body.as_bytes())))
+        names.error(Fault::Refused(ErrorAnswer::of(status, body.as_bytes())))
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn texts_of_the_servers_are_short_and_have_no_control_characters() {
         let long = format!("<Code>{}\u{1b}[2J</Code>", "x".repeat(1000));
-        assert_eq!(Refusal::of(500, long.as_bytes()).code.len(), TEXT_SHOWN);
+        assert_eq!(ErrorAnswer::of(500, long.as_bytes()).code.len(), TEXT_SHOWN);
         assert_eq!(shown("a\u{1b}[2J\r\nb"), "a [2J  b");
     }
 }

@@ -16,7 +16,7 @@ use object_store::client::{
 };
 use rustls::ClientConfig;
 
-use super::fault::{Fault, Refusal, shown};
+use super::fault::{ErrorAnswer, Fault, shown};
 use super::requests::{innermost, note};
 
 /// Time to connect.
@@ -91,7 +91,7 @@ impl Http {
         }
         let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
         let bytes = whole.map(|whole| whole.to_bytes()).unwrap_or_default();
-        note((!is_done).then(|| Fault::Refused(Refusal::of(parts.status.as_u16(), &bytes))));
+        note((!is_done).then(|| Fault::Refused(ErrorAnswer::of(parts.status.as_u16(), &bytes))));
         Ok(HttpResponse::from_parts(parts, bytes.into()))
     }
 }

@@ -124,3 +124,40 @@ pub fn innermost<'e>(
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generic(text: &str) -> object_store::Error {
+        object_store::Error::Generic {
+            store: "test",
+            source: text.into(),
+        }
+    }
+
+    #[test]
+    fn work_that_hangs_is_given_up() {
+        let requests = Requests::start().unwrap();
+        let hangs = std::future::pending::<Result<(), object_store::Error>>();
+        let done = requests.run(Duration::from_millis(10), hangs);
+        assert_eq!(done, Err(Fault::TimedOut));
+        let done = requests.run(Duration::from_secs(60), async { Ok(1) });
+        assert_eq!(done, Ok(1));
+    }
+
+    #[test]
+    fn the_fault_of_the_last_request_counts() {
+        let requests = Requests::start().unwrap();
+        let limit = Duration::from_secs(60);
+        let noted = requests.run::<()>(limit, async {
+            note(Some(Fault::TimedOut));
+            note(Some(Fault::Unreachable("down".to_owned())));
+            Err(generic("text"))
+        });
+        assert_eq!(noted, Err(Fault::Unreachable("down".to_owned())));
+        // Another task notes nothing of it.
+        let other = requests.run::<()>(limit, async { Err(generic("text")) });
+        assert_eq!(other, Err(Fault::Other("text".to_owned())));
+    }
+}

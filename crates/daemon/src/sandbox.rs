@@ -7,10 +7,10 @@
 //!
 //! SECURITY.md describes what the sandbox protects against.
 
+mod starter;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use landlock::{
@@ -21,7 +21,7 @@ use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
 };
-use server::worker_pool::{Job, Spawn};
+pub use starter::Starter;
 
 use super::lock::lock;
 use super::warn;
@@ -389,70 +389,15 @@ fn rules(role: Role) -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
     Ok([(rules, libc::EPERM), (clone3, libc::ENOSYS)])
 }
 
-/// A thread that is not confined, and starts threads for confined ones.
-#[derive(Clone)]
-pub struct Starter(Sender<Wanted>);
-
-/// The name of a thread, its function, and the channel for the result.
-type Wanted = (String, Job, std::sync::mpsc::SyncSender<io::Result<()>>);
-
-impl Starter {
-    /// Starts the thread. Call it from a thread that is not confined. It ends with the last clone of this value.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub fn start() -> io::Result<Starter> {
-        let (sender, wanted) = channel::<Wanted>();
-        let thread = std::thread::Builder::new().name("starter".to_owned());
-        thread.spawn(move || {
-            for (name, job, told) in wanted {
-                let started = std::thread::Builder::new().name(name).spawn(job);
-                // The requesting thread waits for the result.
-                let _ = told.send(started.map(drop));
-            }
-        })?;
-        Ok(Starter(sender))
-    }
-
-    /// Starts a thread.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub fn spawn(&self, name: &str, job: Job) -> io::Result<()> {
-        let (tell, told) = sync_channel(1);
-        let gone = || io::Error::other("the thread that starts others has ended");
-        let sent = self.0.send((name.to_owned(), job, tell));
-        sent.map_err(|_| gone())?;
-        told.recv().map_err(|_| gone())?
-    }
-
-    /// The function for the server.
-    pub fn for_server(&self) -> Spawn {
-        let starter = self.clone();
-        Arc::new(move |name, job| starter.spawn(name, job))
-    }
-
-    /// The function for object stores: their threads ask servers over the network, and do nothing else.
-    pub fn for_clients(&self, sandbox: &Arc<Sandbox>) -> Spawn {
-        let (starter, sandbox) = (self.clone(), sandbox.clone());
-        Arc::new(move |name, job| {
-            let sandbox = sandbox.clone();
-            let confined = move || {
-                sandbox.confine(Role::Client);
-                job();
-            };
-            starter.spawn(name, Box::new(confined))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::io;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::sync::mpsc::channel;
     use std::thread;
 
     /// True where this kernel has what the daemon asks for; else the test is skipped, with the reason.

@@ -239,6 +239,14 @@ peers: packages
 	    echo "skipped: building nats-server (go install failed)"
 	  fi
 	fi
+	# The tests of a bucket of S3.
+	if [[ ! -e "$$into/versitygw" ]]; then
+	  if ! command -v go > /dev/null; then
+	    echo "skipped: building versitygw (no Go here)"
+	  elif ! GOBIN="$$into" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 > /dev/null 2>&1; then
+	    echo "skipped: building versitygw (go install failed)"
+	  fi
+	fi
 	# Python had nntplib up to 3.12.
 	if command -v python3 > /dev/null && ! PYTHONPATH="$$into/python" python3 -W ignore -c 'import nntplib' 2> /dev/null; then
 	  python3 -m pip install -q --target "$$into/python" standard-nntplib > /dev/null 2>&1 ||

@@ -21,6 +21,7 @@ mod plan;
 mod pull;
 mod report;
 mod run;
+mod s3_server;
 mod selection;
 mod site;
 mod start;

@@ -1,4 +1,5 @@
-//! `bench offload`: articles of old segments in a directory as an object store: moving them, reading one, reading all, and filing beside it.
+//! `bench offload`: articles of old segments in an object store, a directory and a bucket of S3: moving them, reading one, reading all, and filing
+//! beside it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,6 +12,7 @@ use bench::generate::Kind;
 
 use crate::measure::{Input, Usages};
 use crate::report::median;
+use crate::s3_server::S3Server;
 use crate::site::{Batch, Expected, Site, System, settle};
 
 const KIND: Kind = Kind::Like {
@@ -30,7 +32,7 @@ const LAST: &str = "Path: a!b\nFrom: a@b.example\nNewsgroups: comp.lang\nSubject
 pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     let batch = site.batch(KIND, "like")?;
     let mut text = format!(
-        "\narticles in an object store (a directory), {} articles, {} bytes\n",
+        "\narticles in an object store, {} articles, {} bytes\n",
         batch.articles, batch.bytes
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
@@ -80,6 +82,44 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
         .collect();
     let bytes = all.iter().filter(is_sealed);
     let bytes: u64 = bytes.filter_map(|segment| number(segment, "bytes")).sum();
+    let stored = Stored {
+        ids,
+        sealed,
+        bytes,
+        batch_bytes: batch.bytes,
+    };
+    text += "  a directory\n";
+    text += &measured(&site.binary, &news, &stored, rounds)?;
+    // All articles are here, and the next store is another one.
+    said(&site.binary, &["segments", "fetch", "--all"], &news)?;
+    match S3Server::start(&system.dir)? {
+        None => text += "  a bucket: no versitygw (S3_SERVER names one)\n",
+        Some(server) => {
+            server.set(&news)?;
+            text += "  a bucket of versitygw on this machine, without TLS\n";
+            text += &measured(&site.binary, &news, &stored, rounds)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The articles of a news directory.
+struct Stored {
+    ids: Vec<String>,
+    /// The numbers of the full segments.
+    sealed: Vec<String>,
+    /// Bytes of these.
+    bytes: u64,
+    batch_bytes: u64,
+}
+
+/// Moves the segments to the store of the settings and back, and reads from there. At the end they are there.
+fn measured(binary: &Path, news: &Path, stored: &Stored, rounds: u32) -> Result<String> {
+    let Stored {
+        ids, sealed, bytes, ..
+    } = stored;
+    let run = |words: &[&str]| said(binary, words, news);
+    let mut text = String::new();
     let mut offload = vec!["segments", "offload"];
     offload.extend(sealed.iter().map(String::as_str));
     let fetch = ["segments", "fetch", "--all"];
@@ -89,7 +129,7 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
         away.push(timed(|| run(&offload))?);
         back.push(timed(|| run(&fetch))?);
     }
-    let rate = |runs: Vec<f64>| bytes as f64 / median(runs) / 1e6;
+    let rate = |runs: Vec<f64>| *bytes as f64 / median(runs) / 1e6;
     text += &format!(
         "    {} segments, {bytes} bytes: offload {:.0} MB/s (stored, synced, read back), fetch {:.0} MB/s\n",
         sealed.len(),
@@ -103,10 +143,10 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
         .take(full)
         .step_by((full / SINGLE).max(1))
         .collect();
-    let here = latencies(&site.binary, &news, &single)?;
+    let here = latencies(binary, news, &single)?;
     run(&offload)?;
-    let cold = latencies(&site.binary, &news, &single)?;
-    let cached = latencies(&site.binary, &news, &single)?;
+    let cold = latencies(binary, news, &single)?;
+    let cached = latencies(binary, news, &single)?;
     for (name, mut times) in [
         ("here", here),
         ("in the object store, first", cold),
@@ -123,13 +163,13 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     run(&fetch)?;
     run(&offload)?;
     let all_ids = ids.join("\n") + "\n";
-    let batcher = || batched(&site.binary, &news, &all_ids);
+    let batcher = || batched(binary, news, &all_ids);
     let first = timed(batcher)?;
     let second = timed(batcher)?;
     text += &format!(
         "    batcher of all articles, in their order: {:.0} MB/s from the object store, {:.0} MB/s from the cache\n",
-        batch.bytes as f64 / first / 1e6,
-        batch.bytes as f64 / second / 1e6
+        stored.batch_bytes as f64 / first / 1e6,
+        stored.batch_bytes as f64 / second / 1e6
     );
     Ok(text)
 }

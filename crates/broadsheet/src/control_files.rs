@@ -100,6 +100,16 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         },
     ];
     findings.extend(pulls);
+    if !settings.offload.url.is_empty() {
+        let location = settings.object_location(directory);
+        findings.push(Finding {
+            file: "[offload]",
+            // No request is made.
+            told: objects::connect(&location)
+                .map(|_| format!("{} (`segments list --check' asks the store)", location.url))
+                .map_err(|error| error.to_string()),
+        });
+    }
     findings
 }
 

@@ -257,6 +257,8 @@ fixed! {
     server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then another peer that offers the article is asked to send it.";
     server::RESERVATIONS_MAX, Unit::Count("ids"), "articles that peers were asked to send", "Above it, all peers that offer an article are asked to send it.";
     server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are reported once", "Damage in further places can be reported more than once.";
+    objects::ANSWER_BYTES_MAX, Unit::Bytes, "answer of an object store that is no article", "Of a longer one, the text is left out of the message.";
+    objects::LOGIN_BYTES_MAX, Unit::Bytes, "keys/offload.login", "A larger file is an error.";
     server::FETCH_THREADS_MAX, Unit::Count("threads"), "threads that fetch articles from the object store for clients", "Further fetches wait; as many as logins may, and then clients get 403.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is copied before it is sent", "A larger one is sent directly from its file.";
     server::LIST_FILE_BYTES_MAX, Unit::Bytes, "file that LIST sends", "A larger one is not sent.";

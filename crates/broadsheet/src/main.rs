@@ -72,9 +72,10 @@ fn main() -> ExitCode {
 
 /// The object store of a news directory, as its settings say.
 fn object_store(dir: &Path) -> io::Result<store::offload::Connection> {
-    let settings = settings::NewsDirectory::at(dir).settings();
+    let directory = settings::NewsDirectory::at(dir);
+    let settings = directory.settings();
     let settings = settings.map_err(|error| io::Error::other(error.to_string()))?;
-    objects::connect(&settings.settings.object_location())
+    objects::connect(&settings.settings.object_location(&directory))
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use program::Program;
 use program::articles::{batch, filed, id, many, with};
+use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Served, listen, set};
 
 /// Longer than what one fetch brings.
@@ -268,4 +269,49 @@ fn a_backup_leaves_them_where_they_are() {
         "{}",
         told.err
     );
+}
+
+#[test]
+fn a_mount_shows_them() {
+    let site = Site::new();
+    site.move_first_away();
+    let Some(mounted) = Mounted::start(&site.program, &[]) else {
+        return;
+    };
+    for number in [3, 1, ARTICLES] {
+        let expected = filed(&site.articles[number - 1], &format!("comp.test:{number}"));
+        assert!(mounted.read(&format!("comp/test/{number}")) == expected);
+    }
+}
+
+#[test]
+fn two_news_directories_do_not_share_a_place() {
+    let site = Site::new();
+    site.move_first_away();
+    site.program
+        .run(&["backup", "--json", "--dir", "news", "backups"]);
+    let told = site.program.run(&["restore", "backups", "--dir", "other"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    let theirs = "is that of another news directory";
+    let second = site.segments()[1]["base"].to_string();
+    for words in [
+        &["segments", "offload", "--dir", "other", &second][..],
+        &["segments", "fetch", "--all", "--dir", "other"],
+    ] {
+        let told = site.program.run(words);
+        assert_ne!(told.status, 0);
+        assert!(told.err.contains(theirs), "{}", told.err);
+    }
+    // The first one has what it had.
+    assert_eq!(site.objects().len(), 1);
+    let told = site
+        .program
+        .run(&["segments", "list", "--check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{}", told.out);
+    // When it is gone, the other one takes its place.
+    fs::remove_file(site.program.path("objects/news.example.org/owner")).unwrap();
+    let told = site
+        .program
+        .run(&["segments", "offload", "--dir", "other", &second]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
 }

@@ -290,6 +290,14 @@ const ALSO: &[(&str, &str)] = &[
         "server::DAMAGE_REMEMBERED_MAX",
     ),
     (
+        "objects::s3::http::ANSWER_BYTES_MAX",
+        "objects::ANSWER_BYTES_MAX",
+    ),
+    (
+        "objects::s3::login::LOGIN_BYTES_MAX",
+        "objects::LOGIN_BYTES_MAX",
+    ),
+    (
         "server::shared::FETCH_THREADS_MAX",
         "server::FETCH_THREADS_MAX",
     ),

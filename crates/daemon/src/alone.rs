@@ -49,6 +49,7 @@ pub fn serve_one(
         Sandbox::new(directory.root(), settings.sandbox),
         Starter::start()?,
     );
+    objects::start_threads_by(starter.for_clients(&sandbox));
     let (files, to_file) = sync_channel(0);
     let alone = Arc::new(Alone {
         directory: directory.clone(),

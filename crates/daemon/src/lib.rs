@@ -28,6 +28,7 @@
 //! | `alone` | one session without a daemon |
 //! | `filing` | filing without a daemon |
 //! | `sandbox` | confines threads |
+//! | `fetching` | fetches articles from an object store for a mount |
 //! | `intake_queue` | the articles that arrived over NNTP and wait for the writer |
 //! | `file_batches` | the writer files the article batches of the queue, in groups with one commit each |
 //! | `node` | a node of a cluster: appends to its log, and applies it |
@@ -46,6 +47,7 @@ mod event;
 mod failure;
 mod feeders;
 mod feeds;
+mod fetching;
 mod file_batches;
 mod filing;
 mod incoming;
@@ -76,6 +78,7 @@ pub use alone::serve_one;
 pub use daemon_status::{DaemonStatus, Entry, FedPeer, Intake, Nntp};
 pub use failure::{is_of_settings, text_of};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
+pub use fetching::fetch_unconfined;
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::REASON_BYTES_MAX;
 pub use journal::{LINES_AT_ONCE_MAX, say, warn};

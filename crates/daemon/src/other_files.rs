@@ -5,7 +5,8 @@ use expire::{Error as ExplistError, Explist};
 
 use settings::{NewsDirectory, Read};
 
-/// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm and the keys.
+/// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm, the keys, and the login of the object
+/// store.
 ///
 /// # Errors
 /// Their faults, a line each, with file and line.
@@ -36,6 +37,11 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> anyhow::Result<()> {
     faults.extend(fault_of(access::Users::read(root)));
     faults.extend(fault_of(relay::control::policy::Policy::read(root)));
     faults.extend(fault_of(relay::Keyring::read(root)));
+    if !read.settings.offload.url.is_empty() {
+        // No request is made.
+        let location = read.settings.object_location(directory);
+        faults.extend(fault_of(objects::connect(&location)));
+    }
     match faults.is_empty() {
         true => Ok(()),
         false => Err(anyhow::anyhow!(faults.join("\n"))),

@@ -1,16 +1,16 @@
 //! The daemon confines itself: a thread that processes bytes from other machines can open, write and start only what its work needs.
 //!
-//! Landlock and seccomp apply to one thread and the threads that it starts. Network threads, the metrics thread and the writer are
-//! confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are not, because
+//! Landlock and seccomp apply to one thread and the threads that it starts. Network threads, the metrics thread, the writer and the thread
+//! that asks a bucket are confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are not, because
 //! both need `no_new_privs`, which would disable the setuid and setgid bits of sendmail and uux. [`Starter`] starts those threads,
 //! because a thread started by a confined one is confined too.
 //!
 //! SECURITY.md describes what the sandbox protects against.
 
+mod starter;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use landlock::{
@@ -21,7 +21,7 @@ use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
 };
-use server::worker_pool::{Job, Spawn};
+pub use starter::Starter;
 
 use super::lock::lock;
 use super::warn;
@@ -36,6 +36,8 @@ pub enum Role {
     Reader,
     /// Files articles: reads everything that its user may (settings name certificates elsewhere), writes below the news directory.
     Writer,
+    /// Asks a server over the network: reads everything that its user may (names of hosts), writes to connections only.
+    Client,
 }
 
 /// The state of confinement.
@@ -77,7 +79,7 @@ impl Sandbox {
         if let Err(why) = self.restrict_files(role) {
             lacking.push(why);
         }
-        if let Err(why) = restrict_calls() {
+        if let Err(why) = restrict_calls(role) {
             lacking.push(why);
         }
         let mut state = lock(&self.state);
@@ -115,6 +117,7 @@ impl Sandbox {
                 let handled = AccessFs::from_write(LANDLOCK) | AccessFs::Execute;
                 self.landlock(handled, AccessFs::from_write(LANDLOCK))
             }
+            Role::Client => client_landlock(),
         };
         match is_whole.map_err(|error| failed(&error))? {
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
@@ -313,10 +316,19 @@ const X32: (i64, &[i64]) = (0x4000_0000, &[520, 545]);
 #[cfg(not(target_arch = "x86_64"))]
 const X32: (i64, &[i64]) = (0, &[]);
 
-fn restrict_calls() -> Result<(), String> {
+/// No file can be written, and no port opened.
+fn client_landlock() -> Result<RulesetStatus, landlock::RulesetError> {
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_write(LANDLOCK) | AccessFs::Execute)?
+        .handle_access(AccessNet::BindTcp)?
+        .create()?;
+    Ok(ruleset.restrict_self()?.ruleset)
+}
+
+fn restrict_calls(role: Role) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| failed(&error))?;
-    for (rules, errno) in rules().map_err(|error| failed(&error))? {
+    for (rules, errno) in rules(role).map_err(|error| failed(&error))? {
         let denied = SeccompAction::Errno(errno.cast_unsigned());
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch);
         let program: Result<seccompiler::BpfProgram, _> = filter.and_then(TryInto::try_into);
@@ -329,7 +341,7 @@ fn restrict_calls() -> Result<(), String> {
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// The filters: the denied calls and their errors.
-fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
+fn rules(role: Role) -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
     let mut rules: Rules = BTreeMap::new();
     let (bit, more) = X32;
     for call in DENIED.iter().chain(DENIED_HERE) {
@@ -339,16 +351,34 @@ fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
     for call in more {
         rules.insert(*call | bit, Vec::new());
     }
-    let when = |argument, operator, value: i32| {
+    let condition = |argument, operator, value: i32| {
         let value = u64::from(value.cast_unsigned());
-        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
-        Ok(vec![SeccompRule::new(vec![condition])?])
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+    };
+    let when = |argument, operator, value| {
+        Ok(vec![SeccompRule::new(vec![condition(
+            argument, operator, value,
+        )?])?])
     };
     let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
     // Threads may be created, processes not.
     rules.insert(libc::SYS_clone, when(0, SeccompCmpOp::MaskedEq(thread), 0)?);
-    // `session` connects to the daemon's control.sock; connections to other machines are denied.
-    rules.insert(libc::SYS_socket, when(0, SeccompCmpOp::Ne, libc::AF_UNIX)?);
+    let families = match role {
+        // `session` connects to the daemon's control.sock; connections to other machines are denied.
+        Role::Reader | Role::Writer => &[libc::AF_UNIX][..],
+        // Looking up a host asks the kernel which kinds of addresses there are.
+        Role::Client => &[
+            libc::AF_UNIX,
+            libc::AF_INET,
+            libc::AF_INET6,
+            libc::AF_NETLINK,
+        ],
+    };
+    let others: Result<Vec<_>, _> = families
+        .iter()
+        .map(|family| condition(0, SeccompCmpOp::Ne, *family))
+        .collect();
+    rules.insert(libc::SYS_socket, vec![SeccompRule::new(others?)?]);
     // Typing into the terminal of the parent process.
     rules.insert(
         libc::SYS_ioctl,
@@ -359,57 +389,15 @@ fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
     Ok([(rules, libc::EPERM), (clone3, libc::ENOSYS)])
 }
 
-/// A thread that is not confined, and starts threads for confined ones.
-#[derive(Clone)]
-pub struct Starter(Sender<Wanted>);
-
-/// The name of a thread, its function, and the channel for the result.
-type Wanted = (String, Job, std::sync::mpsc::SyncSender<io::Result<()>>);
-
-impl Starter {
-    /// Starts the thread. Call it from a thread that is not confined. It ends with the last clone of this value.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub fn start() -> io::Result<Starter> {
-        let (sender, wanted) = channel::<Wanted>();
-        let thread = std::thread::Builder::new().name("starter".to_owned());
-        thread.spawn(move || {
-            for (name, job, told) in wanted {
-                let started = std::thread::Builder::new().name(name).spawn(job);
-                // The requesting thread waits for the result.
-                let _ = told.send(started.map(drop));
-            }
-        })?;
-        Ok(Starter(sender))
-    }
-
-    /// Starts a thread.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub fn spawn(&self, name: &str, job: Job) -> io::Result<()> {
-        let (tell, told) = sync_channel(1);
-        let gone = || io::Error::other("the thread that starts others has ended");
-        let sent = self.0.send((name.to_owned(), job, tell));
-        sent.map_err(|_| gone())?;
-        told.recv().map_err(|_| gone())?
-    }
-
-    /// The function for the server.
-    pub fn for_server(&self) -> Spawn {
-        let starter = self.clone();
-        Arc::new(move |name, job| starter.spawn(name, job))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::io;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::sync::mpsc::channel;
     use std::thread;
 
     /// True where this kernel has what the daemon asks for; else the test is skipped, with the reason.
@@ -523,6 +511,35 @@ mod tests {
     }
 
     #[test]
+    fn a_client_connects_and_does_nothing_else() {
+        if !is_whole() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().to_owned();
+        fs::write(root.join("active"), b"a 0 1 y\n").unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let sandbox = Sandbox::new(&root, true);
+        let (tell, told) = channel();
+        let work = move || {
+            fs::read("/etc/passwd").unwrap();
+            TcpStream::connect(("localhost", port))
+                .or_else(|_| TcpStream::connect(("127.0.0.1", port)))
+                .unwrap();
+            assert!(is_denied(fs::write(root.join("active"), b"")));
+            assert!(is_denied(fs::remove_file(root.join("active"))));
+            assert!(is_denied(Command::new("/bin/true").status()));
+            assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
+            tell.send(()).unwrap();
+        };
+        let starter = Starter::start().unwrap();
+        starter.for_clients(&sandbox)("objects", Box::new(work)).unwrap();
+        // A failed assertion ends the thread.
+        told.recv().unwrap();
+    }
+
+    #[test]
     fn what_the_starter_starts_is_not_confined() {
         let dir = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::new(dir.path(), true);
@@ -548,7 +565,8 @@ mod tests {
     #[test]
     fn every_filter_can_be_compiled() {
         let arch = TargetArch::try_from(std::env::consts::ARCH).unwrap();
-        for (rules, errno) in rules().unwrap() {
+        let roles = [Role::Reader, Role::Writer, Role::Client];
+        for (rules, errno) in roles.into_iter().flat_map(|role| rules(role).unwrap()) {
             let denied = SeccompAction::Errno(errno.cast_unsigned());
             let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).unwrap();
             let program: seccompiler::BpfProgram = filter.try_into().unwrap();

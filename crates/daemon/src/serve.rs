@@ -89,6 +89,7 @@ impl Daemon {
             say("waiting for another program that files articles");
         }
         let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
+        objects::start_threads_by(starter.for_clients(&sandbox));
         let writer = Writer::start(
             directory.clone(),
             files,

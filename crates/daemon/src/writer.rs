@@ -617,6 +617,7 @@ impl Writer {
         self.files = files;
         self.apply();
         self.posts = None;
+        store::offload::reconnect(self.directory.root());
         let mailer = self.files.settings.mailer(&self.directory);
         self.mails = Mails::new(self.directory.root(), mailer, &self.starter);
         self.mails.retry();

@@ -132,6 +132,37 @@ impl ClientTrust {
     }
 }
 
+impl ClientTrust {
+    /// The settings, for others that drive TLS.
+    #[must_use]
+    pub fn config(&self) -> ClientConfig {
+        (*self.config).clone()
+    }
+}
+
+/// Settings for connections none of which is encrypted: no certificate is trusted.
+///
+/// # Errors
+/// rustls cannot start.
+pub fn trusting_nobody() -> Result<ClientConfig, TrustError> {
+    Ok(
+        ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&TLS13, &TLS12])
+            .map_err(TrustError::Setup)?
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth(),
+    )
+}
+
+/// What is wrong with a server's certificate, if that is the error; [`ClientTrust`] made the text.
+#[must_use]
+pub fn certificate_fault(error: &Error) -> Option<String> {
+    match error {
+        Error::InvalidCertificate(CertificateError::Other(other)) => Some(other.0.to_string()),
+        _ => None,
+    }
+}
+
 /// The verifier of the system's CAs, shared by all servers.
 fn system_verifier() -> Result<Arc<WebPkiServerVerifier>, TrustError> {
     static SYSTEM: Mutex<Option<Arc<WebPkiServerVerifier>>> = Mutex::new(None);

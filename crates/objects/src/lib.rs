@@ -2,6 +2,7 @@
 //! objects of several sites apart.
 
 mod directory;
+mod s3;
 
 use std::io;
 use std::path::PathBuf;
@@ -10,12 +11,19 @@ use std::sync::Arc;
 use store::offload::{Connection, Objects};
 
 pub use directory::Directory;
+pub use layers::{Fingerprint, Trust};
+pub use s3::requests::{Job, Spawn, start_threads_by};
+pub use s3::{ANSWER_BYTES_MAX, LOGIN_BYTES_MAX, S3, S3Settings};
+
+use s3::place::{Bucket, Endpoint, fault_of_region};
 
 /// Where the objects of a site are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// `file:///DIRECTORY`.
+    /// `file:///DIRECTORY` or `s3://BUCKET/PREFIX`.
     pub url: String,
+    /// How to reach a bucket.
+    pub s3: S3Settings,
     /// The site's name.
     pub site: String,
     /// Largest size of the local cache, bytes.
@@ -26,6 +34,7 @@ pub struct Location {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Directory(PathBuf),
+    Bucket(Bucket),
 }
 
 impl Place {
@@ -36,19 +45,39 @@ impl Place {
                 false => Err("needs a full path: file:///srv/articles".to_owned()),
             };
         }
-        Err("is not the URL of an object store: write file:///DIRECTORY".to_owned())
+        if let Some(rest) = url.strip_prefix("s3://") {
+            return Bucket::parse(rest).map(Place::Bucket);
+        }
+        Err(
+            "is not the URL of an object store: write file:///DIRECTORY or s3://BUCKET/PREFIX"
+                .to_owned(),
+        )
     }
 }
 
-/// Returns the fault of a URL, as the rest of a sentence that begins with the setting's name.
-pub fn fault_of_url(url: &str) -> Option<String> {
-    Place::parse(url).err()
+/// Whether a URL names a bucket.
+pub fn is_bucket(url: &str) -> bool {
+    matches!(Place::parse(url), Ok(Place::Bucket(_)))
 }
 
-/// Connects to an object store. A directory is not looked at before it is used.
+/// Returns the faults of a URL, an endpoint and a region: the key of each in `[offload]`, and the rest of a sentence that begins with the
+/// setting's name.
+pub fn faults_of(url: &str, endpoint: &str, region: &str) -> Vec<(&'static str, String)> {
+    let bucket = match Place::parse(url) {
+        Err(what) => return vec![("url", what)],
+        Ok(Place::Directory(_)) => return Vec::new(),
+        Ok(Place::Bucket(bucket)) => bucket,
+    };
+    let endpoint = Endpoint::parse(endpoint, &bucket, region).err();
+    let faults = endpoint.map(|what| ("endpoint", what)).into_iter();
+    let region = fault_of_region(region.trim()).map(|what| ("region", what));
+    faults.chain(region).collect()
+}
+
+/// Connects to an object store. Nothing is asked of it before it is used.
 ///
 /// # Errors
-/// The URL or the site's name cannot be used.
+/// The URL, the site's name, or what is needed to reach a bucket cannot be used.
 pub fn connect(location: &Location) -> io::Result<Connection> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
     if location.url.is_empty() {
@@ -67,6 +96,7 @@ pub fn connect(location: &Location) -> io::Result<Connection> {
         .map_err(|what| invalid(format!("`[offload] url' in broadsheet.toml {what}")))?;
     let objects: Arc<dyn Objects> = match place {
         Place::Directory(root) => Arc::new(Directory::new(root, site)),
+        Place::Bucket(bucket) => Arc::new(S3::new(&bucket, site, &location.s3)?),
     };
     Ok(Connection {
         objects,
@@ -83,6 +113,7 @@ mod tests {
         let location = |url: &str, site: &str| Location {
             url: url.to_owned(),
             site: site.to_owned(),
+            s3: S3Settings::default(),
             cache_bytes_max: 1,
         };
         assert!(connect(&location("file:///srv/articles", "news.example.org")).is_ok());

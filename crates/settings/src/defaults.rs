@@ -37,6 +37,10 @@ impl Default for Settings {
             },
             offload: Offload {
                 url: String::new(),
+                endpoint: String::new(),
+                region: "us-east-1".to_owned(),
+                tls_ca: String::new(),
+                tls_fingerprint: String::new(),
                 after_days: 30,
                 keep_local: 0,
                 cache: 1 << 30,

@@ -39,6 +39,7 @@ pub use crate::cluster::Cluster;
 pub use directory::{Error, NewsDirectory};
 pub use fault::Faults;
 pub use nntp::{Auth, Nntp};
+pub use options::OBJECTS_LOGIN_FILE;
 pub use parts::{access, expiry, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
@@ -112,7 +113,7 @@ pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
         );
         faults.push(("store.segment_bytes", told));
     }
-    faults.extend(settings.offload.fault());
+    faults.extend(settings.offload.faults());
     faults.extend(settings.post.fault());
     faults.extend(settings.report.fault());
     faults.extend(settings.nntp.faults());

@@ -104,11 +104,14 @@ fn path(value: &DeValue<'_>) -> Result<PathBuf, String> {
     value::text(value).map(PathBuf::from)
 }
 
-/// As in `[[access]]`; the algorithm may be missing.
 fn fingerprint(value: &DeValue<'_>) -> Result<[u8; 32], String> {
-    let text = value::text(value)?;
+    parse_fingerprint(&value::text(value)?)
+}
+
+/// As in `[[access]]`; the algorithm may be missing.
+pub fn parse_fingerprint(text: &str) -> Result<[u8; 32], String> {
     match text.split_once(':') {
-        Some(("sha256", _)) => access::fingerprint(&text),
+        Some(("sha256", _)) => access::fingerprint(text),
         _ => access::fingerprint(&format!("sha256:{text}")),
     }
 }

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::{NewsDirectory, Settings, Sync, SystemZone};
 
+/// The file with the keys for a bucket: the access key and the secret key, each on a line.
+pub const OBJECTS_LOGIN_FILE: &str = "keys/offload.login";
+
 impl Settings {
     /// The rules for articles.
     pub fn rules(&self) -> relay::Rules {
@@ -89,11 +92,25 @@ impl Settings {
     }
 
     /// Where the objects of this site are.
-    pub fn object_location(&self) -> objects::Location {
+    pub fn object_location(&self, directory: &NewsDirectory) -> objects::Location {
+        let offload = &self.offload;
+        let ca = offload.tls_ca.trim();
+        // A fault of it was an error when the settings were read.
+        let fingerprint = offload.fingerprint().ok().flatten();
         objects::Location {
-            url: self.offload.url.clone(),
+            url: offload.url.clone(),
+            s3: objects::S3Settings {
+                endpoint: offload.endpoint.clone(),
+                region: offload.region.clone(),
+                trust: objects::Trust {
+                    ca: (!ca.is_empty()).then(|| directory.file(ca)),
+                    fingerprint: fingerprint.map(objects::Fingerprint),
+                    name: None,
+                },
+                login: directory.file(OBJECTS_LOGIN_FILE),
+            },
             site: self.name.clone(),
-            cache_bytes_max: self.offload.cache,
+            cache_bytes_max: offload.cache,
         }
     }
 

@@ -313,6 +313,34 @@ mod tests {
     }
 
     #[test]
+    fn faults_of_an_object_store_name_their_setting() {
+        for (line, told) in [
+            (
+                "url = \"s3://x\"",
+                "3:1: offload.url needs the name of a bucket",
+            ),
+            ("url = \"https://x\"", "3:1: offload.url is not the URL of"),
+            (
+                "url = \"s3://articles\"\nendpoint = \"http://10.0.0.5\"",
+                "4:1: offload.endpoint http://10.0.0.5 would send the articles",
+            ),
+            (
+                "url = \"s3://articles\"\nregion = \"\"",
+                "4:1: offload.region is the name of a region",
+            ),
+            (
+                "url = \"s3://articles\"\ntls_fingerprint = \"x\"",
+                "4:1: offload.tls_fingerprint",
+            ),
+        ] {
+            let fault = fault(&format!("name = \"a\"\n[offload]\n{line}\n"));
+            assert!(fault.contains(told), "{line}: {fault}");
+        }
+        let elsewhere = "name = \"a\"\n[offload]\nurl = \"s3://articles\"\nendpoint = \"open http://10.0.0.5:3900\"\n";
+        assert!(read(elsewhere).is_ok());
+    }
+
+    #[test]
     fn comments_do_not_move_what_follows() {
         let told = fault("# one\n\t # two\r\nname = \"a\" # three\n# four\n[store]\n  sink = 1\n");
         assert!(

@@ -56,6 +56,14 @@ pub struct Store {
 pub struct Offload {
     /// The object store; empty: none.
     pub url: String,
+    /// The address of the servers of a bucket; empty: Amazon's.
+    pub endpoint: String,
+    /// The region of a bucket.
+    pub region: String,
+    /// A file of the CAs that are trusted in place of the system's; empty: none.
+    pub tls_ca: String,
+    /// The one certificate that is trusted; empty: none.
+    pub tls_fingerprint: String,
     /// Days after which a segment moves; 0: its age does not matter.
     pub after_days: u64,
     /// Bytes of sealed segments that stay on this machine at most; 0: no limit.
@@ -65,10 +73,34 @@ pub struct Offload {
 }
 
 impl Offload {
-    /// Its fault, and the key.
-    pub fn fault(&self) -> Option<(&'static str, String)> {
-        let url = Some(&self.url).filter(|url| !url.is_empty())?;
-        Some(("offload.url", objects::fault_of_url(url)?))
+    /// Its faults, and their keys.
+    pub fn faults(&self) -> Vec<(&'static str, String)> {
+        if self.url.is_empty() {
+            return Vec::new();
+        }
+        let mut faults: Vec<_> = objects::faults_of(&self.url, &self.endpoint, &self.region)
+            .into_iter()
+            .map(|(key, what)| match key {
+                "endpoint" => ("offload.endpoint", what),
+                "region" => ("offload.region", what),
+                _ => ("offload.url", what),
+            })
+            .collect();
+        if let Err(what) = self.fingerprint() {
+            faults.push(("offload.tls_fingerprint", what));
+        }
+        faults
+    }
+
+    /// The certificate that is trusted.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the setting's name.
+    pub fn fingerprint(&self) -> Result<Option<[u8; 32]>, String> {
+        match self.tls_fingerprint.trim() {
+            "" => Ok(None),
+            text => crate::nntp_server::parse_fingerprint(text).map(Some),
+        }
     }
 }
 

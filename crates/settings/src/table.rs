@@ -188,9 +188,42 @@ pub static TABLE: &[Setting] = &[
         key: "url",
         unit: Unit::Text,
         range: ANY,
-        help: "Where the articles of old segments go: \"file:///DIRECTORY\" on another disk; empty: nowhere. Before a change, \
-               `segments fetch --all'.",
+        help: "Where the articles of old segments go: \"file:///DIRECTORY\", \"s3://BUCKET/PREFIX\"; empty: \
+               nowhere. Before a change, `segments fetch --all'.",
         slot: |s| Slot::Text(&mut s.offload.url),
+    },
+    Setting {
+        section: "offload",
+        key: "endpoint",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The servers of the bucket: \"https://s3.example.org\"; empty: Amazon's. Without TLS only on this machine, or \
+               marked: \"open http://10.0.0.5:3900\". The keys are in keys/offload.login.",
+        slot: |s| Slot::Text(&mut s.offload.endpoint),
+    },
+    Setting {
+        section: "offload",
+        key: "region",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The region of the bucket.",
+        slot: |s| Slot::Text(&mut s.offload.region),
+    },
+    Setting {
+        section: "offload",
+        key: "tls_ca",
+        unit: Unit::Text,
+        range: ANY,
+        help: "File with the CAs to trust for the endpoint in place of the system's.",
+        slot: |s| Slot::Text(&mut s.offload.tls_ca),
+    },
+    Setting {
+        section: "offload",
+        key: "tls_fingerprint",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The one certificate to trust for the endpoint, by its SHA-256.",
+        slot: |s| Slot::Text(&mut s.offload.tls_fingerprint),
     },
     Setting {
         section: "offload",

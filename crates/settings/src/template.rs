@@ -6,7 +6,7 @@ use crate::{SECTIONS, Setting, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
 # Settings of this news system. Every setting is listed here with its default,
-# but those of [cluster] (docs/cluster.md).
+# but those of [cluster] (docs/cluster.md) and S3 (docs/operations.md).
 # `broadsheet check' prints the settings in force and where each was set.
 # Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";
@@ -116,8 +116,7 @@ const COMMENT_WIDTH: usize = 76;
 pub fn template(settings: &Settings) -> String {
     let mut out = HEAD.to_owned();
     let mut section = "";
-    // Few sites are clusters, and every command reads the file.
-    let is_written = |setting: &&Setting| setting.section != "cluster" || settings.is_node();
+    let is_written = |setting: &&Setting| !is_left_out(setting, settings);
     for setting in TABLE.iter().filter(is_written) {
         if setting.section != section {
             if section.is_empty() {
@@ -147,6 +146,17 @@ pub fn template(settings: &Settings) -> String {
     out.push_str(ACCESS);
     out.push_str(EXPIRY);
     out
+}
+
+/// Whether a setting is not written. Few sites are clusters or use S3, and every command reads the file.
+fn is_left_out(setting: &Setting, settings: &Settings) -> bool {
+    match (setting.section, setting.key) {
+        ("cluster", _) => !settings.is_node(),
+        ("offload", "endpoint" | "region" | "tls_ca" | "tls_fingerprint") => {
+            !objects::is_bucket(&settings.offload.url)
+        }
+        _ => false,
+    }
 }
 
 fn comment(words: &str) -> String {
@@ -213,9 +223,13 @@ mod tests {
         let read = Read::parse(Path::new("t"), text.into()).unwrap();
         assert_eq!(read.settings, settings);
         for (setting, origin) in TABLE.iter().zip(read.origins()) {
-            let is_left_out = setting.section == "cluster";
+            let is_left_out = is_left_out(setting, &settings);
             assert_eq!(origin == Origin::Default, is_left_out, "{}", setting.path());
         }
+        settings.offload.url = "s3://news-articles/here".to_owned();
+        settings.offload.region = "garage".to_owned();
+        let read = Read::parse(Path::new("t"), template(&settings).into()).unwrap();
+        assert_eq!(read.settings, settings);
     }
 
     #[test]

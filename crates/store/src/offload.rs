@@ -4,16 +4,17 @@
 //! record with a right checksum are there, and all others are fetched. No other file tells what is in the cache.
 
 pub(crate) mod cache;
-mod fetch;
+pub(crate) mod fetch;
 pub(crate) mod object_name;
 pub(crate) mod objects;
 pub(crate) mod offloaded_file;
+mod owner;
 mod run;
 pub(crate) mod unnamed;
 
 pub use cache::{FETCH_BYTES_MIN, cached_bytes};
-pub use fetch::Fetch;
-pub use objects::{Connection, Health, Objects, connect, connect_by, health};
+pub use fetch::{Fetch, fetch_by};
+pub use objects::{Connection, Health, Objects, connect, connect_by, health, reconnect};
 pub(crate) use run::recall;
 pub use run::{
     Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, list, move_away,

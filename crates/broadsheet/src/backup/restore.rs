@@ -99,9 +99,10 @@ fn connect(contents: &Contents, entry: &Entry, root: &Path) -> anyhow::Result<()
     write(contents, entry, &path)?;
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    let directory = settings::NewsDirectory::at(root);
     // Settings with errors are restored as well.
     if let Ok(read) = settings::Read::parse(&entry.path, text)
-        && let Ok(connection) = objects::connect(&read.settings.object_location())
+        && let Ok(connection) = objects::connect(&read.settings.object_location(&directory))
     {
         store::offload::connect(root, connection);
     }

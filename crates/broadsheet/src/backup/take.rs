@@ -17,8 +17,8 @@ use store::Lock;
 use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
-/// Files in the news directory that are made again, or belong to running programs.
-const LEFT_OUT: [&str; 14] = [
+/// Files in the news directory that are made again, belong to running programs, or to this news directory and not to a copy of it.
+const LEFT_OUT: [&str; 15] = [
     "index",
     "index.key",
     "log",
@@ -33,6 +33,7 @@ const LEFT_OUT: [&str; 14] = [
     "control.sock",
     "schedule",
     "mounts",
+    "objects.owner",
 ];
 /// Links to the waiting batches, until they are copied.
 const LINKS: &str = "backup.links";

@@ -85,6 +85,9 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let at = given.operands.first().map(Path::new);
     let at = at.ok_or_else(|| given.usage("the mount point is missing"))?;
     let sandbox = Sandbox::new(directory.root(), settings.sandbox);
+    if !settings.offload.url.is_empty() {
+        daemon::fetch_unconfined(&sandbox)?;
+    }
     let mount = Mount {
         dir: directory.root(),
         at,

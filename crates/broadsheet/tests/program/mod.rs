@@ -27,6 +27,8 @@ pub mod nats;
 pub mod nntp;
 pub mod peers;
 pub mod pulling;
+#[path = "../../../objects/tests/s3_server.rs"]
+pub mod s3;
 pub mod screen;
 pub mod small;
 pub mod taker;

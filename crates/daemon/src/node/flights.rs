@@ -201,7 +201,7 @@ mod tests {
         let a = flights.hold("a", vec![None]);
         flights.append(5, vec![(a, 0)], Bytes::from_static(&[1]));
         flights.appended(5);
-        flights.applied(5, Bytes::from_static(&[1]));
+        flights.applied(5, vec![1]);
         flights.forget_applied();
         flights.settle();
         assert_eq!(flights.next_done(), None);

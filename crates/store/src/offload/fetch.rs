@@ -1,12 +1,39 @@
 //! The fetch of one article, which any thread may run.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, OnceLock};
 
 use crate::log::relocation_cache::Tables;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::cache;
 use crate::read::open_segments::{open_art, place_in_file};
 use crate::{Error, Position};
+
+type FetchBy = Box<dyn Fn(Fetch) -> io::Result<Result<(), Error>> + Send + Sync>;
+
+static FETCH_BY: OnceLock<FetchBy> = OnceLock::new();
+
+/// Says how readers of this process that may wait fetch an article: `run` lets another thread run it, because theirs may not write the cache, and
+/// returns its result, or why there is none. Called once, at the start of the program; a second call has no effect. Without it they do it themselves.
+pub fn fetch_by(run: impl Fn(Fetch) -> io::Result<Result<(), Error>> + Send + Sync + 'static) {
+    let _ = FETCH_BY.set(Box::new(run));
+}
+
+/// Brings the record at `place` into the cache, as [`fetch_by`] says.
+pub fn bring(
+    (segments, tables): (&Segments, &Arc<Tables>),
+    base: u64,
+    (position, place): (Position, u64),
+) -> Result<(), Error> {
+    match FETCH_BY.get() {
+        None => cache::fetch(segments, base, (position, place)),
+        Some(run) => {
+            let fetch = Fetch::new(segments.clone(), tables.clone(), (base, position));
+            let path = segments.path(base, SegmentFile::Art);
+            run(fetch).map_err(|source| Error::io("fetch an article of", &path, source))?
+        }
+    }
+}
 
 /// Brings one article into the local cache of the object store.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,29 @@ pub struct Connection {
 type Connect = fn(&Path) -> io::Result<Connection>;
 
 static CONNECT: OnceLock<Connect> = OnceLock::new();
-static CONNECTED: Mutex<Option<HashMap<PathBuf, Arc<ObjectStore>>>> = Mutex::new(None);
+static CONNECTED: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
+
+/// The object store of a news directory that this process uses.
+#[derive(Debug)]
+struct Known {
+    store: Arc<ObjectStore>,
+    /// The settings may be others now.
+    is_stale: bool,
+}
+
+impl Known {
+    fn new(connection: Connection, counters: Arc<Counters>) -> Known {
+        Known {
+            store: Arc::new(ObjectStore {
+                connection,
+                failed: Mutex::default(),
+                is_ours: AtomicBool::new(false),
+                counters,
+            }),
+            is_stale: false,
+        }
+    }
+}
 
 /// Says how the object store of a news directory is found: its settings belong to crates that use this one. Called once, at the start of the
 /// program; a second call has no effect.
@@ -64,13 +86,21 @@ pub fn connect_by(connect: Connect) {
 /// Uses this object store for a news directory whose settings are not there yet.
 pub fn connect(dir: &Path, connection: Connection) {
     let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let store = Arc::new(ObjectStore::new(connection));
+    let known = Known::new(connection, Arc::default());
     connected
         .get_or_insert_default()
-        .insert(dir.to_owned(), store);
+        .insert(dir.to_owned(), known);
 }
 
-/// The object store of a news directory. The first use in a process reads the settings; later ones get the same.
+/// Lets the next use of a news directory's object store read the settings again: they, or the keys, may have changed.
+pub fn reconnect(dir: &Path) {
+    let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = connected.as_mut().and_then(|all| all.get_mut(dir)) {
+        known.is_stale = true;
+    }
+}
+
+/// The object store of a news directory. The first use in a process, or after [`reconnect`], reads the settings; later ones get the same.
 pub fn of(dir: &Path) -> Result<Arc<ObjectStore>, Error> {
     let at = |source| Error::ObjectStore {
         doing: "use",
@@ -79,17 +109,20 @@ pub fn of(dir: &Path) -> Result<Arc<ObjectStore>, Error> {
     };
     let mut connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
     let connected = connected.get_or_insert_default();
-    if let Some(known) = connected.get(dir) {
-        return Ok(known.clone());
+    let known = connected.get(dir);
+    if let Some(known) = known.filter(|known| !known.is_stale) {
+        return Ok(known.store.clone());
     }
+    let counters = known.map(|known| known.store.counters.clone());
     let connect = CONNECT.get().ok_or_else(|| {
         at(io::Error::new(
             io::ErrorKind::Unsupported,
             "this program does not know it",
         ))
     })?;
-    let store = Arc::new(ObjectStore::new(connect(dir).map_err(at)?));
-    connected.insert(dir.to_owned(), store.clone());
+    let fresh = Known::new(connect(dir).map_err(at)?, counters.unwrap_or_default());
+    let store = fresh.store.clone();
+    connected.insert(dir.to_owned(), fresh);
     Ok(store)
 }
 
@@ -107,12 +140,12 @@ pub struct Health {
 /// The health of a news directory's object store; `None` if this process has not asked it.
 pub fn health(dir: &Path) -> Option<Health> {
     let connected = CONNECTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let store = connected.as_ref()?.get(dir)?;
+    let store = &connected.as_ref()?.get(dir)?.store;
     let failed = store.failed.lock().unwrap_or_else(PoisonError::into_inner);
     Some(Health {
         failure: failed.as_ref().map(|failed| failed.what.clone()),
-        fetches: store.fetches.load(Ordering::Relaxed),
-        fetched_bytes: store.fetched_bytes.load(Ordering::Relaxed),
+        fetches: store.counters.fetches.load(Ordering::Relaxed),
+        fetched_bytes: store.counters.fetched_bytes.load(Ordering::Relaxed),
     })
 }
 
@@ -121,6 +154,14 @@ pub fn health(dir: &Path) -> Option<Health> {
 pub struct ObjectStore {
     connection: Connection,
     failed: Mutex<Option<Failed>>,
+    /// No other news directory uses the place.
+    is_ours: AtomicBool,
+    counters: Arc<Counters>,
+}
+
+/// What was read from the object stores of a news directory.
+#[derive(Debug, Default)]
+struct Counters {
     fetches: AtomicU64,
     fetched_bytes: AtomicU64,
 }
@@ -133,13 +174,19 @@ struct Failed {
 }
 
 impl ObjectStore {
-    fn new(connection: Connection) -> ObjectStore {
-        ObjectStore {
-            connection,
-            failed: Mutex::default(),
-            fetches: AtomicU64::new(0),
-            fetched_bytes: AtomicU64::new(0),
-        }
+    /// Whether it is known that no other news directory uses the place.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours.load(Ordering::Relaxed)
+    }
+
+    /// Notes that no other news directory uses the place.
+    pub fn set_ours(&self) {
+        self.is_ours.store(true, Ordering::Relaxed);
+    }
+
+    /// The store itself, for an object that is no segment.
+    pub fn raw(&self) -> &dyn Objects {
+        &*self.connection.objects
     }
 
     /// Largest size of the local cache, bytes of the disk.
@@ -168,8 +215,9 @@ impl ObjectStore {
 
     /// As [`Objects::read`]. The error never looks like one of the local disk.
     pub fn read(&self, name: ObjectName, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.fetches.fetch_add(1, Ordering::Relaxed);
-        self.fetched_bytes
+        self.counters.fetches.fetch_add(1, Ordering::Relaxed);
+        self.counters
+            .fetched_bytes
             .fetch_add(buffer.len() as u64, Ordering::Relaxed);
         let read = self
             .connection

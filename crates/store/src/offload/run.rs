@@ -10,7 +10,7 @@ use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::{ObjectName, Sum};
 use crate::offload::objects::{self, ObjectStore};
-use crate::offload::{cache, unnamed};
+use crate::offload::{cache, owner, unnamed};
 use crate::spool::Spool;
 use crate::spool::options::Options;
 use crate::{Error, Snapshot};
@@ -207,6 +207,7 @@ fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, 
     })?;
     let sum = sum.finish();
     let name = ObjectName { base, sum };
+    owner::claim(segments, store)?;
     unnamed::add(segments, &[name])?;
     let mut content = Content {
         file: &*file,
@@ -296,6 +297,7 @@ pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<
         None => replaced?,
     }
     segments.sync()?;
+    owner::check(segments, &store)?;
     store.delete(name)?;
     unnamed::remove(segments, name)
 }

@@ -9,6 +9,7 @@ use crate::io::replace::{read_whole, replace};
 use crate::log::segments::Segments;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects::ObjectStore;
+use crate::offload::owner;
 
 const FILE: &str = "objects.unnamed";
 
@@ -62,7 +63,7 @@ pub fn sweep(segments: &Segments, store: &ObjectStore) -> Result<(), Error> {
         let header = segments.header(name.base);
         let done = header.and_then(|header| match header {
             Some(header) if header.object == Some(name.sum) => Ok(()),
-            _ => store.delete(*name),
+            _ => owner::check(segments, store).and_then(|()| store.delete(*name)),
         });
         match done {
             Ok(()) => false,

@@ -16,7 +16,7 @@ use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation::Relocation;
 use crate::log::relocation_cache::Tables;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::offload::cache;
+use crate::offload::fetch;
 use crate::read::log_view::LogView;
 use crate::{Error, Position};
 
@@ -129,7 +129,8 @@ impl OpenSegments {
                 let place = place.map_err(|missing| missing.error(&path(), position))?;
                 // The file may be another one afterwards.
                 self.open.remove(known_at);
-                cache::fetch(&log.segments, base, (position, place))?;
+                let files = (&log.segments, &log.tables);
+                fetch::bring(files, base, (position, place))?;
                 fetches += 1;
                 continue;
             }

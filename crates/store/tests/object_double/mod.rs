@@ -60,8 +60,11 @@ impl ObjectDouble {
         *self.wrong.lock().unwrap() = wrong;
     }
 
+    /// The names of the objects but that of the owner.
     pub fn names(&self) -> Vec<String> {
-        self.objects.lock().unwrap().keys().cloned().collect()
+        let objects = self.objects.lock().unwrap();
+        let names = objects.keys().filter(|name| *name != "owner");
+        names.cloned().collect()
     }
 
     fn answers(&self) -> io::Result<()> {

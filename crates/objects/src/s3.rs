@@ -1,0 +1,275 @@
+//! A bucket of S3, or of a store that speaks like it (Garage, MinIO, Ceph): `s3://BUCKET/PREFIX`.
+
+mod fault;
+mod http;
+mod login;
+pub mod place;
+pub mod requests;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::Path as FilePath;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use layers::{ClientTrust, Trust};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::multipart::MultipartStore;
+use object_store::path::Path;
+use object_store::{
+    BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
+};
+use store::offload::Objects;
+
+pub use http::ANSWER_BYTES_MAX;
+pub use login::LOGIN_BYTES_MAX;
+
+use fault::Names;
+use login::Login;
+use place::{Bucket, Endpoint};
+use requests::Requests;
+
+/// Bytes of a part of an upload, which are in memory at once: 16 MiB. A shorter object goes in one request.
+const PART_BYTES: u64 = 16 << 20;
+/// Parts of an upload, as S3 allows.
+const PARTS: u64 = 10_000;
+/// Time for a request without its bytes, with its repetitions.
+const LIMIT: Duration = Duration::from_secs(45);
+/// Repetitions of a request that failed.
+const RETRIES: usize = 2;
+/// Time after which a request is not repeated.
+const RETRY_UNTIL: Duration = Duration::from_secs(8);
+/// The pause before the first repetition, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
+
+/// The settings of a bucket, besides its URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct S3Settings {
+    /// `https://HOST[:PORT]`; empty: Amazon's.
+    pub endpoint: String,
+    /// The region.
+    pub region: String,
+    /// The servers that are trusted.
+    pub trust: Trust,
+    /// The file with the keys.
+    pub login: std::path::PathBuf,
+}
+
+/// The objects of one site in a bucket.
+pub struct S3 {
+    store: Arc<AmazonS3>,
+    names: Names,
+    prefix: String,
+    /// The thread, once it is needed.
+    requests: Mutex<Option<Arc<Requests>>>,
+}
+
+/// Without the keys.
+impl fmt::Debug for S3 {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("S3")
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl S3 {
+    /// The objects of a site. Reads the keys and the certificates; no request is made and no thread is started.
+    ///
+    /// # Errors
+    /// The settings, or the file of the keys, cannot be used; the error names them.
+    pub fn new(bucket: &Bucket, site: &str, settings: &S3Settings) -> io::Result<S3> {
+        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
+        let region = settings.region.trim();
+        let endpoint = Endpoint::parse(&settings.endpoint, bucket, region)
+            .map_err(|what| invalid(format!("offload.endpoint {what}")))?;
+        let login = Login::read(&settings.login)?;
+        let tls = match endpoint.is_plain {
+            false => ClientTrust::new(&endpoint.host, &settings.trust).map(|trust| trust.config()),
+            true => layers::trust::trusting_nobody(),
+        };
+        let tls = tls.map_err(|error| invalid(format!("offload.endpoint: {error}")))?;
+        let store = AmazonS3Builder::new()
+            .with_bucket_name(&bucket.name)
+            .with_region(region)
+            .with_endpoint(&endpoint.url)
+            .with_virtual_hosted_style_request(endpoint.has_bucket)
+            .with_access_key_id(login.key_id)
+            .with_secret_access_key(login.secret)
+            .with_disable_bulk_delete(true)
+            .with_retry(RetryConfig {
+                backoff: BackoffConfig {
+                    init_backoff: PAUSES[0],
+                    max_backoff: PAUSES[1],
+                    base: 2.0,
+                },
+                max_retries: RETRIES,
+                retry_timeout: RETRY_UNTIL,
+            })
+            .with_http_connector(http::Http::new(tls, endpoint.is_plain))
+            .build()
+            .map_err(|error| invalid(format!("offload.url: {error}")))?;
+        let prefix = match bucket.prefix.as_str() {
+            "" => site.to_owned(),
+            prefix => format!("{prefix}/{site}"),
+        };
+        Ok(S3 {
+            store: Arc::new(store),
+            names: Names {
+                bucket: bucket.name.clone(),
+                endpoint: endpoint.url,
+                region: region.to_owned(),
+                login: shown_path(&settings.login),
+            },
+            prefix,
+            requests: Mutex::default(),
+        })
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}/{name}", self.prefix))
+    }
+
+    /// Does some work that moves so many bytes, in the thread.
+    fn run<T: Send + 'static>(
+        &self,
+        bytes: u64,
+        work: impl Future<Output = Result<T, object_store::Error>> + Send + 'static,
+    ) -> io::Result<T> {
+        let limit = LIMIT + Duration::from_secs(bytes / http::SLOWEST);
+        self.requests()?
+            .run(limit, work)
+            .map_err(|fault| self.names.error(fault))
+    }
+
+    fn requests(&self) -> io::Result<Arc<Requests>> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(requests) = &*requests {
+            return Ok(requests.clone());
+        }
+        Ok(requests.insert(Arc::new(Requests::start()?)).clone())
+    }
+
+    /// Some bytes of an object, and what is known of it.
+    fn get(&self, name: &str, offset: u64, length: usize) -> io::Result<(ObjectMeta, Vec<u8>)> {
+        let (store, path) = (self.store.clone(), self.path(name));
+        self.run(length as u64, async move {
+            let range = Some(GetRange::Bounded(offset..offset + length as u64));
+            let options = GetOptions {
+                range,
+                ..GetOptions::default()
+            };
+            let got = store.get_opts(&path, options).await?;
+            let meta = got.meta.clone();
+            let mut bytes = Vec::with_capacity(length);
+            let mut pieces = got.into_stream();
+            while let Some(piece) = pieces.next().await {
+                let piece = piece?;
+                if bytes.len() + piece.len() > length {
+                    return Err(other("the answer has more bytes than were asked for"));
+                }
+                bytes.extend_from_slice(&piece);
+            }
+            Ok((meta, bytes))
+        })
+    }
+
+    /// Stores an object of more than one part.
+    fn put_parts(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
+        let (store, path) = (self.store.clone(), self.path(name));
+        let begun = {
+            let (store, path) = (store.clone(), path.clone());
+            self.run(0, async move { store.create_multipart(&path).await })
+        };
+        let upload = begun?;
+        let mut put = || {
+            let part_bytes = PART_BYTES.max(length.div_ceil(PARTS));
+            let mut parts = Vec::new();
+            let mut left = length;
+            while left > 0 {
+                let bytes = part_bytes.min(left);
+                let part = read_whole(content, bytes)?;
+                let (store, path, upload) = (store.clone(), path.clone(), upload.clone());
+                let place = parts.len();
+                let work = async move { store.put_part(&path, &upload, place, part.into()).await };
+                parts.push(self.run(bytes, work)?);
+                left -= bytes;
+            }
+            let (store, path, upload) = (store.clone(), path.clone(), upload.clone());
+            self.run(part_bytes, async move {
+                store.complete_multipart(&path, &upload, parts).await
+            })
+        };
+        match put() {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                // Its parts would take space and have no name. If this fails too, the rule of the bucket for unfinished uploads removes them.
+                let work = async move { store.abort_multipart(&path, &upload).await };
+                let _ = self.run(0, work);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn shown_path(path: &FilePath) -> String {
+    path.display().to_string()
+}
+
+fn other(what: &'static str) -> object_store::Error {
+    object_store::Error::Generic {
+        store: "S3",
+        source: what.into(),
+    }
+}
+
+fn read_whole(content: &mut dyn Read, length: u64) -> io::Result<Bytes> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    content.read_exact(&mut bytes)?;
+    Ok(bytes.into())
+}
+
+impl Objects for S3 {
+    fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
+        if length > PART_BYTES {
+            return self.put_parts(name, content, length);
+        }
+        let (store, path) = (self.store.clone(), self.path(name));
+        let bytes = read_whole(content, length)?;
+        let work = async move { store.put(&path, bytes.into()).await };
+        self.run(length, work).map(drop)
+    }
+
+    fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let (_, bytes) = self.get(name, offset, buffer.len())?;
+        if bytes.len() < buffer.len() {
+            let what = "the object is shorter";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+        }
+        buffer.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn length(&self, name: &str) -> io::Result<Option<u64>> {
+        // A HEAD request has no body that tells a missing object from a missing bucket.
+        match self.get(name, 0, 1) {
+            Ok((meta, _)) => Ok(Some(meta.size)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        let (store, path) = (self.store.clone(), self.path(name));
+        match self.run(0, async move { store.delete(&path).await }) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}

@@ -22,7 +22,7 @@ const GROUP_PATIENCE: Duration = Duration::from_secs(10);
 /// Interval between looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// Aliases that lead from one group to the next.
-const ALIASES_MAX: usize = 32;
+const ALIAS_STEPS: usize = 32;
 
 /// The log of the cluster of a node.
 pub struct ClusterLog<'a> {
@@ -135,7 +135,7 @@ impl ClusterLog<'_> {
 /// Whether a group may have a flag: an alias must lead to an existing group.
 pub fn leads_somewhere(active: &Active, name: &[u8], flag: Flag<'_>) -> bool {
     let mut flag = flag;
-    for _ in 0..ALIASES_MAX {
+    for _ in 0..ALIAS_STEPS {
         let Flag::Alias(target) = flag else {
             return true;
         };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Sequence numbers at which nodes compare their outcomes: the multiples of this.
 pub const COMPARE_EVERY: u64 = 64;
 /// Outcomes that a mark has.
-pub const OUTCOMES_MAX: usize = 16;
+pub const OUTCOMES_TOLD: usize = 16;
 /// Part of the log's size down to which entries leave it: the rest serves nodes that join or come back.
 const KEEP_PART: u64 = 2;
 

@@ -216,7 +216,7 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     };
     announce(&options("b"), &mark(2, 0)).unwrap();
     let mut node = Node::open(&options("a"), 0);
-    let mut members_after = |durable| {
+    let members_after = |durable| {
         node.log.mark(mark(1, durable));
         loop {
             match node.event() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::cluster::chain::Chain;
-use ::cluster::members::{COMPARE_EVERY, OUTCOMES_MAX};
+use ::cluster::members::{COMPARE_EVERY, OUTCOMES_TOLD};
 use article::crc32c;
 use groups::Active;
 use relay::file::Verdict;
@@ -11,7 +11,7 @@ use relay::file::Verdict;
 use super::Told;
 
 /// Outcomes that are kept to compare them with those of other nodes, which may be behind.
-pub const KEPT_MAX: usize = 4 * OUTCOMES_MAX;
+pub const KEPT: usize = 4 * OUTCOMES_TOLD;
 
 /// The hash so far, and those at the sequence numbers at which nodes compare theirs.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Outcomes {
         self.hash = self.hash.with(sequence, bytes.len(), crc32c(&bytes));
         if is_compared {
             self.kept.insert(sequence, self.hash.to_string());
-            while self.kept.len() > KEPT_MAX {
+            while self.kept.len() > KEPT {
                 self.kept.pop_first();
             }
         }
@@ -63,7 +63,7 @@ impl Outcomes {
 
     /// The newest of them, for the others.
     pub fn newest(&self) -> BTreeMap<u64, String> {
-        let newest = self.kept.iter().rev().take(OUTCOMES_MAX);
+        let newest = self.kept.iter().rev().take(OUTCOMES_TOLD);
         newest.map(|(at, hash)| (*at, hash.clone())).collect()
     }
 }
@@ -137,7 +137,7 @@ mod tests {
         }
         assert_eq!(
             (one.kept().len(), one.newest().len()),
-            (KEPT_MAX, OUTCOMES_MAX)
+            (KEPT, OUTCOMES_TOLD)
         );
     }
 }

@@ -287,7 +287,9 @@ impl Writer {
 
     /// The next job, or a check when in.coming/ is due for the next attempt. Returns `None` when no more jobs come.
     fn wait(&self, jobs: &Receiver<Job>) -> Option<Job> {
-        let checkpoint = self.node.as_ref().and_then(Node::checkpoint_at);
+        // Without a spool nothing can be synced: the next job opens it.
+        let node = self.node.as_ref().filter(|_| self.filer.is_some());
+        let checkpoint = node.and_then(Node::checkpoint_at);
         let again = self.again.map(|(at, _)| at);
         let Some(at) = again.into_iter().chain(checkpoint).min() else {
             return jobs.recv().ok();

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Program;
+
 /// A small file system in memory, gone at the end.
 pub struct Small(PathBuf);
 
@@ -17,6 +19,25 @@ impl Small {
             .output();
         done.is_ok_and(|done| done.status.success())
             .then(|| Small(at.to_owned()))
+    }
+
+    /// Moves the news directory `news` into a small file system. `None` where this user may not.
+    pub fn under(program: &Program, size: &str) -> Option<Small> {
+        let (news, copied) = (program.path("news"), program.path("copied"));
+        std::fs::rename(&news, &copied).unwrap();
+        std::fs::create_dir(&news).unwrap();
+        let Some(small) = Small::mount(&news, size) else {
+            std::fs::remove_dir(&news).unwrap();
+            std::fs::rename(&copied, &news).unwrap();
+            eprintln!("skipped: a full disk (no file system may be mounted here)");
+            return None;
+        };
+        let done = Command::new("cp")
+            .args(["-a", "copied/.", "news"])
+            .current_dir(program.path(""))
+            .status();
+        assert!(done.unwrap().success());
+        Some(small)
     }
 
     pub fn grow(&self, size: &str) {

@@ -18,7 +18,7 @@ use crate::nntp::running::Running;
 use crate::nntp::transit::{quiet_ihave, windowed};
 use crate::nntp::{groups_alone, number, ours, reading};
 use crate::plan::Plan;
-use crate::site::{Batch, Site, settle};
+use crate::site::{Site, settle};
 use start::{Cluster, PATIENCE};
 
 /// Default number of rounds.
@@ -85,11 +85,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     }
     if wants("rejoin") {
         drop(prepared);
-        rejoin(
-            &mut site,
-            &batch,
-            if plan.quick { MISSED_QUICK } else { MISSED },
-        )?;
+        rejoin(&mut site, if plan.quick { MISSED_QUICK } else { MISSED })?;
     }
     Ok(())
 }
@@ -279,9 +275,10 @@ fn read(node: &Running, prepared: &Prepared) -> Result<String> {
 }
 
 /// A node is down while another takes articles: the time from its start until it has all of them.
-fn rejoin(site: &mut Site, batch: &Batch, articles: u64) -> Result<()> {
+fn rejoin(site: &mut Site, articles: u64) -> Result<()> {
     let missed = Prepared::new(articles);
-    let mut cluster = Cluster::start(site, batch)?;
+    let batch = groups_alone(site, &missed)?;
+    let mut cluster = Cluster::start(site, &batch)?;
     let down = cluster
         .nodes
         .last_mut()

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 use cluster::entry::ENTRY_BYTES_MAX;
 use cluster::jetstream::{LogError, LogOptions, find, new_login, public_key};
 
+/// Starts of a server that ends at once.
+const STARTS: usize = 5;
+
 pub struct Servers {
     room: tempfile::TempDir,
     program: PathBuf,
@@ -182,17 +185,31 @@ impl Servers {
 
     /// Starts a server, and waits until it accepts connections.
     pub fn restart(&mut self, place: usize) {
+        assert!(self.starts(place), "the server does not start");
+    }
+
+    /// As [`Servers::restart`]; false if the server ends again and again.
+    pub fn starts(&mut self, place: usize) -> bool {
         let until = Instant::now() + Duration::from_secs(60);
-        self.spawn(place);
-        while TcpStream::connect(("127.0.0.1", self.clients[place])).is_err() {
-            assert!(Instant::now() < until, "the server does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-            // A connection of another program may have its port for a moment.
-            let child = self.children[place].as_mut().unwrap();
-            if child.try_wait().unwrap().is_some() {
-                self.spawn(place);
+        // A connection of another program may have its port for a moment.
+        for _ in 0..STARTS {
+            self.spawn(place);
+            while self.children[place]
+                .as_mut()
+                .unwrap()
+                .try_wait()
+                .unwrap()
+                .is_none()
+            {
+                if TcpStream::connect(("127.0.0.1", self.clients[place])).is_ok() {
+                    return true;
+                }
+                assert!(Instant::now() < until, "the server does not listen");
+                std::thread::sleep(Duration::from_millis(20));
             }
         }
+        self.children[place] = None;
+        false
     }
 
     fn spawn(&mut self, place: usize) {

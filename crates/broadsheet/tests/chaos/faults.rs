@@ -19,8 +19,8 @@ const FAULTS_MAX: usize = 3;
 const LASTS_MS: u64 = 6_000;
 /// Longest pause before the next one, ms.
 const PAUSE_MS: u64 = 1_500;
-/// Longest wait for the servers before one of them is damaged, and after it; then there is none, or it is left to the end.
-const WHOLE_PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for the servers before one of them is damaged, and after it; then there is no damage, or the server is emptied.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A fault.
 #[derive(Clone, Debug)]
@@ -77,13 +77,13 @@ pub fn play(rig: &mut Rig, seed: u64, time: Duration) -> usize {
     // Only one server is ever damaged: two damaged ones of three may have lost something for good.
     let damaged = dice.below(COUNT as u64) as usize;
     let mut active: Vec<Active> = Vec::new();
-    let mut count = 0;
+    let (mut count, mut is_calm) = (0, false);
     let end = Instant::now() + time;
     while Instant::now() < end {
         heal(rig, &mut active, Instant::now());
         rig.tend();
-        if active.len() < FAULTS_MAX {
-            let fault = any(&mut dice, damaged, rig.has_small_disk());
+        if active.len() < FAULTS_MAX && !is_calm {
+            let fault = any(&mut dice, damaged, rig.disk().is_some());
             let lasts = Duration::from_millis(200 + dice.below(LASTS_MS));
             let parts = parts(&fault);
             let busy: BTreeSet<Part> = active
@@ -99,6 +99,11 @@ pub fn play(rig: &mut Rig, seed: u64, time: Duration) -> usize {
                 });
             }
         }
+        // Now and then there is time for everything to work again.
+        is_calm = match is_calm {
+            true => !active.is_empty() || dice.chance(50),
+            false => dice.chance(10),
+        };
         std::thread::sleep(Duration::from_millis(20 + dice.below(PAUSE_MS)));
     }
     heal(rig, &mut active, end + Duration::from_secs(3600));
@@ -117,24 +122,24 @@ fn any(dice: &mut Dice, damaged: usize, has_small_disk: bool) -> Fault {
     };
     match dice.below(100) {
         0..=19 => Fault::KillNodes(some(dice)),
-        20..=27 => Fault::StopNode(place),
-        28..=47 => Fault::KillServers(some(dice)),
-        48..=57 => Fault::StopServer(place),
-        58..=67 => Fault::CutNode {
+        20..=26 => Fault::StopNode(place),
+        27..=43 => Fault::KillServers(some(dice)),
+        44..=50 => Fault::StopServer(place),
+        51..=58 => Fault::CutNode {
             node: dice.below(COUNT as u64) as usize,
             servers: some(dice),
             is_silent,
         },
-        68..=77 => Fault::CutServers {
+        59..=66 => Fault::CutServers {
             one: place,
             other,
             is_silent,
         },
-        78..=87 => Fault::Isolate {
+        67..=74 => Fault::Isolate {
             server: place,
             is_silent,
         },
-        88..=93 if has_small_disk => {
+        75..=82 if has_small_disk => {
             Fault::FullDisk([0, 100, 3_000, 30_000][dice.below(4) as usize])
         }
         _ => Fault::FlippedBit {
@@ -213,7 +218,11 @@ fn begin(rig: &mut Rig, fault: &Fault) -> bool {
                 fail(rig.node_link(node, *server), *is_silent);
             }
         }
-        Fault::FullDisk(free) => rig.fill_disk(*free),
+        Fault::FullDisk(free) => {
+            if let Some(disk) = rig.disk() {
+                disk.fill(*free);
+            }
+        }
         Fault::FlippedBit { .. } => {}
     }
     true
@@ -254,17 +263,36 @@ fn heal(rig: &mut Rig, active: &mut Vec<Active>, now: Instant) {
                 }
                 (0..COUNT).for_each(|node| rig.heal_node_link(node, server));
             }
-            Fault::FullDisk(_) => rig.empty_disk(),
-            Fault::FlippedBit { .. } => {
-                let whole = until_whole(rig);
-                rig.note(if whole {
-                    "the servers are whole"
-                } else {
-                    "the servers are not whole"
-                });
+            Fault::FullDisk(_) => {
+                if let Some(disk) = rig.disk() {
+                    disk.make_room();
+                }
             }
+            Fault::FlippedBit { server, .. } => mend(rig, server),
         }
     }
+}
+
+/// Waits until the servers are whole after one was damaged. One that does not get what it lacks is emptied, as the manual says.
+fn mend(rig: &mut Rig, server: usize) {
+    let are_others_whole = |rig: &Rig| {
+        let mut others = (0..COUNT).filter(|other| *other != server);
+        others.all(|other| rig.servers.is_healthy(other))
+    };
+    if !until_whole(rig) && are_others_whole(rig) {
+        rig.note(&format!(
+            "server {server} does not mend itself; its directory is emptied"
+        ));
+        rig.servers.kill(server);
+        std::fs::remove_dir_all(rig.servers.store(server)).unwrap();
+        rig.servers.restart(server);
+    }
+    let whole = until_whole(rig);
+    rig.note(if whole {
+        "the servers are whole"
+    } else {
+        "the servers are not whole"
+    });
 }
 
 /// Kills a server that is whole, as the others are, changes a bit of one of its files, and starts it.
@@ -296,7 +324,14 @@ fn flip(rig: &mut Rig, server: usize, chance: u64) -> bool {
         "bit {bit} of byte {at} of {size} of {} is flipped",
         path.display()
     ));
-    rig.servers.restart(server);
+    if !rig.servers.starts(server) {
+        // As the manual says: the other two have everything.
+        rig.note(&format!(
+            "server {server} does not start any more; its directory is emptied"
+        ));
+        std::fs::remove_dir_all(rig.servers.store(server)).unwrap();
+        rig.servers.restart(server);
+    }
     true
 }
 

@@ -1,6 +1,7 @@
 //! A cluster under faults by chance: nodes and servers are killed and stopped, links are cut, a disk is full, a bit of a server's file is
 //! flipped, clocks are an hour apart. Four peers send meanwhile, and readers look. In the end everything that anybody was told must be
-//! true on all nodes. `make chaos` does it for as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed.
+//! true on all nodes. `make chaos` does it for as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With
+//! BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -78,6 +79,9 @@ fn run(seed: u64, time: Duration) -> bool {
         .for_each(|thread| thread.join().unwrap());
     let healed = Instant::now();
     verdict::until_all_take(&mut rig);
+    if std::env::var_os("BROADSHEET_CHAOS_JOURNAL").is_some() {
+        println!("{}", rig.journal.join("\n"));
+    }
     let waited = healed.elapsed().as_secs_f64();
     let told = verdict::check(rig, &load);
     println!(

@@ -218,13 +218,15 @@ impl Peer<'_> {
     fn note(&self, number: u64, line: &str, id: &str) {
         match line.get(..3) {
             Some("239" | "439" | "438" | "431") if !line.contains(id) => {
-                { let _ = self.unexpected(line); }
+                let _ = self.unexpected(line);
             }
             Some("239" | "439" | "438" | "235" | "435" | "437" | "240" | "441") => {
                 self.load.hear(number, self.node, line)
             }
             Some("400" | "431" | "436") => {}
-            _ => { let _ = self.unexpected(line); },
+            _ => {
+                let _ = self.unexpected(line);
+            }
         }
     }
 }

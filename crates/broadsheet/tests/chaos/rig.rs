@@ -195,38 +195,9 @@ impl Rig {
         }
     }
 
-    /// Whether the disk of the last node can be filled.
-    pub fn has_small_disk(&self) -> bool {
-        self.nodes[COUNT - 1].disk.is_some()
-    }
-
-    /// Fills the disk of the last node up to so many KiB.
-    pub fn fill_disk(&self, free_kib: u64) {
-        let news = self.nodes[COUNT - 1].program.path("news");
-        let free = Command::new("df")
-            .args(["-k", "--output=avail"])
-            .arg(&news)
-            .output()
-            .unwrap();
-        let free = String::from_utf8_lossy(&free.stdout).into_owned();
-        let free: u64 = free
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .trim()
-            .parse()
-            .unwrap();
-        let _ = Command::new("fallocate")
-            .args([
-                "-l",
-                &format!("{}KiB", free.saturating_sub(free_kib).max(1)),
-            ])
-            .arg(news.join("filler"))
-            .status();
-    }
-
-    pub fn empty_disk(&self) {
-        let _ = std::fs::remove_file(self.nodes[COUNT - 1].program.path("news/filler"));
+    /// The disk of the last node, if it can be filled.
+    pub fn disk(&self) -> Option<&Small> {
+        self.nodes[COUNT - 1].disk.as_ref()
     }
 
     /// Whether all servers have everything.

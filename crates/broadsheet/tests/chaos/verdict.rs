@@ -95,7 +95,7 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
     let mut faults = std::mem::take(&mut *load.faults.lock().unwrap());
     let mut accepted = 0;
     for (number, heard) in load.heard.lock().unwrap().iter() {
-        accepted += usize::from(heard.iter().any(|heard| accepts(heard)));
+        accepted += usize::from(heard.iter().any(accepts));
         faults.extend(check_article(&found, load.seed, *number, heard));
     }
     for (place, (id, node)) in load.seen.lock().unwrap().iter() {

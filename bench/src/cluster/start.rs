@@ -100,11 +100,14 @@ impl Cluster {
             .collect();
         let binary = site.binary.clone();
         let mut prepared = Vec::new();
-        for _ in 0..NODES {
+        for place in 0..NODES {
             let node = ours::prepare(site, batch, &format!("\"{PEER}\""), "")?;
             let file = node.news.join("broadsheet.toml");
             let text = fs::read_to_string(&file)?;
-            let section = format!("\n[cluster]\nservers = \"{}\"\n", urls.join(", "));
+            let section = format!(
+                "\n[cluster]\nservers = \"{}\"\nnode = \"node{place}\"\n",
+                urls.join(", ")
+            );
             fs::write(&file, text + &section)?;
             prepared.push(node);
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use program::Program;
 use program::articles::{batch, id, many, with};
-use program::cluster::{make_node, nodes, seen, until_equal};
+use program::cluster::{applied, make_node, nodes, seen, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::{Client, Served, take_this};
@@ -367,10 +367,10 @@ fn expire_and_commands_act_on_all_nodes() {
     for served in served {
         served.daemon.stop();
     }
-    let first = seen(&programs[0]);
+    let first = seen(&programs[0], &GROUPS);
     for program in &programs {
         program.assert_clean();
-        assert!(seen(program) == first);
+        assert!(seen(program, &GROUPS) == first);
     }
     assert_eq!(told.count("accepted") + told.count("duplicates"), 10);
 }

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo release static deb image install test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo release static deb image install test soak torture chaos fuzz conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -29,6 +29,7 @@ help:
 	make image   a container image, by podman or buildah
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
+	make chaos   an hour of faults in clusters of three nodes and three servers (CHAOS_SECONDS=3600)
 	make fuzz    fuzz each target for an hour of CPU time (FUZZ_SECONDS=3600, FUZZ_TARGETS=all)
 	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
@@ -162,6 +163,14 @@ TORTURE_SEED ?=
 torture: packages
 	@$(CARGO) build -p broadsheet -p torture
 	"$(TARGET)/debug/torture" all --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) --keep "$(TARGET)/torture"
+
+CHAOS_SECONDS ?= 3600
+CHAOS_SEED ?=
+
+# Each seed is printed; everything of a run that fails stays in $(TARGET)/tmp/chaos-SEED. docs/cluster.md tells what is done.
+chaos: packages peers
+	@BROADSHEET_CHAOS_SECONDS=$(CHAOS_SECONDS) $(if $(CHAOS_SEED),BROADSHEET_CHAOS_SEED=$(CHAOS_SEED)) \
+	  $(CARGO) test -p broadsheet --test all chaos::for_as_long -- --ignored --nocapture
 
 FUZZ_SECONDS ?= 3600
 

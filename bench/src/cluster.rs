@@ -3,230 +3,323 @@
 //! Each article is filed three times and stored three times more by the servers, with six processes on the same processors: what a
 //! cluster of three machines does must be more.
 
-use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod silence;
+mod start;
+
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::machine;
 use crate::nntp::articles::Prepared;
-use crate::nntp::client::PEER;
-use crate::nntp::ours;
+use crate::nntp::client::Client;
 use crate::nntp::process;
-use crate::nntp::running::{Ended, Running, wait_for};
+use crate::nntp::running::Running;
 use crate::nntp::transit::{quiet_ihave, windowed};
-use crate::nntp::{groups_alone, number};
+use crate::nntp::{groups_alone, number, ours, reading};
 use crate::plan::Plan;
-use crate::site::{Batch, Site};
+use crate::site::{Site, settle};
+use start::{Cluster, PATIENCE};
 
 /// Default number of rounds.
 pub const ROUNDS: u32 = 3;
 /// Articles that are streamed, and with `--quick`.
-const ARTICLES: u64 = 20_000;
-const ARTICLES_QUICK: u64 = 4_000;
-/// Articles in flight.
+const ARTICLES: u64 = 100_000;
+const ARTICLES_QUICK: u64 = 20_000;
+/// Articles in flight, of the row with a window.
 const WINDOW: usize = 200;
 /// Articles of the latency row.
-const QUIET_ARTICLES: u64 = 300;
-/// Nodes, and servers.
-const NODES: usize = 3;
-/// Longest wait for the other nodes.
-const PATIENCE: Duration = Duration::from_secs(60);
-const PORT: u16 = 4222;
-
-/// The figures of one round.
-struct Figures {
-    /// Articles a second.
-    rate: f64,
-    /// CPU time an article, µs: of the node that takes the articles, of all nodes, of all servers.
-    cpu: [f64; 3],
-    /// Time of a single article, ms: median, and 99 %.
-    quiet: [f64; 2],
-    /// Time from the last reply until all nodes had all articles, ms.
-    lag: f64,
-}
+const QUIET_ARTICLES: u64 = 500;
+/// Articles of which the lag is measured, and the pause between two looks at a node.
+const LAG_SAMPLES: usize = 200;
+const LAG_PAUSE: Duration = Duration::from_millis(2);
+/// Articles that a node misses while it is down, about 1 GB, and with `--quick`.
+const MISSED: u64 = 330_000;
+const MISSED_QUICK: u64 = 33_000;
+/// Duration of a reader's row.
+const READ_TIME: Duration = Duration::from_secs(2);
+/// The rows that `--only` names.
+const ROWS: [&str; 6] = [
+    "takethis", "window", "quiet", "readers", "silence", "rejoin",
+];
 
 /// Measures and prints.
 ///
 /// # Errors
 /// A wrong reply, or a server that does not start.
 pub fn run(plan: &Plan) -> Result<()> {
+    let wants = |row: &str| plan.only.as_ref().is_none_or(|only| only == row);
+    ensure!(
+        ROWS.iter().any(|row| wants(row)),
+        "--only takes one of: {}",
+        ROWS.join(", ")
+    );
     let mut site = Site::new(plan)?;
     let articles = if plan.quick { ARTICLES_QUICK } else { ARTICLES };
     let prepared = Prepared::new(articles);
     let batch = groups_alone(&site, &prepared)?;
     println!("{}", machine::description());
-    println!(
-        "{:22} {:>12} {:>10} {:>10} {:>10} {:>9} {:>9} {:>9}",
-        "", "articles/s", "µs node", "µs nodes", "µs servers", "one, ms", "99 %, ms", "lag, ms"
-    );
-    for round in 1..=plan.rounds {
-        let alone = ours::start(&mut site, &batch)?;
-        let figures = measure(&prepared, &[alone], &[])?;
-        print(&format!("{round}: one machine"), &figures);
-        let (servers, nodes) = cluster(&mut site, &batch)?;
-        let figures = measure(&prepared, &nodes, &servers)?;
-        print(&format!("{round}: three nodes"), &figures);
+    if ["takethis", "window", "quiet", "readers"]
+        .into_iter()
+        .any(&wants)
+    {
+        for round in 1..=plan.rounds {
+            let alone = ours::start(&mut site, &batch)?;
+            measure(
+                &format!("{round}: one machine"),
+                &prepared,
+                &[&alone],
+                &[],
+                &wants,
+            )?;
+            drop(alone);
+            let cluster = Cluster::start(&mut site, &batch)?;
+            let servers: Vec<u32> = cluster.servers.iter().map(start::Server::id).collect();
+            let what = format!("{round}: three nodes");
+            measure(&what, &prepared, &cluster.running(), &servers, &wants)?;
+        }
+    }
+    if wants("silence") {
+        let mut cluster = Cluster::start(&mut site, &batch)?;
+        silence::measure(&mut cluster, &prepared)?;
+    }
+    if wants("rejoin") {
+        drop(prepared);
+        rejoin(&mut site, if plan.quick { MISSED_QUICK } else { MISSED })?;
     }
     Ok(())
 }
 
-fn print(what: &str, figures: &Figures) {
-    let [node, nodes, servers] = figures.cpu.map(number);
-    let [median, late] = figures.quiet.map(number);
-    println!(
-        "{what:22} {:>12} {node:>10} {nodes:>10} {servers:>10} {median:>9} {late:>9} {:>9}",
-        number(figures.rate),
-        number(figures.lag)
-    );
+/// The rows of a site of one machine and of a cluster.
+fn measure(
+    what: &str,
+    prepared: &Prepared,
+    nodes: &[&Running],
+    servers: &[u32],
+    wants: &dyn Fn(&str) -> bool,
+) -> Result<()> {
+    let first = *nodes.first().context("no node")?;
+    let count = prepared.ids.len();
+    let first_part = count / 5;
+    let processes = Processes { nodes, servers };
+    for (row, range, window) in [
+        ("window", (0, first_part), WINDOW),
+        ("takethis", (first_part, count), usize::MAX / 2),
+    ] {
+        if wants(row) || wants("readers") {
+            let streamed = processes.stream(prepared, range, window)?;
+            println!("{what}: {row}: {streamed}");
+        }
+    }
+    if wants("quiet") {
+        settle();
+        let times = quiet_ihave(first, &prepared.further(QUIET_ARTICLES))?;
+        println!(
+            "{what}: one article, quiet, to its reply: {}",
+            quantiles(times)
+        );
+    }
+    if wants("readers") {
+        for (place, node) in nodes.iter().enumerate() {
+            println!("{what}: readers at node {place}: {}", read(node, prepared)?);
+        }
+    }
+    Ok(())
 }
 
-fn measure(prepared: &Prepared, nodes: &[Running], servers: &[Ended]) -> Result<Figures> {
-    let first = nodes.first().context("no node")?;
-    let ids: Vec<u32> = nodes.iter().map(Running::id).collect();
-    let server_ids: Vec<u32> = servers.iter().map(|server| server.0.id()).collect();
-    let count = prepared.ids.len();
-    let cpu = || -> Result<[Duration; 3]> {
-        let node = process::cpu(&[first.id()])?;
-        let servers = match server_ids.is_empty() {
+/// The processes of a row; the first node gets the articles.
+struct Processes<'a> {
+    nodes: &'a [&'a Running],
+    servers: &'a [u32],
+}
+
+impl Processes<'_> {
+    /// CPU time of the first node, of all nodes, and of the servers.
+    fn cpu(&self) -> Result<[Duration; 3]> {
+        let ids: Vec<u32> = self.nodes.iter().map(|node| node.id()).collect();
+        let servers = match self.servers.is_empty() {
             true => Duration::ZERO,
-            false => process::cpu(&server_ids)?,
+            false => process::cpu(self.servers)?,
         };
-        Ok([node, process::cpu(&ids)?, servers])
-    };
-    let before = cpu()?;
-    let (answered, time) = windowed(first, prepared, (0, count), WINDOW)?;
-    ensure!(
-        answered == count as u64,
-        "{answered} of {count} were answered"
-    );
-    let replied = Instant::now();
-    let last = prepared.ids.last().context("no articles")?;
-    for node in nodes {
-        until_there(node, last)?;
+        let first = ids.first().copied().context("no node")?;
+        Ok([process::cpu(&[first])?, process::cpu(&ids)?, servers])
     }
-    let lag = replied.elapsed();
-    let after = cpu()?;
-    let mut cpu = [0.0; 3];
-    for (place, (after, before)) in cpu.iter_mut().zip(after.into_iter().zip(before)) {
-        *place = after.saturating_sub(before).as_secs_f64() * 1e6 / count as f64;
+
+    /// Sends articles to the first node, and watches when the others have them. Returns the line about it.
+    fn stream(
+        &self,
+        prepared: &Prepared,
+        (from, to): (usize, usize),
+        window: usize,
+    ) -> Result<String> {
+        settle();
+        let first = *self.nodes.first().context("no node")?;
+        let ids = prepared.ids.get(from..to).unwrap_or_default();
+        let step = (ids.len() / LAG_SAMPLES).max(1);
+        let sampled: Vec<&String> = ids.iter().step_by(step).collect();
+        let before = self.cpu()?;
+        let begin = Instant::now();
+        let (streamed, seen) = std::thread::scope(|scope| {
+            let watchers: Vec<_> = self
+                .nodes
+                .iter()
+                .map(|node| {
+                    let sampled = &sampled;
+                    // A site of one machine has no followers.
+                    let is_watched = self.nodes.len() > 1;
+                    scope.spawn(move || {
+                        if is_watched {
+                            watch(node, sampled)
+                        } else {
+                            Ok(Vec::new())
+                        }
+                    })
+                })
+                .collect();
+            let streamed = windowed(first, prepared, (from, to), window);
+            let seen: Result<Vec<Vec<Instant>>> = watchers
+                .into_iter()
+                .map(|watcher| watcher.join().map_err(|_| anyhow!("a watcher failed"))?)
+                .collect();
+            (streamed, seen)
+        });
+        let ((answered, time), seen) = (streamed?, seen?);
+        ensure!(
+            answered == ids.len() as u64,
+            "{answered} of {} were answered",
+            ids.len()
+        );
+        if let Some(last) = ids.last() {
+            self.nodes
+                .iter()
+                .try_for_each(|node| until_there(node, last))?;
+        }
+        let all = begin.elapsed();
+        let after = self.cpu()?;
+        let each = |place: usize| {
+            let (after, before) = (after.get(place), before.get(place));
+            let used = after.zip(before).map_or(Duration::ZERO, |(after, before)| {
+                after.saturating_sub(*before)
+            });
+            number(used.as_secs_f64() * 1e6 / ids.len().max(1) as f64)
+        };
+        let mut lags = Vec::new();
+        if let Some((leader, followers)) = seen.split_first() {
+            for follower in followers {
+                lags.extend(
+                    leader
+                        .iter()
+                        .zip(follower)
+                        .map(|(at, later)| later.saturating_duration_since(*at)),
+                );
+            }
+        }
+        Ok(format!(
+            "{} articles/s; CPU, \u{b5}s an article: node {}, nodes {}, servers {}; followers behind: {}; all nodes had all after {} ms more",
+            number(answered as f64 / time.as_secs_f64()),
+            each(0),
+            each(1),
+            each(2),
+            quantiles(lags),
+            number(all.saturating_sub(time).as_secs_f64() * 1e3),
+        ))
     }
-    let mut times = quiet_ihave(first, &prepared.further(QUIET_ARTICLES))?;
-    times.sort_unstable();
-    let at = |part: f64| {
-        let place = (times.len() as f64 * part) as usize;
-        times
-            .get(place)
-            .map_or(0.0, |time| time.as_secs_f64() * 1e3)
-    };
-    Ok(Figures {
-        rate: count as f64 / time.as_secs_f64(),
-        cpu,
-        quiet: [at(0.5), at(0.99)],
-        lag: lag.as_secs_f64() * 1e3,
-    })
+}
+
+/// Waits for these articles in their order; returns when each was there.
+fn watch(node: &Running, ids: &[&String]) -> Result<Vec<Instant>> {
+    let mut reader = Client::reader(node.address)?;
+    let mut seen = Vec::with_capacity(ids.len());
+    for id in ids {
+        until_seen(&mut reader, id)?;
+        seen.push(Instant::now());
+    }
+    Ok(seen)
 }
 
 /// Waits until a node has an article.
 fn until_there(node: &Running, id: &str) -> Result<()> {
+    until_seen(&mut Client::reader(node.address)?, id)
+}
+
+fn until_seen(reader: &mut Client, id: &str) -> Result<()> {
     let begin = Instant::now();
-    let mut reader = crate::nntp::client::Client::reader(node.address)?;
     loop {
-        if reader.ask(&format!("STAT {id}"), "223").is_ok() {
+        let line = reader.ask(&format!("STAT {id}"), "")?;
+        if line.starts_with("223 ") {
             return Ok(());
         }
         if begin.elapsed() > PATIENCE {
-            bail!("a node lacks {id}");
+            bail!("a node lacks {id}: {line}");
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(LAG_PAUSE);
     }
 }
 
-/// Starts the servers and the nodes.
-fn cluster(site: &mut Site, batch: &Batch) -> Result<(Vec<Ended>, Vec<Running>)> {
-    let hosts: Vec<Ipv4Addr> = (0..NODES)
-        .map(|place| Ipv4Addr::new(127, 0, 0, 21 + place as u8))
-        .collect();
-    let list: Vec<String> = hosts.iter().map(Ipv4Addr::to_string).collect();
-    let urls: Vec<String> = list
-        .iter()
-        .map(|host| format!("nats://{host}:{PORT}"))
-        .collect();
-    let binary = site.binary.clone();
-    let mut prepared = Vec::new();
-    for _ in 0..NODES {
-        let node = ours::prepare(site, batch, &format!("\"{PEER}\""), "")?;
-        let file = node.news.join("broadsheet.toml");
-        let text = fs::read_to_string(&file)?;
-        let section = format!("\n[cluster]\nservers = \"{}\"\n", urls.join(", "));
-        fs::write(&file, text + &section)?;
-        prepared.push(node);
-    }
-    let dir = prepared.first().context("no node")?.news.clone();
-    let mut servers = Vec::new();
-    for host in &list {
-        let store = dir.with_file_name(format!("nats-{host}"));
-        let _ = fs::remove_dir_all(&store);
-        let config = Command::new(&binary)
-            .args(["cluster", "nats-config", "--dir"])
-            .arg(&dir)
-            .args(["--host", host, "--hosts", &list.join(","), "--store"])
-            .arg(&store)
-            .output()?;
-        ensure!(
-            config.status.success(),
-            "nats-config: {}",
-            String::from_utf8_lossy(&config.stderr)
-        );
-        let file = dir.with_file_name(format!("{host}.conf"));
-        fs::write(&file, config.stdout)?;
-        let log = dir.with_file_name(format!("{host}.log"));
-        let program = std::env::var_os("NATS_SERVER").unwrap_or_else(|| "nats-server".into());
-        let child = Command::new(program)
-            .arg("-c")
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&log)?)
-            .spawn()
-            .context("starting nats-server: name it with NATS_SERVER")?;
-        servers.push((Ended(child), log));
-    }
-    for ((server, log), host) in servers.iter_mut().zip(&hosts) {
-        wait_for(server, SocketAddr::from((*host, PORT)), log)?;
-    }
-    let servers = servers.into_iter().map(|(server, _)| server).collect();
-    let login = dir.join("keys/cluster.login");
-    let mut nodes = Vec::new();
-    for (place, node) in prepared.into_iter().enumerate() {
-        let other = node.news.join("keys/cluster.login");
-        if other != login {
-            fs::create_dir_all(node.news.join("keys"))?;
-            fs::copy(&login, other)?;
-        }
-        join(&binary, &node.news, place == 0)?;
-        nodes.push(node.start(&binary)?);
-    }
-    Ok((servers, nodes))
+/// The readers' rows of `bench nntp`, a second each.
+fn read(node: &Running, prepared: &Prepared) -> Result<String> {
+    let group = reading::select_group(node, prepared)?;
+    let rate = |(count, time): (u64, Duration)| number(count as f64 / time.as_secs_f64());
+    Ok(format!(
+        "OVER {} (8 connections: {}), ARTICLE {} (8, pipelined: {}), connections {}",
+        rate(reading::over(node, &group, 1, READ_TIME)?),
+        rate(reading::over(node, &group, 8, READ_TIME)?),
+        rate(reading::articles_one_by_one(
+            node, &group, false, READ_TIME
+        )?),
+        rate(reading::articles_pipelined(
+            node, &group, 8, false, READ_TIME
+        )?),
+        rate(reading::connect_and_quit(node.readers, 1, READ_TIME)?),
+    ))
 }
 
-/// Makes a news directory a node. The servers need a moment to choose a leader.
-fn join(binary: &Path, news: &Path, is_first: bool) -> Result<()> {
+/// A node is down while another takes articles: the time from its start until it has all of them.
+fn rejoin(site: &mut Site, articles: u64) -> Result<()> {
+    let missed = Prepared::new(articles);
+    let batch = groups_alone(site, &missed)?;
+    let mut cluster = Cluster::start(site, &batch)?;
+    let down = cluster
+        .nodes
+        .last_mut()
+        .and_then(|node| node.running.take());
+    down.context("no node")?.stop()?;
+    let first = cluster.nodes.first().and_then(|node| node.running.as_ref());
+    let (_, time) = windowed(
+        first.context("no node")?,
+        &missed,
+        (0, missed.ids.len()),
+        usize::MAX / 2,
+    )?;
     let begin = Instant::now();
-    loop {
-        let word = if is_first { "init" } else { "join" };
-        let done = Command::new(binary)
-            .args(["cluster", word, "--dir"])
-            .arg(news)
-            .output()?;
-        if done.status.success() {
-            return Ok(());
-        }
-        let why = String::from_utf8_lossy(&done.stderr).into_owned();
-        ensure!(begin.elapsed() < PATIENCE, "cluster {word}: {why}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    cluster.restart_node(start::NODES - 1)?;
+    let up = begin.elapsed();
+    let last = missed.ids.last().context("no articles")?;
+    let node = cluster.nodes.last().and_then(|node| node.running.as_ref());
+    until_there(node.context("no node")?, last)?;
+    println!(
+        "rejoin: {articles} articles, {} MB, which arrived in {} s: {} s until the node has all of them (it serves after {} s)",
+        number(missed.takethis.part(0, missed.ids.len()).len() as f64 / 1e6),
+        number(time.as_secs_f64()),
+        number(begin.elapsed().as_secs_f64()),
+        number(up.as_secs_f64()),
+    );
+    Ok(())
+}
+
+/// Median, 99 % and the longest, ms.
+fn quantiles(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let at = |part: f64| {
+        let place = ((times.len() as f64 * part) as usize).min(times.len().saturating_sub(1));
+        times
+            .get(place)
+            .map_or_else(|| "-".to_owned(), |time| number(time.as_secs_f64() * 1e3))
+    };
+    format!(
+        "median {} ms, 99 % {} ms, longest {} ms",
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    )
 }

@@ -8,7 +8,7 @@ pub mod client;
 pub mod ours;
 pub mod pipeline;
 pub mod process;
-mod reading;
+pub mod reading;
 pub mod running;
 mod server_round;
 pub mod servers;

@@ -120,7 +120,7 @@ impl Prepared {
     ///
     /// # Errors
     /// The output of the daemon.
-    pub fn start(self, binary: &Path) -> Result<Running> {
+    pub fn start(&self, binary: &Path) -> Result<Running> {
         let log = self.dir.join("serve.log");
         let child = Command::new(binary)
             .args(["serve", "--listen", &self.address.to_string(), "--dir"])
@@ -132,7 +132,12 @@ impl Prepared {
             .context("starting broadsheet serve")?;
         let mut child = Ended(child);
         wait_for(&mut child, self.address, &log)?;
-        Ok(Running::of_child(child, self.address, self.tls, self.dir))
+        Ok(Running::of_child(
+            child,
+            self.address,
+            self.tls.clone(),
+            self.dir.clone(),
+        ))
     }
 }
 

@@ -1,5 +1,6 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
+mod chaos;
 mod dates_without_a_zone_are_local;
 mod diablo_moves_in;
 mod earlier_release;

@@ -47,7 +47,7 @@ fn a_node_on_a_full_disk_catches_up() {
         .current_dir(second.path(""))
         .status();
     assert!(copied.unwrap().success());
-    make_node(&second, &servers);
+    make_node(&second, servers.options());
     let told = second.run(&["cluster", "join", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     let one = Served::start(&programs[0]);

@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 
 use program::Program;
 use program::articles::{batch, id, many, with};
-use program::cluster::{applied, make_node, nodes};
+use program::cluster::{applied, make_node, nodes, seen, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::{Client, Served, take_this};
 
+const GROUPS: [&str; 2] = ["comp.test", "comp.misc"];
 const ACTIVE: &str = "comp.test 0 1 y\ncomp.misc 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
 /// Articles that each peer sends: every third of them goes to all nodes.
 const ARTICLES: usize = 150;
@@ -48,33 +49,6 @@ fn send(mut client: Client, peer: usize, numbers: std::ops::Range<usize>) -> Vec
     }
     let _ = said.join().unwrap();
     replies
-}
-
-/// Everything that readers can see of a node, and what it remembers.
-fn seen(program: &Program) -> BTreeMap<&'static str, String> {
-    let mut seen = BTreeMap::new();
-    for group in ["comp.test", "comp.misc"] {
-        let told = program.run(&["overview", "--dir", "news", group]);
-        assert_eq!(told.status, 0, "{told:?}");
-        seen.insert(group, told.out);
-    }
-    seen.insert("active", program.read("news/active"));
-    let history = program.run(&["history", "dump", "--dir", "news"]).out;
-    // Without the position, which is local.
-    let lines = history.lines().map(|line| {
-        let (head, links) = line.rsplit_once('\t').unwrap_or((line, ""));
-        let head = head.rsplit_once('~').map_or(head, |(head, _)| head);
-        format!("{head}\t{links}\n")
-    });
-    seen.insert("history", lines.collect());
-    seen
-}
-
-fn until_equal(programs: &[Program]) {
-    until("all nodes at the same entry", || {
-        let places: Vec<_> = programs.iter().map(applied).collect();
-        places.iter().all(|place| *place == places[0])
-    });
 }
 
 #[test]
@@ -125,11 +99,11 @@ fn through_the_deaths_of_nodes_and_servers() {
     }
     servers.restart(2);
     until_equal(&programs);
-    let first = seen(&programs[0]);
+    let first = seen(&programs[0], &GROUPS);
     for program in &programs {
         program.assert_clean();
-        for (what, text) in seen(program) {
-            assert!(text == first[what], "{what} differs");
+        for (what, text) in seen(program, &GROUPS) {
+            assert!(text == first[&what], "{what} differs");
         }
     }
     // Every article is there, once; and it was accepted at most once.
@@ -179,8 +153,8 @@ fn through_the_deaths_of_nodes_and_servers() {
     for served in served.into_iter().flatten() {
         served.daemon.stop();
     }
-    assert_eq!(seen(&programs[0]), seen(&programs[1]));
-    assert_eq!(seen(&programs[0]), seen(&programs[2]));
+    assert_eq!(seen(&programs[0], &GROUPS), seen(&programs[1], &GROUPS));
+    assert_eq!(seen(&programs[0], &GROUPS), seen(&programs[2], &GROUPS));
 }
 
 #[test]
@@ -211,12 +185,12 @@ fn nodes_that_would_decide_otherwise_stop() {
     assert!(told.err.contains("belongs to a cluster"), "{told:?}");
     // One with other groups cannot join, nor one with articles.
     let third = Program::with_news("comp.test 0 1 y\n");
-    make_node(&third, &servers);
+    make_node(&third, servers.options());
     let told = third.run(&["cluster", "join", "--dir", "news"]);
     assert!(told.err.contains("other groups"), "{told:?}");
     let fourth = Program::with_news(ACTIVE);
     fourth.rnews(&batch(&[text]));
-    make_node(&fourth, &servers);
+    make_node(&fourth, servers.options());
     let told = fourth.run(&["cluster", "join", "--dir", "news"]);
     assert!(told.err.contains("has articles"), "{told:?}");
     // With the settings as before it goes on.
@@ -298,8 +272,8 @@ fn batches_go_through_the_log() {
     for served in served {
         served.daemon.stop();
     }
-    let first = seen(&programs[0]);
-    assert!(first == seen(&programs[1]));
+    let first = seen(&programs[0], &GROUPS);
+    assert!(first == seen(&programs[1], &GROUPS));
     assert_eq!(first["comp.test"].lines().count(), 800);
     assert_eq!(first["comp.misc"].lines().count(), 55);
 }
@@ -393,10 +367,10 @@ fn expire_and_commands_act_on_all_nodes() {
     for served in served {
         served.daemon.stop();
     }
-    let first = seen(&programs[0]);
+    let first = seen(&programs[0], &GROUPS);
     for program in &programs {
         program.assert_clean();
-        assert!(seen(program) == first);
+        assert!(seen(program, &GROUPS) == first);
     }
     assert_eq!(told.count("accepted") + told.count("duplicates"), 10);
 }

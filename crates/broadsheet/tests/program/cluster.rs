@@ -1,9 +1,13 @@
 //! The nodes of a cluster on this machine.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
+use cluster::jetstream::LogOptions;
+
 use super::Program;
+use super::daemon::until;
 use super::nats::Servers;
 use super::nntp::{ALL_MAY, listen};
 
@@ -12,22 +16,33 @@ pub fn nodes(servers: &Servers, count: usize, active: &str) -> Vec<Program> {
     (0..count)
         .map(|place| {
             let program = Program::with_news(active);
-            listen(&program, ALL_MAY);
-            program.cancel_as_c_news();
-            make_node(&program, servers);
-            let told = match place {
-                0 => program.run(&["cluster", "init", "--dir", "news", "--log-bytes", "1 GiB"]),
-                _ => program.run(&["cluster", "join", "--dir", "news"]),
-            };
-            assert_eq!(told.status, 0, "{told:?}");
+            become_node(&program, servers.options(), place == 0);
             program
         })
         .collect()
 }
 
+/// Makes a news directory a node of the cluster, or the first node of a new one.
+pub fn become_node(program: &Program, options: LogOptions, is_first: bool) {
+    listen(program, ALL_MAY);
+    program.cancel_as_c_news();
+    make_node(program, options);
+    let mut words = vec!["cluster", "init", "--dir", "news", "--log-bytes", "1 GiB"];
+    if !is_first {
+        words = vec!["cluster", "join", "--dir", "news"];
+    }
+    // Servers that have just started need a moment, and one that was too slow may have made the log all the same.
+    until("a node", || {
+        let told = program.run(&words);
+        if told.err.contains("is the log of a cluster already") {
+            words = vec!["cluster", "join", "--dir", "news"];
+        }
+        told.status == 0
+    });
+}
+
 /// Writes the settings and the logins of a node.
-pub fn make_node(program: &Program, servers: &Servers) {
-    let options = servers.options();
+pub fn make_node(program: &Program, options: LogOptions) {
     // All run on one machine: each needs a name of its own.
     let section = format!(
         "\n[cluster]\nservers = \"{}\"\nstream = \"{}\"\nnode = \"{}\"\n",
@@ -59,4 +74,32 @@ pub fn name(program: &Program) -> String {
 pub fn applied(program: &Program) -> String {
     let lines = program.read("news/cluster.applied");
     lines.lines().last().unwrap().to_owned()
+}
+
+/// Everything that readers can see of a node in these groups, and what it remembers.
+pub fn seen(program: &Program, groups: &[&str]) -> BTreeMap<String, String> {
+    let mut seen = BTreeMap::new();
+    for group in groups {
+        let told = program.run(&["overview", "--dir", "news", group]);
+        assert_eq!(told.status, 0, "{told:?}");
+        seen.insert((*group).to_owned(), told.out);
+    }
+    seen.insert("active".to_owned(), program.read("news/active"));
+    let history = program.run(&["history", "dump", "--dir", "news"]).out;
+    // Without the position, which is local.
+    let lines = history.lines().map(|line| {
+        let (head, links) = line.rsplit_once('\t').unwrap_or((line, ""));
+        let head = head.rsplit_once('~').map_or(head, |(head, _)| head);
+        format!("{head}\t{links}\n")
+    });
+    seen.insert("history".to_owned(), lines.collect());
+    seen
+}
+
+/// Waits until all nodes have applied the same entries.
+pub fn until_equal(programs: &[Program]) {
+    until("all nodes at the same entry", || {
+        let places: Vec<_> = programs.iter().map(applied).collect();
+        places.iter().all(|place| Some(place) == places.first())
+    });
 }

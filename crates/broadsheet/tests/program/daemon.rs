@@ -94,15 +94,32 @@ impl Daemon {
     /// Waits until it has said a line with this in it on standard error; the line.
     pub fn until_said(&self, part: &str) -> String {
         let mut before = Vec::new();
+        match self.hear(part, &mut before) {
+            Some(line) => line,
+            None => panic!("it never said `{part}', but {before:?}"),
+        }
+    }
+
+    /// As [`Daemon::until_said`], for daemons that may end instead: `None`. The lines before go to `before`.
+    pub fn hear(&self, part: &str, before: &mut Vec<String>) -> Option<String> {
         loop {
             match self.said.recv_timeout(PATIENCE) {
-                Ok(line) if line.contains(part) => return line,
+                Ok(line) if line.contains(part) => return Some(line),
                 Ok(line) => before.push(line),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("it never said `{part}', but {before:?}")
-                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }
+    }
+
+    /// The lines that it has said since.
+    pub fn said(&self) -> Vec<String> {
+        self.said.try_iter().collect()
+    }
+
+    /// Its exit status, if it has ended; -1 for a kill.
+    pub fn ended(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().unwrap()?;
+        Some(status.code().unwrap_or(-1))
     }
 
     /// Sends it a signal: `TERM`, `HUP`.
@@ -117,8 +134,8 @@ impl Daemon {
     pub fn until_ended(&mut self) -> i32 {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code().unwrap_or(-1);
+            if let Some(status) = self.ended() {
+                return status;
             }
             std::thread::sleep(Duration::from_millis(2));
         }

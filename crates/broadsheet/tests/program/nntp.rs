@@ -83,12 +83,23 @@ pub struct Client {
 impl Client {
     /// Connects, and reads no greeting.
     pub fn connect(address: &str) -> Client {
-        let stream = TcpStream::connect(address).unwrap();
+        Client::of(TcpStream::connect(address).unwrap())
+    }
+
+    fn of(stream: TcpStream) -> Client {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Client {
             stream: BufReader::new(stream),
         }
+    }
+
+    /// Connects to a server that may be dead, and is greeted.
+    pub fn greeted_if_any(address: &str) -> Option<Client> {
+        let mut client = Client::of(TcpStream::connect(address).ok()?);
+        client.socket().set_write_timeout(Some(PATIENCE)).ok()?;
+        let greeting = client.whole_line()?;
+        greeting.starts_with("20").then_some(client)
     }
 
     /// Connects, and is greeted.
@@ -130,6 +141,34 @@ impl Client {
         let mut line = String::new();
         self.stream.read_line(&mut line).ok()?;
         Some(line)
+    }
+
+    /// A line without its end; `None` if the connection ends before, or falls silent.
+    pub fn whole_line(&mut self) -> Option<String> {
+        let line = self.line_if_any()?;
+        line.strip_suffix("\r\n").map(str::to_owned)
+    }
+
+    /// Says it to a server that may be dead.
+    pub fn say_if_any(&mut self, bytes: impl AsRef<[u8]>) -> Option<()> {
+        self.stream.get_mut().write_all(bytes.as_ref()).ok()
+    }
+
+    /// As [`Client::ask`], of a server that may be dead.
+    pub fn ask_if_any(&mut self, command: &str) -> Option<String> {
+        self.say_if_any(format!("{command}\r\n"))?;
+        self.whole_line()
+    }
+
+    /// As [`Client::lines`], of a server that may be dead.
+    pub fn lines_if_any(&mut self) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        loop {
+            match self.whole_line()? {
+                line if line == "." => return Some(lines),
+                line => lines.push(line),
+            }
+        }
     }
 
     /// Says a command, and returns the line that answers.

@@ -1,0 +1,258 @@
+//! Three nodes, three servers and a link between any two of them, so that each can be cut.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use cluster::jetstream::LogOptions;
+
+use super::articles::ACTIVE;
+use crate::program::Program;
+use crate::program::cluster::become_node;
+use crate::program::daemon::Daemon;
+use crate::program::link::Link;
+use crate::program::nats::Servers;
+use crate::program::small::Small;
+
+/// Nodes, and servers.
+pub const COUNT: usize = 3;
+/// The disk of the last node. An entry needs a segment of 64 MiB.
+const DISK: &str = "768m";
+/// What the clocks of the nodes are ahead, s.
+const CLOCKS: [i64; COUNT] = [0, 1800, -1800];
+
+/// A node.
+pub struct Node {
+    pub program: Arc<Program>,
+    /// Where it listens, while it runs.
+    pub address: Arc<Mutex<Option<String>>>,
+    pub daemon: Option<Daemon>,
+    said: Vec<String>,
+    clock: Option<(PathBuf, i64)>,
+    /// Its disk, if it is a small one.
+    disk: Option<Small>,
+}
+
+pub struct Rig {
+    pub nodes: Vec<Node>,
+    pub servers: Servers,
+    /// The ways of each node to each server.
+    to_servers: Vec<Vec<Link>>,
+    /// The ways of each server to each other.
+    between: Vec<Vec<Link>>,
+    begun: Instant,
+    /// What happened, with the time since the beginning.
+    pub journal: Vec<String>,
+    /// Where everything is kept after a failure.
+    keep: PathBuf,
+}
+
+impl Rig {
+    /// `None`: a reason was printed.
+    pub fn start(keep: PathBuf) -> Option<Rig> {
+        let links = || {
+            let row = || (0..COUNT).map(|_| Link::start()).collect();
+            (0..COUNT).map(|_| row()).collect::<Vec<Vec<Link>>>()
+        };
+        let (to_servers, between) = (links(), links());
+        let way = |from: usize, to: usize| between[from][to].port();
+        let mut servers = Servers::prepare(COUNT, "always", Some(&way))?;
+        let mut rooms = tempfile_rooms();
+        for from in 0..COUNT {
+            for to in 0..COUNT {
+                to_servers[from][to].heal(&format!("127.0.0.1:{}", servers.client_port(to)));
+                between[from][to].heal(&format!("127.0.0.1:{}", servers.route_port(to)));
+            }
+        }
+        (0..COUNT).for_each(|place| servers.restart(place));
+        let clock = compile_clock(servers.room());
+        let nodes = (0..COUNT).map(|place| {
+            let program = rooms.remove(0);
+            let disk = match place + 1 == COUNT {
+                true => Small::under(&program, DISK),
+                false => None,
+            };
+            let options = LogOptions {
+                servers: to_servers[place]
+                    .iter()
+                    .map(|link| format!("nats://{}", link.address))
+                    .collect(),
+                ..servers.options()
+            };
+            become_node(&program, options, place == 0);
+            Node {
+                program: Arc::new(program),
+                address: Arc::default(),
+                daemon: None,
+                said: Vec::new(),
+                clock: clock.clone().map(|clock| (clock, CLOCKS[place])),
+                disk,
+            }
+        });
+        let nodes = nodes.collect();
+        let mut rig = Rig {
+            nodes,
+            servers,
+            to_servers,
+            between,
+            begun: Instant::now(),
+            journal: Vec::new(),
+            keep,
+        };
+        (0..COUNT).for_each(|place| rig.start_node(place));
+        Some(rig)
+    }
+
+    pub fn note(&mut self, what: &str) {
+        let line = format!("{:7.2} s: {what}", self.begun.elapsed().as_secs_f64());
+        self.journal.push(line);
+    }
+
+    /// Starts a node. If it ends at once, [`Rig::tend`] starts it again.
+    pub fn start_node(&mut self, place: usize) {
+        let node = &mut self.nodes[place];
+        let mut command = node.program.command(&["serve", "--dir", "news"]);
+        if let Some((clock, ahead)) = &node.clock {
+            command
+                .env("LD_PRELOAD", clock)
+                .env("CHAOS_CLOCK", ahead.to_string());
+        }
+        let daemon = Daemon::launch_by(&node.program, command);
+        let heard = daemon.hear("listening at ", &mut node.said);
+        let address = heard.and_then(|line| Some(line.rsplit_once(' ')?.1.to_owned()));
+        node.daemon = Some(daemon);
+        *node.address.lock().unwrap() = address;
+    }
+
+    pub fn kill_node(&mut self, place: usize) {
+        let node = &mut self.nodes[place];
+        *node.address.lock().unwrap() = None;
+        if let Some(mut daemon) = node.daemon.take() {
+            daemon.kill();
+            node.said.extend(daemon.said());
+        }
+        node.said.push("-- killed".to_owned());
+    }
+
+    /// Starts nodes again that have ended by themselves, as systemd would.
+    pub fn tend(&mut self) {
+        for place in 0..COUNT {
+            let node = &mut self.nodes[place];
+            let Some(daemon) = &mut node.daemon else {
+                continue;
+            };
+            let ended = daemon.ended();
+            node.said.extend(daemon.said());
+            if let Some(status) = ended {
+                let last = node.said.last().cloned().unwrap_or_default();
+                self.note(&format!("node {place} ended with status {status}: {last}"));
+                self.start_node(place);
+            }
+        }
+    }
+
+    /// Sends a signal to a process.
+    pub fn signal(pid: Option<u32>, name: &str) {
+        if let Some(pid) = pid {
+            let sent = Command::new("kill")
+                .args(["-s", name, &pid.to_string()])
+                .status();
+            assert!(sent.unwrap().success());
+        }
+    }
+
+    pub fn node_pid(&self, place: usize) -> Option<u32> {
+        self.nodes[place].daemon.as_ref().map(Daemon::pid)
+    }
+
+    /// The way of a node to a server.
+    pub fn node_link(&self, node: usize, server: usize) -> &Link {
+        &self.to_servers[node][server]
+    }
+
+    /// The ways between two servers.
+    pub fn server_links(&self, one: usize, other: usize) -> [&Link; 2] {
+        [&self.between[one][other], &self.between[other][one]]
+    }
+
+    pub fn heal_node_link(&self, node: usize, server: usize) {
+        let link = &self.to_servers[node][server];
+        link.end_silence();
+        link.heal(&format!("127.0.0.1:{}", self.servers.client_port(server)));
+    }
+
+    pub fn heal_server_links(&self, one: usize, other: usize) {
+        for (from, to) in [(one, other), (other, one)] {
+            let link = &self.between[from][to];
+            link.end_silence();
+            link.heal(&format!("127.0.0.1:{}", self.servers.route_port(to)));
+        }
+    }
+
+    /// The disk of the last node, if it can be filled.
+    pub fn disk(&self) -> Option<&Small> {
+        self.nodes[COUNT - 1].disk.as_ref()
+    }
+
+    /// Whether all servers have everything.
+    pub fn servers_are_whole(&self) -> bool {
+        (0..COUNT).all(|place| self.servers.is_healthy(place))
+    }
+
+    fn keep_everything(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.keep);
+        let _ = std::fs::create_dir_all(&self.keep);
+        let copy = |from: &Path, to: &str| {
+            let to = self.keep.join(to);
+            let _ = Command::new("cp").arg("-a").args([from, &to]).status();
+        };
+        for (place, node) in self.nodes.iter_mut().enumerate() {
+            if let Some(daemon) = &mut node.daemon {
+                daemon.kill();
+                node.said.extend(daemon.said());
+            }
+            copy(&node.program.path(""), &format!("node{place}"));
+            let _ = std::fs::write(
+                self.keep.join(format!("node{place}.said")),
+                node.said.join("\n"),
+            );
+        }
+        (0..COUNT).for_each(|place| self.servers.kill(place));
+        copy(self.servers.room(), "servers");
+        eprintln!("{}", self.journal.join("\n"));
+        eprintln!("everything is kept in {}", self.keep.display());
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.keep_everything();
+        }
+    }
+}
+
+fn tempfile_rooms() -> Vec<Program> {
+    (0..COUNT).map(|_| Program::with_news(ACTIVE)).collect()
+}
+
+/// The library that lets clocks go wrong. `None`: a reason was printed.
+fn compile_clock(dir: &Path) -> Option<PathBuf> {
+    let library = dir.join("clock.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/chaos/clock.c");
+    let done = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&library, &source])
+        .status();
+    if done.is_ok_and(|status| status.success()) {
+        return Some(library);
+    }
+    eprintln!("skipped: clocks that are an hour apart (there is no C compiler)");
+    None
+}

@@ -21,6 +21,7 @@ mod a_killed_expire_archives_everything_once;
 mod a_killed_expire_loses_nothing;
 mod a_mixed_load_runs_flat;
 mod a_mount_ends_cleanly;
+mod a_node_with_a_full_disk_goes_on;
 mod a_paced_reader_goes_on;
 mod a_poster_cancels_only_his_own;
 mod a_program_checks_passwords;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::Client;
-use async_nats::jetstream::consumer::DeliverPolicy;
-use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::consumer::pull::{self, MessagesErrorKind};
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -21,6 +22,15 @@ use crate::members::Mark;
 /// The pause before the next attempt: the first one, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_LAST: Duration = Duration::from_secs(2);
+/// Interval at which the servers say that there is no new entry. After twice this time without a word from them, the consumer is made again: it
+/// lives in one of the servers, and dies with it.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Time after which the servers are asked for entries again, even if none came.
+const PULL_EXPIRES: Duration = Duration::from_secs(30);
+/// Entries that are asked for at once.
+const PULL_ENTRIES: usize = 500;
+/// Time after which the servers forget a consumer that nobody asks.
+const CONSUMER_FORGOTTEN: Duration = Duration::from_secs(60);
 /// Attempts at one entry before the log counts as not reachable.
 const QUIET_ATTEMPTS: u32 = 3;
 
@@ -103,18 +113,9 @@ async fn serve<T: Fn(LogEvent) + 'static>(
         .get_stream_no_info(&shared.options.stream)
         .await
         .map_err(|error| LogError::down("cannot open the stream", error))?;
-    let config = OrderedConfig {
-        deliver_policy: DeliverPolicy::ByStartSequence {
-            start_sequence: *next,
-        },
-        ..OrderedConfig::default()
-    };
-    let consumer = stream.create_consumer(config).await;
-    let consumer = consumer.map_err(|error| LogError::down("cannot read the stream", error))?;
-    let mut entries = consumer
-        .messages()
-        .await
-        .map_err(|error| LogError::down("cannot read the stream", error))?;
+    let mut entries = read_from(&stream, *next).await?;
+    // Entries that this consumer has told.
+    let mut told = 0;
     shared.is_up(last);
     loop {
         tokio::select! {
@@ -134,9 +135,22 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                 let Some(entry) = entry else {
                     return Err(LogError::Down("the NATS servers ended the stream".to_owned()));
                 };
-                let entry = entry.map_err(|error| LogError::down("cannot read the stream", error))?;
-                let sequence = entry.info().map(|info| info.stream_sequence);
-                let sequence = sequence.map_err(|error| LogError::Down(format!("cannot read an entry: {error}")))?;
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) if is_of_consumer(error.kind()) => {
+                        (entries, told) = (read_from(&stream, *next).await?, 0);
+                        continue;
+                    }
+                    Err(error) => return Err(LogError::down("cannot read the stream", error)),
+                };
+                let place = entry.info().map(|info| (info.stream_sequence, info.consumer_sequence));
+                let (sequence, count) = place.map_err(|error| LogError::Down(format!("cannot read an entry: {error}")))?;
+                if count != told + 1 {
+                    // Some were lost on the way: the servers have them.
+                    (entries, told) = (read_from(&stream, *next).await?, 0);
+                    continue;
+                }
+                told = count;
                 if sequence < *next {
                     continue;
                 }
@@ -150,6 +164,41 @@ async fn serve<T: Fn(LogEvent) + 'static>(
             }
         }
     }
+}
+
+/// Reads the stream from the entry `next` on, by a new consumer.
+async fn read_from(stream: &Stream<()>, next: u64) -> Result<pull::Stream, LogError> {
+    let config = pull::Config {
+        deliver_policy: DeliverPolicy::ByStartSequence {
+            start_sequence: next,
+        },
+        ack_policy: AckPolicy::None,
+        inactive_threshold: CONSUMER_FORGOTTEN,
+        memory_storage: true,
+        num_replicas: 1,
+        ..pull::Config::default()
+    };
+    let consumer = stream.create_consumer(config).await;
+    let consumer = consumer.map_err(|error| LogError::down("cannot read the stream", error))?;
+    let entries = consumer
+        .stream()
+        .max_messages_per_batch(PULL_ENTRIES)
+        .expires(PULL_EXPIRES)
+        .heartbeat(HEARTBEAT)
+        .messages();
+    entries
+        .await
+        .map_err(|error| LogError::down("cannot read the stream", error))
+}
+
+/// Whether the consumer failed, and a new one can go on.
+fn is_of_consumer(kind: MessagesErrorKind) -> bool {
+    matches!(
+        kind,
+        MessagesErrorKind::MissingHeartbeat
+            | MessagesErrorKind::ConsumerDeleted
+            | MessagesErrorKind::NoResponders
+    )
 }
 
 /// Whether the entry `next` can come from a log with these entries.

@@ -16,7 +16,9 @@ use super::{LogOptions, stream_config};
 use crate::demands::ServerReport;
 use crate::members::{Extent, Mark, Members};
 
-/// Longest wait for one answer: servers that have just started are slow.
+/// Time within which servers that do not answer are asked again.
+const ATTEMPTS_TIME: Duration = Duration::from_secs(10);
+/// Longest wait until something is made or written.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause before the same question again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -31,11 +33,10 @@ pub fn begin(
     bytes_max: i64,
     new: &LogIdentity,
 ) -> Result<(LogIdentity, bool), LogError> {
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
-        let is_new = !exists(options, &client).await?;
-        let context = context_with(&client, PATIENCE);
-        if is_new {
+        let context = context_with(&client, PATIENCE, PATIENCE);
+        if !exists(options, &client).await? {
             // Before anything is made, so that the next attempt begins anew.
             let faults = reports(options, options.replicas).await?;
             let faults: Vec<String> = faults.iter().flat_map(ServerReport::faults).collect();
@@ -49,28 +50,24 @@ pub fn begin(
             let created = context.create_stream(config).await;
             created.map_err(|error| LogError::down("cannot create the stream", error))?;
         }
-        Ok((identify(options, &client).await?, is_new))
+        let log = identify(options, &client).await?;
+        // Also if the answer to an earlier attempt was lost.
+        let is_new = log == *new;
+        Ok((log, is_new))
     })
 }
 
-/// Whether the stream exists. Servers that have just started may not know yet.
+/// Whether the stream exists.
 async fn exists(options: &LogOptions, client: &Client) -> Result<bool, LogError> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let found = context(client).get_stream(&options.stream).await;
-        let error = match found {
-            Ok(_) => return Ok(true),
-            Err(error) => error,
-        };
-        match error.kind() {
-            GetStreamErrorKind::JetStream(error)
-                if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
-            {
-                return Ok(false);
-            }
-            _ if Instant::now() < until => tokio::time::sleep(PAUSE).await,
-            _ => return Err(LogError::down("cannot look for the stream", error)),
+    let found = context(client).get_stream(&options.stream).await;
+    match found.map_err(|error| (error.kind(), error)) {
+        Ok(_) => Ok(true),
+        Err((GetStreamErrorKind::JetStream(error), _))
+            if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+        {
+            Ok(false)
         }
+        Err((_, error)) => Err(LogError::down("cannot look for the stream", error)),
     }
 }
 
@@ -79,7 +76,7 @@ async fn exists(options: &LogOptions, client: &Client) -> Result<bool, LogError>
 /// # Errors
 /// The servers do not answer or do not meet the demands, or the stream is not the log of a cluster.
 pub fn find(options: &LogOptions) -> Result<LogIdentity, LogError> {
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
         identify(options, &client).await
     })
@@ -92,13 +89,13 @@ pub fn find(options: &LogOptions) -> Result<LogIdentity, LogError> {
 /// The servers do not answer or do not meet the demands. Some of the entries may be in the log.
 pub fn append(options: &LogOptions, entries: Vec<(String, Bytes)>) -> Result<u64, LogError> {
     let doing = "cannot append to the log";
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
         let (_, mut last) = look(options, &client).await?;
-        let context = context_with(&client, PATIENCE);
-        for (message_id, bytes) in entries {
+        let context = context_with(&client, PATIENCE, PATIENCE);
+        for (message_id, bytes) in &entries {
             let message = PublishMessage::build()
-                .payload(bytes)
+                .payload(bytes.clone())
                 .message_id(message_id);
             let sent = context.send_publish(options.subject.clone(), message).await;
             let acknowledged = sent.map_err(|error| LogError::down(doing, error))?.await;
@@ -115,7 +112,7 @@ pub fn append(options: &LogOptions, entries: Vec<(String, Bytes)>) -> Result<u64
 /// # Errors
 /// The servers do not answer, or there is no such cluster.
 pub fn members(options: &LogOptions) -> Result<(Members, Extent), LogError> {
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
         let (members, _) = read(&open_store(options, &client).await?).await?;
         Ok((members, extent(options, &client).await?))
@@ -127,7 +124,7 @@ pub fn members(options: &LogOptions) -> Result<(Members, Extent), LogError> {
 /// # Errors
 /// The servers do not answer, or there is no such cluster.
 pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
         change(options, &client, |members| {
             members.nodes.insert(options.node.clone(), mark.clone());
@@ -143,7 +140,7 @@ pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
 /// # Errors
 /// The servers do not answer, or there is no such cluster.
 pub fn leave(options: &LogOptions, node: &str) -> Result<bool, LogError> {
-    wait_for(async {
+    wait_for(async || {
         let client = connect(options).await?;
         let mut is_known = false;
         change(options, &client, |members| {
@@ -155,11 +152,18 @@ pub fn leave(options: &LogOptions, node: &str) -> Result<bool, LogError> {
     })
 }
 
-/// Does some work in this thread.
-fn wait_for<T>(work: impl Future<Output = Result<T, LogError>>) -> Result<T, LogError> {
+/// Does some work in this thread. Servers that do not answer are asked again for a while: they may have just started, or elect a leader.
+/// So the work must be one that may be repeated.
+fn wait_for<T>(mut work: impl AsyncFnMut() -> Result<T, LogError>) -> Result<T, LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| LogError::down("cannot start", error))?;
-    runtime.block_on(work)
+    let until = Instant::now() + ATTEMPTS_TIME;
+    loop {
+        match runtime.block_on(work()) {
+            Err(LogError::Down(_)) if Instant::now() < until => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
 }

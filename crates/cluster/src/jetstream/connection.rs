@@ -13,7 +13,9 @@ use crate::demands::{self, ServerReport};
 /// The time that servers have to answer a question about their settings.
 const REPORT_PATIENCE: Duration = Duration::from_secs(3);
 /// The time for a request or an acknowledgement.
-pub const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
+/// Longest wait until an entry is on the disks of the servers, before it is sent again.
+const APPEND_PATIENCE: Duration = Duration::from_secs(5);
 /// The subject on which servers report.
 const REPORT_SUBJECT: &str = "$SYS.REQ.SERVER.PING.JSZ";
 /// Metadata of the stream.
@@ -99,14 +101,14 @@ async fn connect_as(options: &LogOptions, login: Option<&String>) -> Result<Clie
 
 /// The context for requests about streams.
 pub fn context(client: &Client) -> Context {
-    context_with(client, REQUEST_PATIENCE)
+    context_with(client, REQUEST_PATIENCE, APPEND_PATIENCE)
 }
 
 /// As [`context`], for requests that may take longer.
-pub fn context_with(client: &Client, patience: Duration) -> Context {
+pub fn context_with(client: &Client, patience: Duration, append_patience: Duration) -> Context {
     jetstream::context::ContextBuilder::new()
         .timeout(patience)
-        .ack_timeout(patience)
+        .ack_timeout(append_patience)
         .build(client.clone())
 }
 
@@ -149,6 +151,13 @@ pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), L
         true => Ok((info.state.first_sequence, info.state.last_sequence)),
         false => Err(LogError::Down(silent.join("; "))),
     }
+}
+
+/// The sequence numbers of the first and of the last entry.
+pub async fn range(options: &LogOptions, client: &Client) -> Result<(u64, u64), LogError> {
+    let stream = open_stream(options, client).await?;
+    let state = &stream.cached_info().state;
+    Ok((state.first_sequence, state.last_sequence))
 }
 
 /// Asks all servers for their settings.

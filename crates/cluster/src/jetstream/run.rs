@@ -14,8 +14,9 @@ use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
 
-use super::connection::{LogError, connect, context, look};
+use super::connection::{LogError, connect, context, look, range};
 use super::{Append, LogEvent, LogOptions, Work, nodes, units};
 use crate::members::Mark;
 
@@ -25,6 +26,8 @@ const PAUSE_LAST: Duration = Duration::from_secs(2);
 /// Interval at which the servers say that there is no new entry. After twice this time without a word from them, the consumer is made again: it
 /// lives in one of the servers, and dies with it.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Time without entries after which the servers are asked whether there are some: a damaged server says that it lives, and tells nothing.
+const LOOK: Duration = Duration::from_secs(10);
 /// Time after which the servers are asked for entries again, even if none came.
 const PULL_EXPIRES: Duration = Duration::from_secs(30);
 /// Entries that are asked for at once.
@@ -42,6 +45,8 @@ struct Shared<T> {
     down: RefCell<Option<String>>,
     /// The last entry that the servers told of.
     last: Cell<u64>,
+    /// Whether entries can be read: then an append that succeeds says that the log is reachable.
+    is_read: Cell<bool>,
     /// Whether this process has put a mark.
     is_marked: Cell<bool>,
 }
@@ -58,7 +63,7 @@ impl<T: Fn(LogEvent)> Shared<T> {
     fn is_up(&self, last: u64) {
         let last = self.last.get().max(last);
         self.last.set(last);
-        if self.down.borrow_mut().take().is_some() {
+        if self.is_read.get() && self.down.borrow_mut().take().is_some() {
             (self.tell)(LogEvent::Ready(last));
         }
     }
@@ -77,6 +82,7 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
         tell,
         down: RefCell::new(Some(String::new())),
         last: Cell::new(after),
+        is_read: Cell::new(false),
         is_marked: Cell::new(false),
     });
     let mut next = after + 1;
@@ -90,7 +96,11 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
             };
             serve(&shared, client, &mut next, (&mut work, &room)).await
         };
-        match serve.await {
+        let done = serve.await;
+        if shared.is_read.take() {
+            pause = PAUSE_FIRST;
+        }
+        match done {
             Ok(()) => return,
             Err(LogError::Stopped(why)) => return (shared.tell)(LogEvent::Stopped(why)),
             Err(LogError::Down(why)) => shared.is_down(why),
@@ -116,9 +126,20 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     let mut entries = read_from(&stream, *next).await?;
     // Entries that this consumer has told.
     let mut told = 0;
+    shared.is_read.set(true);
     shared.is_up(last);
+    let mut heard = Instant::now();
     loop {
         tokio::select! {
+            () = tokio::time::sleep_until(heard + LOOK) => {
+                heard = Instant::now();
+                let (_, last) = range(&shared.options, client).await?;
+                if last >= *next {
+                    return Err(LogError::Down(format!(
+                        "the NATS servers have entries up to {last}, and tell none from {next} on: one of them may be damaged"
+                    )));
+                }
+            },
             some = work.recv() => {
                 let (shared, client) = (shared.clone(), client.clone());
                 match some {
@@ -132,6 +153,7 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                 }
             },
             entry = entries.next() => {
+                heard = Instant::now();
                 let Some(entry) = entry else {
                     return Err(LogError::Down("the NATS servers ended the stream".to_owned()));
                 };

@@ -153,6 +153,12 @@ fn converse(
                 }
             }
         };
+        if command != "CHECK" {
+            // What follows the last CHECK may have come with it.
+            for id in held.drain(..).rev() {
+                say(format!("238 {id}"))?;
+            }
+        }
         match command.as_str() {
             "CAPABILITIES" if fault == Fault::Old => say("500 what?".into())?,
             "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nIHAVE\r\nSTREAMING\r\n.".into())?,

@@ -5,11 +5,12 @@
 
 use crate::program;
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use program::Program;
 use program::articles::{batch, many};
 use program::daemon::{Daemon, PATIENCE, until};
+use program::nntp::set;
 
 fn filed(program: &Program) -> usize {
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
@@ -186,7 +187,7 @@ fn a_site_has_its_batches_by_its_own_schedule() {
     assert_eq!(ended, "broadsheet: sendbatches north ended");
     assert_eq!((batches("north"), batches("south")), (1, 0));
     let started = program.read("news/schedule");
-    assert!(started.starts_with("sendbatches north 1"), "{started}");
+    assert!(started.contains("\nsendbatches north 1"), "{started}");
     // The schedule of all is that of those without their own.
     let all = settings.replace("sendbatches = \"off\"", "sendbatches = \"every 1 h\"");
     assert_ne!(all, settings);
@@ -211,4 +212,34 @@ fn a_site_has_its_batches_by_its_own_schedule() {
     daemon.stop();
     let told = program.run(&["rnews", "--dir", "news"]);
     assert_eq!(told.status, 78, "{told:?}");
+}
+
+#[test]
+fn a_daily_task_runs_on_its_first_day() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let seconds = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.unwrap().as_secs()
+    };
+    // The next full minute that is not too close.
+    let due = (seconds() + 15) / 60 * 60 + 60;
+    let time = format!("expire = \"{:02}:{:02}\"", due / 3_600 % 24, due / 60 % 60);
+    set(&program, "expire = \"04:30\"", &time);
+    let daemon = Daemon::start(&program);
+    let told = || {
+        let text = program.read("news/schedule");
+        let last = text.lines().find_map(|line| line.strip_prefix("expire "));
+        last.unwrap().parse::<u64>().unwrap()
+    };
+    until("the file of the schedule", || {
+        program.path("news/schedule").exists()
+    });
+    assert!(told() < due);
+    let patience = Instant::now() + PATIENCE + Duration::from_secs(75);
+    while told() < due {
+        assert!(Instant::now() < patience, "expire was not started");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    daemon.stop();
+    program.assert_clean();
 }

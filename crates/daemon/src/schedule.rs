@@ -38,7 +38,7 @@ struct Task {
     /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
     name: String,
     when: When,
-    /// Time of the last start, seconds since 1970.
+    /// Time of the last start, seconds since 1970; of a daily task that was never started, the time from which on it counts.
     last: Option<i64>,
     running: Option<Pid>,
     /// It starts as soon as it does not run, whatever its schedule says.
@@ -168,7 +168,7 @@ impl Schedule {
         // A pull reads the file.
         let is_urgent = tasks.iter().any(|task| task.is_urgent);
         let next_save = self.readers.save((!is_urgent).then_some(now));
-        let mut started = false;
+        let mut started = begin(&mut tasks, now);
         let mut running = tasks.iter().filter(|task| task.running.is_some()).count();
         for task in tasks.iter_mut() {
             let is_due =
@@ -324,6 +324,14 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     all.chain(sites).chain(pulls).chain(report)
 }
 
+/// Lets daily tasks that are new count from now on: without a time to count from, the next day would always be the one after. Returns
+/// whether there are some.
+fn begin(tasks: &mut [Task], now: i64) -> bool {
+    let is_new = |task: &&mut Task| matches!(task.when, When::Daily(_)) && task.last.is_none();
+    let new = tasks.iter_mut().filter(is_new);
+    new.map(|task| task.last = Some(now)).count() > 0
+}
+
 /// Parses the last start of each task.
 fn starts(told: &str) -> HashMap<&str, i64> {
     let lines = told.lines().filter_map(|line| line.rsplit_once(' '));
@@ -335,6 +343,27 @@ fn starts(told: &str) -> HashMap<&str, i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_daily_task_starts_when_its_time_comes() {
+        let task = |when| Task {
+            name: "expire".to_owned(),
+            when,
+            last: None,
+            running: None,
+            is_urgent: false,
+        };
+        let noon = When::Daily(43_200);
+        let mut tasks = [task(noon), task(When::Every(60)), task(When::Off)];
+        assert!(begin(&mut tasks, 40_000));
+        assert!(!begin(&mut tasks, 43_200));
+        let due = |now| tasks.each_ref().map(|task| task.when.next(task.last, now));
+        assert_eq!(due(40_000), [Some(43_200), Some(40_000), None]);
+        // At the very second, later, and after days without a daemon.
+        for now in [43_200, 50_000, 900_000] {
+            assert_eq!(due(now), [Some(43_200), Some(now), None]);
+        }
+    }
 
     #[test]
     fn the_file_tells_each_task() {

@@ -87,9 +87,11 @@ impl ClusterLog<'_> {
     pub fn expire(&self, decision: &ExpiryDecision) -> Result<(), RunError> {
         let told = |text: String| RunError::Cluster(text);
         let payloads = payloads_of(decision);
-        let last = self
-            .append(Kind::Expire, &payloads)
-            .map_err(|error| told(format!("{error:#}; nothing was removed")))?;
+        let last = self.append(Kind::Expire, &payloads).map_err(|error| {
+            told(format!(
+                "{error:#}; what is not removed now, the next run of expire removes"
+            ))
+        })?;
         let root = self.directory.root();
         let until = Instant::now() + EXPIRE_PATIENCE;
         while AppliedEntry::read(root)?.sequence < last {

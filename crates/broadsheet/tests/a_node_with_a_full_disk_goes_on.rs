@@ -40,7 +40,7 @@ fn where_the_next_segment_is_due() {
         send(at + 1, article);
     }
     until_equal(&programs);
-    // The size of a segment is looked at every two seconds.
+    // The store looks at the size of a segment every two seconds.
     std::thread::sleep(Duration::from_millis(2_500));
     small.fill(0);
     send(ARTICLES + 1, &meanwhile[0]);

@@ -1,4 +1,4 @@
-//! Old articles are in a bucket of S3: they are read over NNTP and come back equal; a server that is down, and wrong keys, are told, and
+//! Old articles are in a bucket of S3. Readers get them over NNTP, byte for byte; errors name a server that is down and wrong keys, and
 //! a reload takes up other ones.
 
 // A test fails by panicking.
@@ -150,7 +150,7 @@ fn they_are_read_and_come_back() {
     site.program.assert_clean();
 }
 
-/// What `Seccomp` in /proc says of each thread that asks a bucket: 2 for one with filters.
+/// The line `Seccomp` in /proc of each thread that asks a bucket: 2 for one with filters.
 fn filters_of_objects(served: &Served) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{}/task", served.daemon.pid())).unwrap();
     let mut found = Vec::new();

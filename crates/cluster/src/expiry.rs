@@ -71,6 +71,7 @@ fn number_of(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_decision_is_read_as_it_was_written() {
@@ -88,6 +89,18 @@ mod tests {
         );
         let read: Option<Vec<Line<'_>>> = lines(&payload).collect();
         assert_eq!(read.as_deref(), Some(&all[..]));
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_answered(payload in proptest::collection::vec(any::<u8>(), 0..200)) {
+            // What is read as a line is written as the same line, but for zeros before a number.
+            for line in lines(&payload).flatten() {
+                let mut again = Vec::new();
+                push(&mut again, &line);
+                prop_assert_eq!(lines(&again).collect::<Vec<_>>(), [Some(line)]);
+            }
+        }
     }
 
     #[test]

@@ -50,6 +50,18 @@ pub fn changes(payload: &[u8]) -> impl Iterator<Item = Option<Change<'_>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn anything_is_answered(payload in "(set|create|describe|remove|x)?(\t[a-z]{0,3}){0,3}\n?") {
+            for change in changes(payload.as_bytes()).flatten() {
+                let mut again = Vec::new();
+                push(&mut again, &change);
+                prop_assert_eq!(again.as_slice(), payload.as_bytes());
+            }
+        }
+    }
 
     #[test]
     fn changes_are_read_as_they_were_written() {

@@ -46,7 +46,7 @@ enum Fault {
         server: usize,
         is_silent: bool,
     },
-    /// So many KiB are left on the disk of the last node.
+    /// The disk of the last node has so many KiB left.
     FullDisk(u64),
     /// A bit of a file of a server that is down.
     FlippedBit {

@@ -14,7 +14,7 @@ use super::rig::Node;
 use crate::program::Program;
 use crate::program::nntp::Client;
 
-/// What was heard about an article.
+/// The replies that peers got about an article.
 #[derive(Clone, Debug)]
 pub struct Heard {
     pub node: usize,

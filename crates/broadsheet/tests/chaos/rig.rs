@@ -24,7 +24,7 @@ use crate::program::small::Small;
 pub const COUNT: usize = 3;
 /// The disk of the last node. An entry needs a segment of 64 MiB.
 const DISK: &str = "768m";
-/// What the clocks of the nodes are ahead, s.
+/// Seconds by which the clocks of the nodes are ahead.
 const CLOCKS: [i64; COUNT] = [0, 1800, -1800];
 
 /// A node.
@@ -47,7 +47,7 @@ pub struct Rig {
     /// The ways of each server to each other.
     between: Vec<Vec<Link>>,
     begun: Instant,
-    /// What happened, with the time since the beginning.
+    /// The events of the run, with the time since its beginning.
     pub journal: Vec<String>,
     /// Where everything is kept after a failure.
     keep: PathBuf,

@@ -17,6 +17,7 @@ pub mod clients;
 pub mod cluster;
 pub mod corpus;
 pub mod daemon;
+#[path = "../../../store/tests/double/dice.rs"]
 pub mod dice;
 pub mod faults;
 pub mod feeding;

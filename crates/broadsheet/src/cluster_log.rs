@@ -6,6 +6,7 @@ use cluster::entry::{Entry, Kind};
 use cluster::expiry::{self, Line};
 use cluster::group_change::{self, Change};
 use cluster::jetstream::{LogOptions, append};
+use cluster::removal::{self, Removal};
 use expire::run_error::RunError;
 use groups::{Active, Flag};
 use store::{AppliedEntry, ExpiryDecision};
@@ -17,8 +18,8 @@ use crate::joining;
 const PAYLOAD_BYTES: usize = 256 << 10;
 /// Longest wait until the daemon of this node has applied an expire.
 const EXPIRE_PATIENCE: Duration = Duration::from_secs(120);
-/// Longest wait until it has applied a change of groups.
-const GROUP_PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait until it has applied a change by another command.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 /// Interval between looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// Aliases that lead from one group to the next.
@@ -120,17 +121,51 @@ impl ClusterLog<'_> {
             .iter()
             .for_each(|change| group_change::push(&mut payload, change));
         let last = self.append(Kind::Groups, &[payload])?;
-        let until = Instant::now() + GROUP_PATIENCE;
-        while !is_done(&self.directory.active()?) {
+        self.wait_for(last, || Ok(is_done(&self.directory.active()?)))?;
+        Ok(())
+    }
+
+    /// Lets all nodes remove or restore articles, and waits until this one has. Returns false if it has not in time, which is reported.
+    ///
+    /// # Errors
+    /// The servers do not answer.
+    pub fn remove(&self, removals: &[Removal<'_>]) -> anyhow::Result<bool> {
+        if removals.is_empty() {
+            return Ok(true);
+        }
+        let mut payloads = vec![Vec::new()];
+        for removal in removals {
+            match payloads.last_mut() {
+                Some(payload) if payload.len() < PAYLOAD_BYTES => removal::push(payload, removal),
+                _ => {
+                    let mut payload = Vec::new();
+                    removal::push(&mut payload, removal);
+                    payloads.push(payload);
+                }
+            }
+        }
+        let last = self.append(Kind::Removal, &payloads)?;
+        let root = self.directory.root();
+        self.wait_for(last, || Ok(AppliedEntry::read(root)?.sequence >= last))
+    }
+
+    /// Waits until the daemon here has applied an entry. Returns false, and reports it, if that takes too long.
+    fn wait_for(
+        &self,
+        last: u64,
+        is_done: impl Fn() -> anyhow::Result<bool>,
+    ) -> anyhow::Result<bool> {
+        let until = Instant::now() + COMMAND_PATIENCE;
+        while !is_done()? {
             if Instant::now() >= until {
                 eprintln!(
                     "broadsheet: the change is entry {last} of the log, which the daemon here has not applied yet (`broadsheet cluster status')"
                 );
-                break;
+                return Ok(false);
             }
             std::thread::sleep(LOOK);
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -37,6 +37,7 @@ mod an_entry_has_its_number_of_connections;
 mod an_idle_daemon_sleeps;
 mod an_unreadable_expires_goes_by_the_default;
 mod articles_are_taken_down;
+mod articles_are_taken_down_in_a_cluster;
 mod articles_come_from_a_bucket;
 mod articles_come_from_the_object_store;
 mod attacks_are_measured;

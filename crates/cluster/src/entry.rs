@@ -21,13 +21,21 @@ pub enum Kind {
     Expire = 3,
     /// Changes of groups by a command ([`crate::group_change`]).
     Groups = 4,
+    /// Articles that an administrator removes or restores ([`crate::removal`]).
+    Removal = 5,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::Parcel, Kind::Rules, Kind::Expire, Kind::Groups]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        [
+            Kind::Parcel,
+            Kind::Rules,
+            Kind::Expire,
+            Kind::Groups,
+            Kind::Removal,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == byte)
     }
 }
 

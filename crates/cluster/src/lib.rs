@@ -8,6 +8,7 @@
 //! | [`members`] | the nodes, how far each is, and what of the log nobody needs any more |
 //! | [`expiry`] | the content of entries of expire |
 //! | [`group_change`] | the content of entries of commands that change groups |
+//! | [`removal`] | the content of entries of `article remove` and `restore` |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
 //! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
 //!
@@ -21,3 +22,4 @@ pub mod group_change;
 pub mod jetstream;
 pub mod members;
 pub mod parcel;
+pub mod removal;

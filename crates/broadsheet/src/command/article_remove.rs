@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use article::{Article, Form, Header};
+use cluster::removal::Removal;
 use groups::sites::Via;
 use inject::Draft;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use store::{
 };
 
 use crate::answer::Answer;
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -34,7 +36,8 @@ Other sites hear nothing, unless --cancel is given.
 With --erase the record in the log, the overview rows and the files of trees are overwritten, and the
 disk is read again. Archives of expire, batches that wait for other sites and backups are not
 touched, and what a file system that copies on write, or a flash disk, keeps of old blocks is out of
-reach.",
+reach. In a cluster all nodes remove the articles; --erase overwrites them on this node, and on the
+others where the command runs, too. The log of the cluster keeps its copy until it is trimmed.",
     operands: Operands {
         shown: "ID|GROUP/NUMBER...",
         least: 1,
@@ -122,17 +125,21 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         by: RemovedBy::Hand,
         text: reason.as_bytes(),
     };
-    let mut spool = Spool::open(directory.root(), settings.store_options())?;
-    for target in &targets {
-        match target.position {
-            Some(_) if target.was_removed => {}
-            Some(position) => spool.remove(position, &target.id, note)?,
-            None if spool.has(&target.id)? => {}
-            None => spool.remember(&target.id, now, Expires::Absent)?,
+    let cluster = ClusterLog::of(&directory)?;
+    let options = || store::Options {
+        follows_log: cluster.is_some(),
+        ..settings.store_options()
+    };
+    match &cluster {
+        Some(log) => {
+            let removal = |target| Target::removal(target, note, is_erasing);
+            let removals: Vec<Removal<'_>> = targets.iter().map(removal).collect();
+            if !log.remove(&removals)? {
+                return Ok(Status::ATTENTION);
+            }
         }
+        None => remove_here(Spool::open(directory.root(), options())?, &targets, note)?,
     }
-    spool.commit()?;
-    drop(spool);
     if given.has("cancel") {
         let posting = Posting::begin(given)?;
         for target in targets.iter().filter(|target| target.position.is_some()) {
@@ -148,7 +155,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     let mut spool = match is_erasing {
-        true => Some(Spool::open(directory.root(), settings.store_options())?),
+        true => Some(Spool::open(directory.root(), options())?),
         false => None,
     };
     for target in &targets {
@@ -169,7 +176,36 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
+fn remove_here(
+    mut spool: Spool,
+    targets: &[Target],
+    note: RemovalNote<'_>,
+) -> Result<(), store::Error> {
+    for target in targets {
+        match target.position {
+            Some(_) if target.was_removed => {}
+            Some(position) => spool.remove(position, &target.id, note)?,
+            None if spool.has(&target.id)? => {}
+            None => spool.remember(&target.id, note.seconds, Expires::Absent)?,
+        }
+    }
+    spool.commit()?;
+    Ok(())
+}
+
 impl Target {
+    fn removal<'a>(&'a self, note: RemovalNote<'a>, is_erasing: bool) -> Removal<'a> {
+        let (id, reason) = (self.id.as_slice(), note.text);
+        match is_erasing {
+            true => Removal::Erase { id, reason },
+            false => Removal::Remove {
+                until: note.until,
+                id,
+                reason,
+            },
+        }
+    }
+
     fn of(snapshot: &Snapshot, id: Vec<u8>) -> anyhow::Result<Target> {
         let line = snapshot.history_line(&id)?;
         let position = line.and_then(|line| line.position);

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use cluster::removal::Removal;
 use store::{RemovedBy, Snapshot, Spool};
 
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
@@ -35,7 +37,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
     let now = relay::Now::read().seconds;
-    let mut spool = Spool::open(directory.root(), options)?;
+    let cluster = ClusterLog::of(&directory)?;
+    let mut spool = match cluster {
+        Some(_) => None,
+        None => Some(Spool::open(directory.root(), options)?),
+    };
     let snapshot = Snapshot::open(directory.root())?;
     let removed = removed::all(&snapshot)?;
     let mut status = Status::OK;
@@ -50,12 +56,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             }
             Some(article) => {
                 let mut buffer = Vec::new();
-                let is_there = spool.record(article.position, &mut buffer)?.is_some();
+                let is_there = snapshot.record(article.position, &mut buffer)?.is_some();
                 let line = snapshot.history_line(&id)?;
                 let is_kept = line.is_some_and(|line| snapshot.expired().keeps_any(&line));
                 match (is_there, is_kept, article.is_restorable(now)) {
                     (true, true, true) => {
-                        spool.restore(article.position, &id)?;
+                        if let Some(spool) = &mut spool {
+                            spool.restore(article.position, &id)?;
+                        }
                         restored.push(id);
                         continue;
                     }
@@ -74,8 +82,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
         status = Status::NO;
     }
-    spool.commit()?;
-    drop(spool);
+    match (cluster, spool) {
+        (Some(log), _) => {
+            let removals: Vec<Removal<'_>> = restored.iter().map(|id| Removal::Restore(id)).collect();
+            if !log.remove(&removals)? {
+                return Ok(Status::ATTENTION);
+            }
+        }
+        (None, Some(mut spool)) => drop(spool.commit()?),
+        (None, None) => {}
+    }
     for id in restored {
         writeln!(out, "restored {}", shown(&id))?;
     }

@@ -121,7 +121,7 @@ impl Appliance {
         let results = match entry.kind {
             Kind::Rules => Some(Vec::new()),
             Kind::Parcel => self.file(&entry, filer)?,
-            Kind::Expire | Kind::Groups => match changes::apply(&entry, filer)? {
+            Kind::Expire | Kind::Groups | Kind::Removal => match changes::apply(&entry, filer)? {
                 Change::Done => Some(Vec::new()),
                 Change::Damaged => None,
                 Change::Impossible(why) => {

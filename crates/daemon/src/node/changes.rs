@@ -1,13 +1,14 @@
-//! Applies what expire has decided on a node, and what commands change in the groups.
+//! Applies what expire has decided on a node, what commands change in the groups, and which articles an administrator removes.
 
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::expiry::{self, Line};
 use ::cluster::group_change;
+use ::cluster::removal::{self, Removal};
 use groups::Flag;
 use groups::name::is_safe;
 use groups::times::GroupCreation;
 use relay::file::Filer;
-use store::{ExpiryDecision, GroupEdits};
+use store::{ExpiryDecision, GroupEdits, RemovalNote, RemovedBy};
 
 /// Bytes of records for each line of an entry, besides twice its own.
 const LINE_ADDED_BYTES: usize = 1 << 10;
@@ -24,7 +25,7 @@ pub enum Change {
     Impossible(&'static str),
 }
 
-/// Applies an entry of expire or of a command that changes groups.
+/// Applies an entry of expire or of a command.
 ///
 /// # Errors
 /// Errors of the store.
@@ -33,6 +34,7 @@ pub fn apply(entry: &Entry<'_>, filer: &mut Filer) -> anyhow::Result<Change> {
     let bytes = 2 * entry.payload.len() + lines * LINE_ADDED_BYTES + ENTRY_ADDED_BYTES;
     match entry.kind {
         Kind::Expire => expire(entry, filer, bytes as u64),
+        Kind::Removal => remove(entry, filer, bytes as u64),
         _ => change_groups(entry, filer, bytes as u64),
     }
 }
@@ -101,6 +103,31 @@ fn change_groups(entry: &Entry<'_>, filer: &mut Filer, bytes: u64) -> anyhow::Re
     }
     for (group, flag) in set {
         filer.set_group(group, flag)?;
+    }
+    Ok(Change::Done)
+}
+
+fn remove(entry: &Entry<'_>, filer: &mut Filer, bytes: u64) -> anyhow::Result<Change> {
+    let Some(removals) = removal::removals(entry.payload).collect::<Option<Vec<_>>>() else {
+        return Ok(Change::Damaged);
+    };
+    filer.reserve(bytes)?;
+    let note = |until, by, text| RemovalNote {
+        seconds: entry.seconds(),
+        until,
+        by,
+        text,
+    };
+    for removal in removals {
+        match removal {
+            Removal::Remove { until, id, reason } => {
+                filer.remove_article(id, note(until, RemovedBy::Hand, reason))?;
+            }
+            Removal::Erase { id, reason } => {
+                filer.remove_article(id, note(i64::MIN, RemovedBy::Erasure, reason))?;
+            }
+            Removal::Restore(id) => filer.restore_article(id, entry.seconds())?,
+        }
     }
     Ok(Change::Done)
 }

@@ -1,7 +1,7 @@
 //! What a node of a cluster does with the filer besides filing: it applies the entries of a log.
 
 use groups::Flag;
-use store::{AppliedEntry, ExpiryDecision, GroupEdits};
+use store::{AppliedEntry, Expires, ExpiryDecision, GroupEdits, RemovalNote, RemovedBy};
 
 use super::Filer;
 use crate::error::Error;
@@ -50,6 +50,41 @@ impl Filer {
     /// Those of the store. After an error the filer must not be used.
     pub fn edit_groups(&mut self, edits: &GroupEdits<'_>) -> Result<(), Error> {
         Ok(self.spool.edit_groups(edits)?)
+    }
+
+    /// Removes an article as an entry of the log of a cluster says; the id of one that is not here is remembered, so that the article is refused
+    /// when it comes. An article that was removed before stays as it is, except that it can be erased.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn remove_article(&mut self, id: &[u8], note: RemovalNote<'_>) -> Result<(), Error> {
+        let position = self.spool.find(id)?.and_then(|line| line.position);
+        let Some(position) = position else {
+            if !self.spool.has(id)? {
+                self.spool.remember(id, note.seconds, Expires::Absent)?;
+            }
+            return Ok(());
+        };
+        let was_removed = self.spool.cancelled().until(position).is_some();
+        if !was_removed || note.by == RemovedBy::Erasure {
+            self.spool.remove(position, id, note)?;
+        }
+        Ok(())
+    }
+
+    /// Restores a removed article as an entry of the log of a cluster says, if at that time, seconds since 1970, it can be restored.
+    ///
+    /// # Errors
+    /// Those of the store. After an error the filer must not be used.
+    pub fn restore_article(&mut self, id: &[u8], seconds: i64) -> Result<(), Error> {
+        let position = self.spool.find(id)?.and_then(|line| line.position);
+        if let Some(position) = position
+            && let Some(until) = self.spool.cancelled().until(position)
+            && until > seconds
+        {
+            self.spool.restore(position, id)?;
+        }
+        Ok(())
     }
 
     /// Records that an entry of the log of a cluster is applied.

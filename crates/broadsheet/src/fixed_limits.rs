@@ -155,6 +155,7 @@ fixed! {
     store::SEGMENT_BYTES_MIN, Unit::Bytes, "smallest segment", "Lowest value of store.segment_bytes.";
     store::SEGMENT_BYTES_MAX, Unit::Bytes, "largest segment", "Highest value of store.segment_bytes: offsets in a segment have 32 bits.";
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "Part of a segment that is reserved for the padding.";
+    store::NODE_RESERVE_BYTES_MAX, Unit::Bytes, "reserve of a node of a cluster", "At most a 64th of the disk: space for what the log has in front of the decision of an expire, when the disk is full.";
     store::POSITION_MAX, Unit::Bytes, "log", "Total size of everything ever filed: the index stores addresses of 48 bits.";
     import::report::ENTRIES_MAX, Unit::Count("lines"), "report of an import", "Further lines are counted.";
     import::importer::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted, and all are listed in import.refused.";

@@ -1,4 +1,5 @@
-//! A node whose disk is full applies nothing; when there is room again it goes on where it was, without a restart.
+//! A node whose disk is full starts expire, whose decision reaches it by means of a reserve. If that frees nothing it applies nothing; when there
+//! is room again it goes on where it was, without a restart.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
@@ -7,8 +8,10 @@ use crate::program;
 
 use std::time::Duration;
 
+use program::Program;
 use program::articles::{id, many};
 use program::cluster::{nodes, seen, until_equal};
+use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::{Served, take_this};
 use program::small::Small;
@@ -50,5 +53,55 @@ fn where_the_next_segment_is_due() {
     until_equal(&programs);
     served.into_iter().for_each(|served| served.daemon.stop());
     assert!(seen(&programs[0], &["comp.test"]) == seen(&programs[1], &["comp.test"]));
+    programs[1].assert_clean();
+}
+
+#[test]
+fn expire_reaches_a_node_without_room() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 2, ACTIVE);
+    let Some(small) = Small::under(&programs[1], DISK) else {
+        return;
+    };
+    let settings = programs[1].read("news/broadsheet.toml");
+    let settings = format!("{settings}\n[expiry]\nkeep_free = \"2 MiB\"\nmax_fraction = 1.0\n");
+    programs[1].write("news/broadsheet.toml", settings.as_bytes());
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let mut client = served[0].client();
+    let mut send = |number: usize, article: &[u8]| {
+        client.say(take_this(&id("a", number), article));
+        assert_eq!(client.line(), format!("239 {}", id("a", number)));
+    };
+    let articles = many("a", ARTICLES + 40, "comp.test", 100_000);
+    let (before, meanwhile) = articles.split_at(ARTICLES);
+    for (at, article) in before.iter().enumerate() {
+        send(at + 1, article);
+    }
+    until_equal(&programs);
+    let reserve = programs[1].path("news/reserve.node");
+    until("the reserve", || reserve.exists());
+    small.fill(0);
+    // More than the reserve has room for, if nothing expires.
+    for (at, article) in meanwhile.iter().enumerate() {
+        send(ARTICLES + at + 1, article);
+    }
+    served[1]
+        .daemon
+        .until_said("the disk is full: expire starts");
+    until_equal(&programs);
+    let rows = |program: &Program| program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    let (first, second) = (rows(&programs[0]), rows(&programs[1]));
+    assert!(first == second);
+    assert!(
+        !first.contains(&id("a", 1)),
+        "{:?}",
+        served[1].daemon.said()
+    );
+    assert!(first.contains(&id("a", ARTICLES + 40)));
+    small.make_room();
+    until("the reserve made anew", || reserve.exists());
+    served.into_iter().for_each(|served| served.daemon.stop());
     programs[1].assert_clean();
 }

@@ -50,7 +50,12 @@ fn all_nodes_remove_and_restore() {
     assert!(all_have(&programs, &victim));
 
     let words = [
-        "article", "remove", &victim, unknown, "--reason", "copyright",
+        "article",
+        "remove",
+        &victim,
+        unknown,
+        "--reason",
+        "copyright",
     ];
     let out = ok(&programs[1], &words);
     assert!(out.contains(&format!("removed {victim}")), "{out}");

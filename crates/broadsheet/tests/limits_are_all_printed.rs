@@ -314,6 +314,10 @@ const ALSO: &[(&str, &str)] = &[
         "store::PASSED_BYTES_MAX",
     ),
     (
+        "store::io::reserve::NODE_RESERVE_BYTES_MAX",
+        "store::NODE_RESERVE_BYTES_MAX",
+    ),
+    (
         "store::index::LOAD_PERCENT_MAX",
         "store::INDEX_LOAD_PERCENT_MAX",
     ),

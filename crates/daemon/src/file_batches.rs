@@ -170,14 +170,18 @@ fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()
 
 /// The reply to peers and posters after an error that stopped filing. The journal has the details, which are not for clients.
 pub fn told(error: &anyhow::Error) -> &'static str {
-    let is_full = |error: &relay::Error| error.is_disk_full();
-    let of_store = |error: &store::Error| error.is_disk_full();
-    let is_full = error.downcast_ref::<relay::Error>().is_some_and(is_full)
-        || error.downcast_ref::<store::Error>().is_some_and(of_store);
-    match is_full {
+    match is_disk_full(error) {
         true => "No space left on the disk here; try again later",
         false => "Cannot file articles at the moment; try again later",
     }
+}
+
+/// Whether filing stopped because the disk is full.
+pub fn is_disk_full(error: &anyhow::Error) -> bool {
+    let of_relay = |error: &relay::Error| error.is_disk_full();
+    let of_store = |error: &store::Error| error.is_disk_full();
+    error.downcast_ref::<relay::Error>().is_some_and(of_relay)
+        || error.downcast_ref::<store::Error>().is_some_and(of_store)
 }
 
 /// Marks all articles since the last commit as not accepted.

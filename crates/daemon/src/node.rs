@@ -376,19 +376,20 @@ impl Node {
         Ok(is_filed)
     }
 
-    /// Syncs what was applied, when it is due.
+    /// Syncs what was applied, when it is due. Returns whether it was.
     ///
     /// # Errors
     /// Errors of the store: the spool must be opened again, and [`Node::go_on_from`] be called.
-    pub fn checkpoint(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
-        if self.checkpoint_at().is_some_and(|at| at <= Instant::now()) {
+    pub fn checkpoint(&mut self, filer: &mut Filer) -> anyhow::Result<bool> {
+        let is_due = self.checkpoint_at().is_some_and(|at| at <= Instant::now());
+        if is_due {
             // After an error the next attempt has its time too.
             self.unsynced = Some(Instant::now());
             filer.checkpoint()?;
             self.unsynced = None;
             self.mark();
         }
-        Ok(())
+        Ok(is_due)
     }
 
     /// Tells the other nodes how far this one is.

@@ -157,6 +157,18 @@ impl Schedule {
         self.wake(&tasks);
     }
 
+    /// Starts a task as soon as it does not run. Returns false if there is none of this name, or it is off.
+    pub fn start_now(&self, name: &str) -> bool {
+        let mut tasks = self.tasks();
+        let task = tasks.iter_mut().find(|task| task.name == name);
+        let Some(task) = task.filter(|task| task.when != When::Off) else {
+            return false;
+        };
+        task.is_urgent = true;
+        self.wake(&tasks);
+        true
+    }
+
     fn tasks(&self) -> MutexGuard<'_, Vec<Task>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }

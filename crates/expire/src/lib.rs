@@ -23,7 +23,6 @@ pub mod explist;
 pub mod life;
 mod oldest;
 pub mod policy;
-mod reserve;
 mod rule_index;
 pub mod run;
 pub mod run_error;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{ExpiryDecision, Options, ReclaimPolicy, Reclaimed, Snapshot, Spool, Survey};
+use store::{ExpiryDecision, Options, ReclaimPolicy, Reclaimed, Reserve, Snapshot, Spool, Survey};
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
@@ -11,7 +11,6 @@ use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
-use crate::reserve;
 use crate::run_error::RunError;
 use crate::space::{DiskSpace, Shortage, decide_by_space};
 use crate::tables::SpaceLimits;
@@ -178,7 +177,7 @@ pub fn run_with(
         report.reclaimed = store::reclaim(dir, options.store, reclaim_policy)?;
         report.reclaiming = started.elapsed().saturating_sub(report.deciding);
     }
-    reserve::create(dir);
+    Reserve::of_expire(dir).create();
     Ok(report)
 }
 
@@ -212,7 +211,7 @@ fn apply_decision(
 ) -> Result<(), store::Error> {
     let attempt = || Spool::open(dir, options)?.expire(expiry).map(drop);
     match attempt() {
-        Err(error) if error.is_disk_full() && reserve::release(dir) => attempt(),
+        Err(error) if error.is_disk_full() && Reserve::of_expire(dir).release() => attempt(),
         done => done,
     }
 }

@@ -10,4 +10,5 @@ pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod once;
 pub(crate) mod replace;
+pub(crate) mod reserve;
 pub(crate) mod salvage;

@@ -18,13 +18,14 @@ use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
 /// Files in the news directory that are made again, belong to running programs, or to this news directory and not to a copy of it.
-const LEFT_OUT: [&str; 15] = [
+const LEFT_OUT: [&str; 16] = [
     "index",
     "index.key",
     "log",
     "unreclaimed",
     "unreclaimed.all",
     "reserve",
+    "reserve.node",
     "lock",
     "lock.cache",
     "lock.expire",

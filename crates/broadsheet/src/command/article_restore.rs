@@ -84,7 +84,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     match (cluster, spool) {
         (Some(log), _) => {
-            let removals: Vec<Removal<'_>> = restored.iter().map(|id| Removal::Restore(id)).collect();
+            let removals: Vec<Removal<'_>> =
+                restored.iter().map(|id| Removal::Restore(id)).collect();
             if !log.remove(&removals)? {
                 return Ok(Status::ATTENTION);
             }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use groups::size::rough_bytes;
 use relay::Rules;
 use relay::file::Filer;
 use relay::outlet::Outlet;
 use settings::cluster::hash_of_parts;
+use store::Reserve;
 
 use super::{State, TRY_AGAIN_FIRST, Writer};
 use crate::node::{Node, NodeOutlet};
@@ -60,11 +62,35 @@ impl Writer {
 
     /// Syncs what a node has applied, when it is due.
     pub(super) fn checkpoint(&mut self) {
-        if let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer)
-            && let Err(error) = node.checkpoint(filer)
-        {
-            warn(&failure::text_of(&error));
-            self.close(State::Closed);
+        let (Some(node), Some(filer)) = (&mut self.node, &mut self.filer) else {
+            return;
+        };
+        match node.checkpoint(filer) {
+            Ok(false) => {}
+            Ok(true) => Reserve::of_node(self.directory.root()).create(),
+            Err(error) => {
+                warn(&failure::text_of(&error));
+                self.make_room(&error);
+                self.close(State::Closed);
+            }
+        }
+    }
+
+    /// If the disk of a node is full, gives up its reserve and starts expire: the decision comes by the log, and the entries in front of it
+    /// need space.
+    fn make_room(&self, error: &anyhow::Error) {
+        let reserve = Reserve::of_node(self.directory.root());
+        if !file_batches::is_disk_full(error) || !reserve.release() {
+            return;
+        }
+        let bytes = rough_bytes(reserve.bytes());
+        match self.schedule.start_now("expire") {
+            true => warn(&format!(
+                "the disk is full: expire starts, and until its decision comes by the log the {bytes} of the reserve are used"
+            )),
+            false => warn(&format!(
+                "the disk is full, and the {bytes} of the reserve are used now: run expire (`schedule.expire' is off)"
+            )),
         }
     }
 
@@ -80,6 +106,7 @@ impl Writer {
             warn(&text);
             self.log_error = text;
         }
+        self.make_room(&error);
         self.writer
             .intake_queue
             .send_all_back(file_batches::told(&error));

@@ -6,16 +6,20 @@ use async_nats::jetstream::stream::{Config, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
+use tokio::time::Instant;
 
 use super::LogOptions;
 use crate::demands::{self, ServerReport};
 
 /// The time that servers have to answer a question about their settings.
 const REPORT_PATIENCE: Duration = Duration::from_secs(3);
+/// The time that the others have when most have answered: one that has just died is not known to be dead yet.
+const REPORT_GRACE: Duration = Duration::from_millis(500);
 /// The time for a request or an acknowledgement.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
-/// Longest wait until an entry is on the disks of the servers, before it is sent again.
-const APPEND_PATIENCE: Duration = Duration::from_secs(5);
+/// Longest wait until an entry is on the disks of the servers, before it is sent again. What was sent while the servers elect a leader is lost,
+/// and nobody says so; what arrives twice is dropped by its id.
+const APPEND_PATIENCE: Duration = Duration::from_secs(1);
 /// The subject on which servers report.
 const REPORT_SUBJECT: &str = "$SYS.REQ.SERVER.PING.JSZ";
 /// Metadata of the stream.
@@ -174,15 +178,16 @@ pub async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<Server
         .await
         .map_err(|error| LogError::down(doing, error))?;
     let mut reports: Vec<ServerReport> = Vec::new();
-    let gather = async {
-        while let Some(answer) = answers.next().await {
-            reports.extend(ServerReport::parse(&answer.payload));
-            if reports.len() >= expected {
-                break;
-            }
+    let mut until = Instant::now() + REPORT_PATIENCE;
+    while let Ok(Some(answer)) = tokio::time::timeout_at(until, answers.next()).await {
+        reports.extend(ServerReport::parse(&answer.payload));
+        if reports.len() >= expected {
+            break;
         }
-    };
-    let _ = tokio::time::timeout(REPORT_PATIENCE, gather).await;
+        if reports.len() * 2 > options.replicas {
+            until = until.min(Instant::now() + REPORT_GRACE);
+        }
+    }
     match reports.is_empty() {
         true => Err(LogError::Down(format!(
             "{doing}: none answered; the second key of keys/cluster.login must be that of a user of the system account"

@@ -22,7 +22,7 @@ use crate::members::Mark;
 
 /// The pause before the next attempt: the first one, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
-const PAUSE_LAST: Duration = Duration::from_secs(2);
+const PAUSE_LAST: Duration = Duration::from_millis(500);
 /// Interval at which the servers say that there is no new entry. After twice this time without a word from them, the consumer is made again: it
 /// lives in one of the servers, and dies with it.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -34,8 +34,8 @@ const PULL_EXPIRES: Duration = Duration::from_secs(30);
 const PULL_ENTRIES: usize = 500;
 /// Time after which the servers forget a consumer that nobody asks.
 const CONSUMER_FORGOTTEN: Duration = Duration::from_secs(60);
-/// Attempts at one entry before the log counts as not reachable.
-const QUIET_ATTEMPTS: u32 = 3;
+/// Time after which an entry that was not acknowledged makes the log count as not reachable.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// The state that the tasks of the thread share.
 struct Shared<T> {
@@ -243,7 +243,7 @@ fn check_range(next: u64, first: u64, last: u64) -> Result<(), LogError> {
 async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append: Append) {
     let context = context(client);
     let mut pause = PAUSE_FIRST;
-    let mut attempt = 0;
+    let began = Instant::now();
     loop {
         let message = PublishMessage::build()
             .payload(append.bytes.clone())
@@ -265,8 +265,7 @@ async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append
         if error.kind() == PublishErrorKind::MaxPayloadExceeded {
             return (shared.tell)(LogEvent::Refused(append.counter, error.to_string()));
         }
-        attempt += 1;
-        if attempt >= QUIET_ATTEMPTS
+        if began.elapsed() >= QUIET
             && let LogError::Down(why) = LogError::down("cannot append to the log", error)
         {
             shared.is_down(why);

@@ -121,8 +121,12 @@ impl Spool {
         }
         self.taken_up = articles;
         if articles > 0 {
+            let what = match articles {
+                1 => "1 article was".to_owned(),
+                _ => format!("{articles} articles were"),
+            };
             self.notices.push(format!(
-                "{articles} articles were taken up again from the log after an interruption"
+                "{what} taken up again from the log after an interruption"
             ));
         }
         Ok(())

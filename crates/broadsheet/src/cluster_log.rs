@@ -63,6 +63,12 @@ impl ClusterLog<'_> {
     /// # Errors
     /// The servers do not answer or do not meet the demands.
     pub fn append(&self, kind: Kind, payloads: &[Vec<u8>]) -> anyhow::Result<u64> {
+        let rules = AppliedEntry::read(self.directory.root())?.rules;
+        if kind != Kind::Rules && rules != 0 && rules != self.rules {
+            anyhow::bail!(
+                "this node decides by other settings than its cluster; `broadsheet cluster status' on each node shows which"
+            );
+        }
         let name = joining::random_name()?;
         let origin = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16)?;
         let arrival = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros();

@@ -180,7 +180,7 @@ fn nodes_that_would_decide_otherwise_stop() {
     assert!(reply.starts_with("436 "), "{reply}");
     two.daemon.stop();
     // Other commands do not write there.
-    let told = programs[1].run(&["article", "remove", "--dir", "news", &first]);
+    let told = programs[1].run(&["upact", "--dir", "news"]);
     assert_ne!(told.status, 0);
     assert!(told.err.contains("belongs to a cluster"), "{told:?}");
     // One with other groups cannot join, nor one with articles.
@@ -208,6 +208,9 @@ fn nodes_that_would_decide_otherwise_stop() {
     for program in &programs {
         program.write("news/broadsheet.toml", other.as_bytes());
     }
+    let told = programs[1].run(&["article", "remove", "--dir", "news", &first]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("decides by other settings"), "{told:?}");
     let told = programs[0].run(&["cluster", "rules", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     let served: Vec<Served> = programs.iter().map(Served::start).collect();

@@ -120,6 +120,8 @@ pub struct Writer {
     mails: Mails,
     /// Time of the next attempt at in.coming/ after filing stopped, and the last interval.
     again: Option<(Instant, Duration)>,
+    /// When a node last started expire because its disk was nearly full.
+    expire_begun: Option<Instant>,
     /// The setting `sandbox` at the start.
     is_confined: bool,
     /// Starts threads that run programs.
@@ -186,6 +188,7 @@ impl Writer {
             posts: None,
             mails,
             again: None,
+            expire_begun: None,
             starter,
             program,
         };

@@ -1,6 +1,7 @@
 //! The writer of a node of a cluster: articles go to the log, and come back from it to be filed.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use groups::size::rough_bytes;
 use relay::Rules;
@@ -16,6 +17,9 @@ use crate::{failure, file_batches, warn};
 /// The error while the files of this node differ from those by which it began to decide.
 pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster decide have changed here: stop all nodes, change them \
                                  everywhere, run `broadsheet cluster rules' on one node, and start them again; or take the change back";
+
+/// A node whose disk is nearly full starts expire again after this time.
+const EXPIRE_AGAIN: Duration = Duration::from_secs(600);
 
 impl Writer {
     /// Makes the node of a cluster go on from the place of the spool.
@@ -67,11 +71,26 @@ impl Writer {
         };
         match node.checkpoint(filer) {
             Ok(false) => {}
-            Ok(true) => Reserve::of_node(self.directory.root()).create(),
+            Ok(true) => self.keep_room(),
             Err(error) => {
                 warn(&failure::text_of(&error));
                 self.make_room(&error);
                 self.close(State::Closed);
+            }
+        }
+    }
+
+    /// Makes the reserve of a node, or starts expire when the disk will be full soon.
+    fn keep_room(&mut self) {
+        let reserve = Reserve::of_node(self.directory.root());
+        reserve.create();
+        let is_due = self
+            .expire_begun
+            .is_none_or(|at| at.elapsed() >= EXPIRE_AGAIN);
+        if reserve.is_short() && is_due {
+            self.expire_begun = Some(Instant::now());
+            if self.schedule.start_now("expire") {
+                warn("the disk is nearly full: expire starts");
             }
         }
     }

@@ -53,14 +53,15 @@ impl Reserve {
         self.bytes
     }
 
+    /// Whether so little space is free that the file would not be made.
+    pub fn is_short(&self) -> bool {
+        let free = self.path.parent().and_then(|dir| statvfs(dir).ok());
+        free.is_some_and(|told| told.f_bavail.saturating_mul(told.f_frsize) < self.free_least)
+    }
+
     /// Makes the file if it is missing, there is room, and the file system supports allocation.
     pub fn create(&self) {
-        if self.bytes == 0 || self.path.exists() {
-            return;
-        }
-        let free = self.path.parent().and_then(|dir| statvfs(dir).ok());
-        let free = free.map_or(0, |told| told.f_bavail.saturating_mul(told.f_frsize));
-        if free < self.free_least {
+        if self.bytes == 0 || self.path.exists() || self.is_short() {
             return;
         }
         let made = File::create(&self.path).and_then(|file| {
@@ -105,6 +106,7 @@ mod tests {
             free_least: u64::MAX,
             ..Reserve::of_expire(dir.path())
         };
+        assert!(reserve.is_short());
         reserve.create();
         assert!(!reserve.path.exists());
     }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod connection;
+mod leases;
 mod nodes;
 mod run;
 
@@ -18,9 +19,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
 pub use bytes::Bytes;
-pub use commands::{announce, append, begin, find, leave, members};
+pub use commands::{announce, append, begin, feeder, find, leave, members};
 pub use connection::{LogError, LogIdentity, new_login, public_key};
+pub use leases::{Clock, FeedNews};
 
+use crate::feeding::FeedCursors;
 use crate::members::{Mark, Members};
 
 /// Most bytes of entries that the thread has told and that are not yet applied; then the thread waits.
@@ -69,6 +72,8 @@ pub enum LogEvent {
     Refused(u64, String),
     /// A mark was put among those of the other nodes.
     Members(Members),
+    /// News of the lease of the feeds, or of the cursors.
+    Feeds(FeedNews),
     /// The log is not reachable, for this reason; the thread tries again.
     Down(String),
     /// The thread has ended: going on would lose or change articles. The reason says what to do.
@@ -90,10 +95,40 @@ enum Work {
     Mark(Mark),
 }
 
+/// Work for the part of the thread that serves the lease of the feeds.
+#[derive(Debug)]
+enum FeedWork {
+    Want(bool),
+    Read,
+    Tell(FeedCursors),
+}
+
+/// The way to the lease of the feeds and to the cursors. The answers come as [`LogEvent::Feeds`]. It does nothing after the log was dropped.
+#[derive(Debug, Clone)]
+pub struct FeedLease(UnboundedSender<FeedWork>);
+
+impl FeedLease {
+    /// Wants the lease from now on, or gives it back.
+    pub fn want(&self, wants: bool) {
+        let _ = self.0.send(FeedWork::Want(wants));
+    }
+
+    /// Asks for the cursors: [`FeedNews::Cursors`] or [`FeedNews::Untold`] follows. Call it before [`FeedLease::tell`].
+    pub fn read(&self) {
+        let _ = self.0.send(FeedWork::Read);
+    }
+
+    /// Tells the cursors, if no other process has told its own since they were read: [`FeedNews::Told`] or [`FeedNews::Untold`] follows.
+    pub fn tell(&self, cursors: FeedCursors) {
+        let _ = self.0.send(FeedWork::Tell(cursors));
+    }
+}
+
 /// The open log. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Log {
     work: UnboundedSender<Work>,
+    feeds: FeedLease,
     room: Arc<Semaphore>,
     /// Dropping it ends the thread.
     _stop: oneshot::Sender<()>,
@@ -101,17 +136,24 @@ pub struct Log {
 
 impl Log {
     /// Opens the log, to read it from the entry behind `after` on, in a thread that `spawn` starts. `tell` is called in the thread, and must
-    /// not wait.
+    /// not wait. `process` is the random number of this process, and `clock` counts the lease of the feeds.
     ///
     /// # Errors
     /// The thread cannot be created.
     pub fn open(
         options: LogOptions,
         after: u64,
+        (process, clock): (u64, Clock),
         tell: impl Fn(LogEvent) + Send + 'static,
         spawn: &dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>,
     ) -> io::Result<Log> {
         let (work, waiting) = unbounded_channel();
+        let (feeds, waiting_feeds) = unbounded_channel();
+        let leasing = run::Leasing {
+            process,
+            clock,
+            work: waiting_feeds,
+        };
         let room = Arc::new(Semaphore::new(WAITING_BYTES_MAX / UNIT_BYTES));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -121,7 +163,7 @@ impl Log {
         spawn(Box::new(move || {
             let serve = async {
                 tokio::select! {
-                    () = run::run(options, after, waiting, bounds, tell) => {}
+                    () = run::run(options, after, (waiting, leasing), bounds, tell) => {}
                     _ = is_stopped => {}
                 }
             };
@@ -129,6 +171,7 @@ impl Log {
         }))?;
         Ok(Log {
             work,
+            feeds: FeedLease(feeds),
             room,
             _stop: stop,
         })
@@ -148,6 +191,11 @@ impl Log {
     /// half full. A mark that cannot be put is dropped: the next one says more.
     pub fn mark(&self, mark: Mark) {
         let _ = self.work.send(Work::Mark(mark));
+    }
+
+    /// The lease of the feeds.
+    pub fn feeds(&self) -> FeedLease {
+        self.feeds.clone()
     }
 
     /// Notes that an entry of so many bytes was applied, so that another may be told.

@@ -6,6 +6,8 @@
 //! | [`parcel`] | the content of the usual entry: articles, with the permissions of their senders |
 //! | [`chain`] | the hash that covers all entries up to one |
 //! | [`members`] | the nodes, how far each is, and what of the log nobody needs any more |
+//! | [`lease`] | the lease of the feeds: which node feeds |
+//! | [`feeding`] | how far the sites are fed, for the next node that feeds |
 //! | [`expiry`] | the content of entries of expire |
 //! | [`group_change`] | the content of entries of commands that change groups |
 //! | [`removal`] | the content of entries of `article remove` and `restore` |
@@ -18,8 +20,10 @@ pub mod chain;
 pub mod demands;
 pub mod entry;
 pub mod expiry;
+pub mod feeding;
 pub mod group_change;
 pub mod jetstream;
+pub mod lease;
 pub mod members;
 pub mod parcel;
 pub mod removal;

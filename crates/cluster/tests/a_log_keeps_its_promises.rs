@@ -23,6 +23,12 @@ fn log() -> LogIdentity {
     }
 }
 
+/// The clock of the lease: this machine does not sleep while it tests.
+fn clock() -> Duration {
+    static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    BEGAN.get_or_init(std::time::Instant::now).elapsed()
+}
+
 fn spawn(work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
     std::thread::Builder::new().spawn(work).map(drop)
 }
@@ -38,7 +44,7 @@ impl Node {
         let (sender, events) = channel();
         let tell = move |event| drop(sender.send(event));
         Node {
-            log: Log::open(options.clone(), after, tell, &spawn).unwrap(),
+            log: Log::open(options.clone(), after, (1, clock), tell, &spawn).unwrap(),
             events,
             next: after + 1,
         }

@@ -11,9 +11,12 @@ use bytes::Bytes;
 use super::connection::{
     LogError, LogIdentity, connect, context, context_with, identify, look, metadata_of, reports,
 };
+use super::leases::{self, begin_cursors};
 use super::nodes::{change, extent, make_store, open_store, read};
 use super::{LogOptions, stream_config};
 use crate::demands::ServerReport;
+use crate::feeding::FeedCursors;
+use crate::lease::Claim;
 use crate::members::{Extent, Mark, Members};
 
 /// Time within which servers that do not answer are asked again.
@@ -44,6 +47,7 @@ pub fn begin(
                 return Err(LogError::Stopped(faults.join("; ")));
             }
             make_store(options, &context).await?;
+            begin_cursors(options, &client).await?;
             let (stream, subject) = (&options.stream, &options.subject);
             let mut config = stream_config(stream, subject, options.replicas, bytes_max);
             config.metadata.extend(metadata_of(new));
@@ -117,6 +121,14 @@ pub fn members(options: &LogOptions) -> Result<(Members, Extent), LogError> {
         let (members, _) = read(&open_store(options, &client).await?).await?;
         Ok((members, extent(options, &client).await?))
     })
+}
+
+/// The last word about the lease of the feeds, whose holder may have died since, and the cursors of the sites.
+///
+/// # Errors
+/// The servers do not answer, or there is no such cluster.
+pub fn feeder(options: &LogOptions) -> Result<(Option<Claim>, FeedCursors), LogError> {
+    wait_for(async || leases::look(options).await)
 }
 
 /// Puts the mark of a node that joins: from now on the log keeps what the node needs.

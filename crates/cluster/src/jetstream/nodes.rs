@@ -70,7 +70,8 @@ pub async fn exchange(
     Ok(members)
 }
 
-fn bucket(options: &LogOptions) -> String {
+/// The name of the store.
+pub fn bucket(options: &LogOptions) -> String {
     format!("{}-nodes", options.stream)
 }
 

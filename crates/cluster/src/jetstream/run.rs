@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::connection::{LogError, connect, context, look, range};
-use super::{Append, LogEvent, LogOptions, Work, nodes, units};
+use super::{Append, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
 use crate::members::Mark;
 
 /// The pause before the next attempt: the first one, and the longest.
@@ -37,10 +37,22 @@ const CONSUMER_FORGOTTEN: Duration = Duration::from_secs(60);
 /// Time after which an entry that was not acknowledged makes the log count as not reachable.
 const QUIET: Duration = Duration::from_secs(5);
 
+/// What the part of the thread needs that serves the lease of the feeds.
+pub struct Leasing {
+    /// The random number of this process.
+    pub process: u64,
+    /// The clock of the lease.
+    pub clock: Clock,
+    /// Its work.
+    pub work: UnboundedReceiver<FeedWork>,
+}
+
 /// The state that the tasks of the thread share.
 struct Shared<T> {
     options: LogOptions,
     tell: T,
+    /// Taken when the servers have met the demands for the first time.
+    leasing: Cell<Option<Leasing>>,
     /// The reason why the log is not reachable, while it is not.
     down: RefCell<Option<String>>,
     /// The last entry that the servers told of.
@@ -73,13 +85,14 @@ impl<T: Fn(LogEvent)> Shared<T> {
 pub async fn run<T: Fn(LogEvent) + 'static>(
     options: LogOptions,
     after: u64,
-    mut work: UnboundedReceiver<Work>,
+    (mut work, leasing): (UnboundedReceiver<Work>, Leasing),
     room: Arc<Semaphore>,
     tell: T,
 ) {
     let shared = Rc::new(Shared {
         options,
         tell,
+        leasing: Cell::new(Some(leasing)),
         down: RefCell::new(Some(String::new())),
         last: Cell::new(after),
         is_read: Cell::new(false),
@@ -119,6 +132,14 @@ async fn serve<T: Fn(LogEvent) + 'static>(
 ) -> Result<(), LogError> {
     let (first, last) = look(&shared.options, client).await?;
     check_range(*next, first, last)?;
+    if let Some(mut leasing) = shared.leasing.take() {
+        let (shared, client) = (shared.clone(), client.clone());
+        tokio::task::spawn_local(async move {
+            let options = (&shared.options, leasing.process);
+            let work = (&mut leasing.work, leasing.clock);
+            leases::run(options, &client, work, &shared.tell).await;
+        });
+    }
     let stream = context(client)
         .get_stream_no_info(&shared.options.stream)
         .await

@@ -56,6 +56,7 @@ pub use log::position::{POSITION_MAX, Position};
 pub use log::record::{Head, Kind, Record};
 pub use overview::row::{OverviewFields, push_row_of};
 pub use overview::{GroupRows, Row};
+pub use read::entry_places::EntryEnd;
 pub use read::follow::Logged;
 pub use read::histogram;
 pub use read::histogram::{Histogram, Spread};

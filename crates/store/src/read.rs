@@ -2,6 +2,7 @@
 
 mod caches;
 mod entries;
+pub(crate) mod entry_places;
 pub(crate) mod follow;
 mod group_index;
 pub mod histogram;

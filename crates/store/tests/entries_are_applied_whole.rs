@@ -19,9 +19,9 @@ use store::{
 };
 
 /// Entries of a whole story.
-const ENTRIES: u64 = 120;
+pub const ENTRIES: u64 = 120;
 
-fn options() -> Options {
+pub fn options() -> Options {
     Options {
         durability: Durability::None,
         checkpoint_bytes: 700 << 10,
@@ -31,7 +31,7 @@ fn options() -> Options {
 }
 
 /// A news directory whose log begins before the first entry.
-fn node() -> News {
+pub fn node() -> News {
     let news = News::new(&GROUPS);
     let mut spool = Spool::open(news.dir(), options()).unwrap();
     spool.follow_from(&place(0)).unwrap();
@@ -55,7 +55,7 @@ fn place(entry: u64) -> AppliedEntry {
 }
 
 /// Applies an entry: all that it does depends on its number and on the state of the spool alone.
-fn apply(spool: &mut Spool, entry: u64) -> Result<(), Error> {
+pub fn apply(spool: &mut Spool, entry: u64) -> Result<(), Error> {
     let mut dice = Dice::new(entry);
     spool.reserve(2 << 20)?;
     for part in 0..=dice.below(5) {

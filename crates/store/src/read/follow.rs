@@ -1,8 +1,9 @@
 //! Following the log: the articles filed from a position on, in their order, without the lock. Feeds go along it.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
-use crate::io::disk::Open;
+use crate::io::disk::{File, Open};
 use crate::io::salvage::PASSED_BYTES_MAX;
 use crate::log::record::{Kind, Record};
 use crate::log::segments::{SegmentFile, base_of};
@@ -68,6 +69,19 @@ impl Snapshot {
         Ok(ControlFlow::Continue(()))
     }
 
+    /// A walk along a segment from the first record at `place` or behind it on, as far as this snapshot reaches.
+    pub(crate) fn walk_from<'f>(
+        &self,
+        file: &'f dyn File,
+        path: &Path,
+        base: u64,
+        place: u64,
+    ) -> Result<Walk<'f>, Error> {
+        let end = self.log.art_end(base).unwrap_or(u64::MAX);
+        let start = self.log.tables.at_or_behind(file, path, place)?;
+        Walk::from_within(file, start, end).map_err(|source| Error::io("read", path, source))
+    }
+
     fn each_in_segment<B>(
         &self,
         base: u64,
@@ -83,10 +97,7 @@ impl Snapshot {
             // What lies on a bad sector is passed over, as other damage is.
             opened => salvage::over(opened.map_err(at)?, PASSED_BYTES_MAX),
         };
-        let end = self.log.art_end(base).unwrap_or(u64::MAX);
-        let place = from.0.saturating_sub(base);
-        let start = self.log.tables.at_or_behind(&*file, &path, place)?;
-        let mut walk = Walk::from_within(&*file, start, end).map_err(at)?;
+        let mut walk = self.walk_from(&*file, &path, base, from.0.saturating_sub(base))?;
         while let Some(step) = walk.next().map_err(at)? {
             let Step::Record(offset, record) = step else {
                 continue;

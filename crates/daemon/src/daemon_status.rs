@@ -10,6 +10,7 @@ use server::{Counter, Server};
 use store::Commits;
 use store::histogram::Spread;
 
+use super::feed_lease::ClusterFeeds;
 use super::intake_queue::IntakeQueue;
 
 /// The state of a daemon. Fields missing in the reply of another version have their defaults.
@@ -26,6 +27,8 @@ pub struct DaemonStatus {
     pub store: Store,
     /// The peers that get articles by NNTP.
     pub peers: Vec<FedPeer>,
+    /// The feeds of a node of a cluster; `None` without a cluster.
+    pub cluster_feeds: Option<ClusterFeeds>,
 }
 
 /// A peer that gets articles by NNTP. The counts begin when the daemon starts, or reads its sites again.
@@ -189,6 +192,7 @@ impl DaemonStatus {
             nntp: server.map(Nntp::look),
             store: Store::look(commits, dir),
             peers: Vec::new(),
+            cluster_feeds: None,
         }
     }
 }

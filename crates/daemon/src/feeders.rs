@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use feed::nntp::{self, PeerPlan, PeersHandle, Tell};
 use feed::program::{Delivery, Program};
 use feed::serving::{Served, Serving, is_immediate, why_it_waits};
-use feed::{Limit, SiteState, site_state};
+use feed::{Limit, Permit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
 use settings::{NewsDirectory, SystemZone};
@@ -47,6 +47,7 @@ impl Feeders {
         sites: &Sites,
         (feeds, published): (&Arc<Feeds>, &Arc<Published>),
         (starter, program): (&Starter, &Path),
+        permit: &Arc<Permit>,
     ) -> anyhow::Result<Feeders> {
         let (alive, ends) = channel();
         let feeders = Feeders {
@@ -62,7 +63,7 @@ impl Feeders {
             let tell: Tell = Arc::new(say);
             let root = directory.root();
             let open = || Snapshot::open_live(root, published.clone());
-            let (handle, loops) = nntp::loops(root, (sites, peers), &tell, &open)?;
+            let (handle, loops) = nntp::loops(root, (sites, peers), (&tell, permit), &open)?;
             for one in loops {
                 let alive = alive.clone();
                 starter.spawn(
@@ -87,6 +88,7 @@ impl Feeders {
                 site: site.clone(),
                 feeds: feeds.clone(),
                 is_over: feeders.are_over.clone(),
+                permit: permit.clone(),
                 _alive: alive.clone(),
             };
             starter.spawn("feed", Box::new(move || feeder.follow()))?;
@@ -133,6 +135,7 @@ struct Feeder {
     site: Site,
     feeds: Arc<Feeds>,
     is_over: Arc<AtomicBool>,
+    permit: Arc<Permit>,
     _alive: Sender<()>,
 }
 
@@ -173,7 +176,7 @@ impl Feeder {
             if self.is_over.load(Ordering::SeqCst) {
                 break;
             }
-            let next = match self.turn(&mut desk, &mut kept) {
+            let next = match self.turn_if_permitted(&mut desk, &mut kept) {
                 Ok(next) => next,
                 Err(error) => Next::Later(failure::text_of(&error)),
             };
@@ -215,7 +218,20 @@ impl Feeder {
     /// The time limit of a program or command, which shrinks after the end was requested.
     fn limit(&self) -> Limit {
         let limit = Limit::from(Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX));
+        let limit = limit.within(&self.permit);
         limit.until(self.is_over.clone(), Duration::from_secs(END_SECONDS_MAX))
+    }
+
+    /// Serves the feed once, unless another node may. When the permission comes back, the feeds are woken.
+    fn turn_if_permitted<'f>(
+        &'f self,
+        desk: &mut Option<(Snapshot, Serving<'f>)>,
+        kept: &mut Kept,
+    ) -> anyhow::Result<Next> {
+        match self.permit.may_begin() {
+            true => self.turn(desk, kept),
+            false => Ok(Next::WhenTold),
+        }
     }
 
     /// Serves the feed once. Its resources are kept for the next pass.

@@ -31,6 +31,7 @@
 //! | `fetching` | fetches articles from an object store for a mount |
 //! | `intake_queue` | the articles that arrived over NNTP and wait for the writer |
 //! | `file_batches` | the writer files the article batches of the queue, in groups with one commit each |
+//! | `feed_lease` | which node of a cluster feeds, and the feeds of that node |
 //! | `node` | a node of a cluster: appends to its log, and applies it |
 //! | `posts` | posts of readers become articles or mails |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
@@ -45,6 +46,7 @@ mod connection;
 mod daemon_status;
 mod event;
 mod failure;
+mod feed_lease;
 mod feeders;
 mod feeds;
 mod fetching;
@@ -77,6 +79,7 @@ mod writer_handle;
 pub use alone::serve_one;
 pub use daemon_status::{DaemonStatus, Entry, FedPeer, Intake, Nntp};
 pub use failure::{is_of_settings, text_of};
+pub use feed_lease::{ClusterFeeds, TOLD_DEFERRED_MAX};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use fetching::fetch_unconfined;
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};

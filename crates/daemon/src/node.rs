@@ -31,6 +31,7 @@ use store::AppliedEntry;
 pub use self::apply::GRANTS_MAX;
 use self::apply::{Appliance, Applied};
 use self::events::Events;
+use crate::feed_lease::{FeedHolder, Message};
 use self::flights::{Flights, Place};
 pub use self::outlet::NodeOutlet;
 use crate::file_batches::{counted, outcome, told};
@@ -47,6 +48,9 @@ pub const FLYING_BYTES_MAX: usize = 8 << 20;
 pub const ENTRY_ARTICLES_MAX: usize = 256;
 /// Time after which what was applied is synced here; until then the log has the durable copy.
 const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
+
+/// A node that finds itself so many entries behind does not feed before it has caught up.
+const FIT_ENTRIES_MAX: u64 = 1_000;
 
 /// The reply while the log is not reachable.
 const DOWN: &str = "The log of the cluster is not reachable; try again later";
@@ -99,6 +103,10 @@ pub struct Node {
     is_behind_queue: bool,
     /// The time of the first commit that no checkpoint covers.
     unsynced: Option<Instant>,
+    /// The lease of the feeds.
+    feed_holder: Arc<FeedHolder>,
+    /// The entry up to which this node must come before it may feed.
+    catches_up_to: Option<u64>,
     /// Nodes that made something else of the log.
     dissenters: Vec<String>,
 }
@@ -112,7 +120,7 @@ impl Node {
         options: LogOptions,
         place: AppliedEntry,
         rules: u64,
-        starter: Starter,
+        (starter, feed_holder): (Starter, Arc<FeedHolder>),
         wake: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Node> {
         let mut origin = [0; 8];
@@ -137,8 +145,12 @@ impl Node {
             is_behind_queue: false,
             // The first checkpoint tells the others that this node is back.
             unsynced: Some(Instant::now()),
+            feed_holder,
+            // Until the log has told its end.
+            catches_up_to: Some(u64::MAX),
             dissenters: Vec::new(),
         };
+        node.tell_place();
         node.open_log()?;
         Ok(node)
     }
@@ -147,17 +159,32 @@ impl Node {
     fn open_log(&mut self) -> io::Result<()> {
         self.log = None;
         let events = self.events.anew();
+        let feed_holder = self.feed_holder.clone();
         let log = Log::open(
             self.options.clone(),
             self.appliance.place().sequence,
-            move |event| events.put(event),
+            (self.origin, feed::permit::clock),
+            move |event| match event {
+                LogEvent::Feeds(news) => feed_holder.news(news),
+                event => events.put(event),
+            },
             &|work| self.starter.spawn("log", work),
         )?;
         for (counter, bytes) in self.flights.unacknowledged() {
             log.append(counter, self.message_id(counter), bytes);
         }
+        self.feed_holder.put(Message::Log(log.feeds(), self.origin));
         self.log = Some(log);
         Ok(())
+    }
+
+    /// Tells the thread that keeps the lease of the feeds how far this node is.
+    fn tell_place(&mut self) {
+        let sequence = self.appliance.place().sequence;
+        self.feed_holder.set_applied(sequence);
+        self.catches_up_to = self.catches_up_to.filter(|end| sequence < *end);
+        let is_fit = !self.is_stopped && self.catches_up_to.is_none();
+        self.feed_holder.set_fit(is_fit);
     }
 
     fn message_id(&self, counter: u64) -> String {
@@ -174,6 +201,8 @@ impl Node {
         }
         self.flights.forget_applied();
         self.appliance.go_back_to(place.clone());
+        self.feed_holder.put(Message::WentBack);
+        self.tell_place();
         self.open_log()?;
         self.is_behind_queue = false;
         Ok(())
@@ -328,6 +357,9 @@ impl Node {
                         "the log of the cluster answers; {behind} entries to apply"
                     ));
                     self.fault = None;
+                    if behind > FIT_ENTRIES_MAX || self.catches_up_to == Some(u64::MAX) {
+                        self.catches_up_to = Some(last);
+                    }
                     queue.set_log_fault(None);
                     if behind == 0 && self.appliance.decides_otherwise() {
                         self.stop(DECIDES_OTHERWISE.to_owned(), queue);
@@ -365,13 +397,14 @@ impl Node {
                         Applied::Stop(why) => self.stop(why, queue),
                     }
                 }
-                LogEvent::Entry(..) => {}
+                LogEvent::Entry(..) | LogEvent::Feeds(_) => {}
             }
         }
         if is_filed {
             filer.commit()?;
             self.unsynced.get_or_insert_with(Instant::now);
         }
+        self.tell_place();
         self.return_done();
         Ok(is_filed)
     }
@@ -436,6 +469,7 @@ impl Node {
         self.flights.fail_all(|| Told::Deferred(STOPPED));
         warn(&format!("this node applies no more entries: {why}"));
         self.is_stopped = true;
+        self.tell_place();
     }
 
     fn return_done(&mut self) {

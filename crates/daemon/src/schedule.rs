@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -45,6 +46,13 @@ struct Task {
     is_urgent: bool,
 }
 
+impl Task {
+    /// Whether it makes batches for sites.
+    fn feeds(&self) -> bool {
+        self.name.starts_with(SENDBATCHES)
+    }
+}
+
 /// The tasks and their timer.
 #[derive(Debug)]
 pub struct Schedule {
@@ -53,6 +61,8 @@ pub struct Schedule {
     program: PathBuf,
     timer: OwnedFd,
     tasks: Mutex<Vec<Task>>,
+    /// False while another node of the cluster feeds: then no batches are made.
+    is_feeding: AtomicBool,
     readers: Readers,
 }
 
@@ -77,6 +87,7 @@ impl Schedule {
             program: program.to_owned(),
             timer,
             tasks: Mutex::new(tasks.collect()),
+            is_feeding: AtomicBool::new(true),
             readers: Readers::new(dir, settings),
         })
     }
@@ -125,6 +136,18 @@ impl Schedule {
             is_urgent: false,
             ..task
         }));
+        self.wake(&tasks);
+    }
+
+    /// Lets batches be made, or not: then running tasks that make some are ended.
+    pub fn set_feeding(&self, is_feeding: bool) {
+        let tasks = self.tasks();
+        self.is_feeding.store(is_feeding, Ordering::SeqCst);
+        for task in tasks.iter().filter(|task| task.feeds() && !is_feeding) {
+            if let Some(pid) = task.running {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
         self.wake(&tasks);
     }
 
@@ -183,6 +206,9 @@ impl Schedule {
         let mut started = begin(&mut tasks, now);
         let mut running = tasks.iter().filter(|task| task.running.is_some()).count();
         for task in tasks.iter_mut() {
+            if task.feeds() && !self.is_feeding.load(Ordering::SeqCst) {
+                continue;
+            }
             let is_due =
                 task.is_urgent || task.when.next(task.last, now).is_some_and(|due| due <= now);
             if is_due && task.running.is_none() && running < RUNNING_MAX {
@@ -204,6 +230,7 @@ impl Schedule {
         let next = tasks
             .iter()
             .filter(|task| task.running.is_none())
+            .filter(|task| !task.feeds() || self.is_feeding.load(Ordering::SeqCst))
             .filter_map(|task| task.when.next(task.last, now))
             // A due task above the maximum is checked when another one ends.
             .filter(|due| running < RUNNING_MAX || *due > now)

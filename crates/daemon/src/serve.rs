@@ -190,6 +190,7 @@ impl Drop for Daemon {
         // Drops the connections. An article without a reply may be filed or not; the peer sends it again.
         let nntp_service = lock(&self.writer.nntp_service).take();
         drop(nntp_service);
+        self.writer.end_feed_lease();
         self.writer.stop();
         self.writer.end_feeds();
         socket::remove(&self.root);

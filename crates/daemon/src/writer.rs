@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use ::cluster::jetstream::LogOptions;
 use article::date::Utc;
-use groups::{Sites, When};
+use feed::Permit;
+use groups::Sites;
 use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
@@ -27,6 +28,7 @@ use store::{Durability, Lock, Published, Spool, control_socket};
 use self::in_cluster::RULES_CHANGED;
 use super::connection::Client;
 use super::event::Event;
+use super::feed_lease::{FeedHolder, MayFeed, Message};
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::file_batches;
@@ -76,14 +78,11 @@ impl Files {
         Files::of(directory, directory.settings()?.settings)
     }
 
-    fn of(directory: &NewsDirectory, mut settings: Settings) -> anyhow::Result<Files> {
+    fn of(directory: &NewsDirectory, settings: Settings) -> anyhow::Result<Files> {
         let sites = directory.sys(&settings)?;
         let mut rules = 0;
         if settings.is_node() {
             rules = hash_of_parts(&settings.deciding_parts(directory)?);
-            if !settings.cluster.feeds {
-                settings.schedule.sendbatches = When::Off;
-            }
         }
         Ok(Files {
             sites,
@@ -104,8 +103,12 @@ pub struct Writer {
     node: Option<Node>,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
+    /// The lease of the feeds of a cluster.
+    feed_holder: Option<Arc<FeedHolder>>,
     /// The last error of the node, while it lasts.
     log_error: String,
+    /// Since when the node cannot apply the log.
+    fails_since: Option<Instant>,
     writer: Arc<WriterHandle>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
@@ -178,7 +181,9 @@ impl Writer {
             filer: None,
             node: None,
             log_options,
+            feed_holder: None,
             log_error: String::new(),
+            fails_since: None,
             writer: writer.clone(),
             schedule,
             feeds,
@@ -193,6 +198,7 @@ impl Writer {
             program,
         };
         newsroom.apply();
+        newsroom.keep_feed_lease()?;
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
         thread.spawn(move || {
             let _end = TellEnd(events.clone());
@@ -225,7 +231,16 @@ impl Writer {
         let mut feeders = lock(&self.writer.feeders);
         *feeders = None;
         let settings = &self.files.settings;
-        if self.writer.is_stopping() || settings.is_node() && !settings.cluster.feeds {
+        if self.writer.is_stopping() {
+            return;
+        }
+        if let Some(feed_holder) = &self.feed_holder {
+            let may_feed = match settings.feeds_as_written(&self.directory) {
+                Some(true) => MayFeed::Yes,
+                Some(false) => MayFeed::No,
+                None => MayFeed::Unsaid,
+            };
+            feed_holder.put(Message::Sites(Box::new(self.files.sites.clone()), may_feed));
             return;
         }
         match Feeders::start(
@@ -233,6 +248,7 @@ impl Writer {
             &self.files.sites,
             (&self.feeds, &self.published),
             (&self.starter, &self.program),
+            &Permit::always(),
         ) {
             Ok(started) => *feeders = Some(started),
             Err(error) => warn(&format!("cannot serve feeds immediately: {error}")),

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use relay::incoming::Name;
@@ -17,6 +17,7 @@ use store::Published;
 
 use super::connection::Client;
 use super::daemon_status::{DaemonStatus, FedPeer};
+use super::feed_lease::{ClusterFeeds, FeedHolder};
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::intake_queue::IntakeQueue;
@@ -97,6 +98,8 @@ pub struct WriterHandle {
     pub(super) dir: PathBuf,
     pub(super) feeds: Arc<Feeds>,
     pub(super) feeders: Mutex<Option<Feeders>>,
+    /// The lease of the feeds of a cluster.
+    pub(super) feed_holder: OnceLock<Arc<FeedHolder>>,
     /// The articles that arrived over NNTP.
     pub(super) intake_queue: Arc<IntakeQueue>,
     /// The NNTP service.
@@ -166,6 +169,7 @@ impl WriterHandle {
             dir,
             feeds,
             feeders: Mutex::new(None),
+            feed_holder: OnceLock::new(),
             intake_queue: Arc::default(),
             nntp_service: Mutex::new(None),
         }
@@ -197,6 +201,7 @@ impl WriterHandle {
         );
         watched.sandbox = self.sandbox.told();
         watched.peers = FedPeer::look_at(&self.feeds.peers());
+        watched.cluster_feeds = self.cluster_feeds();
         watched
     }
 
@@ -282,6 +287,19 @@ impl WriterHandle {
         let is_open = |state: &mut State| matches!(state, State::Idle | State::Busy);
         let closed = self.changed.wait_while(lock(&self.state), is_open);
         drop(closed);
+    }
+
+    /// The feeds of a node of a cluster; `None` without a cluster.
+    pub fn cluster_feeds(&self) -> Option<ClusterFeeds> {
+        Some(self.feed_holder.get()?.told())
+    }
+
+    /// In a cluster: ends the feeds, and gives their lease back. Waits for a limited time. Call it before [`WriterHandle::stop`], with which the
+    /// connection to the log ends.
+    pub fn end_feed_lease(&self) {
+        if let Some(feed_holder) = self.feed_holder.get() {
+            feed_holder.end();
+        }
     }
 
     /// Waits for a limited time until the feeds and their programs have ended. Call it after [`WriterHandle::stop`].

@@ -114,8 +114,8 @@ impl Teller {
                 let begins = self.before(from, snapshot)?;
                 let is_whole = begins.is_some_and(|end| end.position == from);
                 let ends = self.before(to, snapshot)?;
-                let first = begins.map_or(1, |end| end.sequence + u64::from(!is_whole));
-                ends.map(|end| (first, end.sequence))
+                let first = begins.map(|end| end.sequence + u64::from(!is_whole));
+                first.zip(ends.map(|end| end.sequence))
             }
         };
         Ok(ToldCursor {

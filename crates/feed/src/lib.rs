@@ -27,6 +27,8 @@
 //! | [`nntp`](mod@nntp) | peers that get articles by NNTP |
 //! | [`remote`] | trust, password and layers of a connection to another server |
 //! | `blocking` | a blocking connection to another server |
+//! | [`permit`] | the permission to feed, which is lent in a cluster |
+//! | [`handover`] | the cursor of a site, for another node of a cluster |
 //! | [`back_off`] | the interval before another attempt |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
@@ -45,9 +47,11 @@ pub mod enrolment;
 mod error;
 pub mod feeds;
 pub mod file_list;
+pub mod handover;
 pub mod ihave;
 mod limit;
 pub mod nntp;
+pub mod permit;
 mod pipeline;
 pub mod program;
 pub mod queue;
@@ -71,6 +75,7 @@ pub use each_article::EachArticle;
 pub use error::{BatchparmsError, Error};
 pub use file_list::FileList;
 pub use limit::Limit;
+pub use permit::Permit;
 pub use program::Program;
 pub use queue::{UUCP_SPOOL, waiting_in_directory, waiting_in_uucp};
 pub use remote::{Remote, RemoteError};

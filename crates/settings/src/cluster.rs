@@ -45,7 +45,7 @@ pub struct Cluster {
     pub ca: String,
     /// The name of this node; empty: that of the machine.
     pub node: String,
-    /// Whether this node sends articles to the sites.
+    /// Whether this node may send articles to the sites.
     pub feeds: bool,
 }
 
@@ -97,6 +97,15 @@ impl Settings {
                 format!("is at most {most} in a cluster"),
             )
         })
+    }
+
+    /// The setting `cluster.feeds` as it is written; `None`: it is not.
+    pub fn feeds_as_written(&self, directory: &NewsDirectory) -> Option<bool> {
+        let text = std::fs::read_to_string(directory.file(FILE)).ok()?;
+        let table: toml::Table = text.parse().ok()?;
+        let said = table.get("cluster")?.get("feeds")?.as_bool();
+        // The file was read before, and may have changed since.
+        said.map(|_| self.cluster.feeds)
     }
 
     /// The options of the log of the cluster.

@@ -92,7 +92,7 @@ impl Default for Settings {
                 replicas: 3,
                 ca: String::new(),
                 node: String::new(),
-                feeds: false,
+                feeds: true,
             },
             post: Post {
                 mailname: String::new(),

@@ -593,7 +593,7 @@ pub static TABLE: &[Setting] = &[
         key: "feeds",
         unit: Unit::Text,
         range: ANY,
-        help: "Whether this node sends to the sites: one node must.",
+        help: "Whether this node may feed the sites: one node at a time does.",
         slot: |s| Slot::Truth(&mut s.cluster.feeds),
     },
 ];

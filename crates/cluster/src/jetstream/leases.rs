@@ -55,7 +55,9 @@ pub async fn run<T: Fn(LogEvent)>(
         let mut revision = 0;
         while let Some(some) = work.recv().await {
             match some {
-                FeedWork::Want(wants) => drop(sender.send(wants)),
+                FeedWork::Want(wants) => {
+                    sender.send_if_modified(|wanted| std::mem::replace(wanted, wants) != wants);
+                }
                 FeedWork::Read => {
                     let news = match read_cursors(options, client).await {
                         Ok((cursors, found)) => {

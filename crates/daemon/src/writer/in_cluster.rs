@@ -11,8 +11,12 @@ use settings::cluster::hash_of_parts;
 use store::Reserve;
 
 use super::{State, TRY_AGAIN_FIRST, Writer};
+use crate::feed_lease::{FeedHolder, Keeper};
 use crate::node::{Node, NodeOutlet};
 use crate::{failure, file_batches, warn};
+
+/// A node that cannot apply the log for so long (a full disk) leaves the feeds to another one.
+const UNFIT_AFTER: Duration = Duration::from_secs(10);
 
 /// The error while the files of this node differ from those by which it began to decide.
 pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster decide have changed here: stop all nodes, change them \
@@ -22,6 +26,31 @@ pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster deci
 const EXPIRE_AGAIN: Duration = Duration::from_secs(600);
 
 impl Writer {
+    /// In a cluster: starts the thread that keeps the lease of the feeds.
+    pub(super) fn keep_feed_lease(&mut self) -> std::io::Result<()> {
+        let Some(options) = &self.log_options else {
+            return Ok(());
+        };
+        let (holder, messages) = FeedHolder::new();
+        self.schedule.set_feeding(false);
+        let keeper = Keeper {
+            holder: holder.clone(),
+            directory: self.directory.clone(),
+            node: options.node.clone(),
+            feeds: self.feeds.clone(),
+            published: self.published.clone(),
+            schedule: self.schedule.clone(),
+            starter: self.starter.clone(),
+            program: self.program.clone(),
+        };
+        let run = move || keeper.run(&messages);
+        self.starter.spawn("feed lease", Box::new(run))?;
+        // Set once: the writer is started once.
+        let _ = self.writer.feed_holder.set(holder.clone());
+        self.feed_holder = Some(holder);
+        Ok(())
+    }
+
     /// Makes the node of a cluster go on from the place of the spool.
     pub(super) fn follow_log(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
         let Some(options) = &self.log_options else {
@@ -49,8 +78,11 @@ impl Writer {
                 writer.look();
             }
         };
-        let (rules, starter) = (self.files.rules, self.starter.clone());
-        let node = Node::start(options.clone(), place.clone(), rules, starter, wake)?;
+        let Some(feed_holder) = self.feed_holder.clone() else {
+            return Ok(());
+        };
+        let (rules, ways) = (self.files.rules, (self.starter.clone(), feed_holder));
+        let node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
         self.node = Some(node);
         Ok(())
     }
@@ -118,8 +150,15 @@ impl Writer {
     pub(super) fn serve_log(&mut self) {
         let Err(error) = self.apply_log() else {
             self.log_error.clear();
+            self.fails_since = None;
             return;
         };
+        let since = *self.fails_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > UNFIT_AFTER
+            && let Some(feed_holder) = &self.feed_holder
+        {
+            feed_holder.set_fit(false);
+        }
         let text = failure::text_of(&error);
         if self.log_error != text {
             warn(&text);

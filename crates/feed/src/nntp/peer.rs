@@ -35,6 +35,7 @@ use super::shared_articles::SharedArticles;
 use crate::back_off::BackOff;
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::permit::Permit;
 use crate::remote::Remote;
 use crate::site_state::{self, SiteState};
 
@@ -55,6 +56,7 @@ pub(super) struct Peer {
     plan: PeerPlan,
     root: PathBuf,
     counts: Arc<FeedCounts>,
+    permit: Arc<Permit>,
     /// The articles that wait. `None`: to be read from the cursor.
     lanes: Option<Lanes>,
     /// The site's files, while articles are in flight and a moment longer.
@@ -210,10 +212,15 @@ impl Lanes {
 }
 
 impl Peer {
-    pub fn new(plan: PeerPlan, root: &Path, counts: Arc<FeedCounts>) -> Peer {
+    pub fn new(
+        plan: PeerPlan,
+        root: &Path,
+        (counts, permit): (Arc<FeedCounts>, Arc<Permit>),
+    ) -> Peer {
         Peer {
             root: root.to_owned(),
             counts,
+            permit,
             lanes: None,
             state: None,
             deferrals: Deferrals::default(),
@@ -343,6 +350,7 @@ impl Peer {
             && self.holds_until.is_none()
             && !self.yields
             && !self.stops
+            && self.permit.may_begin()
     }
 
     /// Whether there is something to offer.

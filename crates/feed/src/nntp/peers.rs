@@ -23,6 +23,7 @@ use super::resolver::Resolver;
 use super::shared_articles::SharedArticles;
 use crate::error::Error;
 use crate::limit::Limit;
+use crate::permit::Permit;
 use crate::waiting::{self, Site};
 
 /// Events of one call of the kernel.
@@ -69,6 +70,7 @@ pub struct Peers {
     /// Whether several peers are connected.
     is_sharing: bool,
     ends_at: Option<Instant>,
+    permit: Arc<Permit>,
 }
 
 type Arrivals = Mutex<Vec<Box<Peer>>>;
@@ -121,11 +123,11 @@ impl PeersHandle {
 pub fn loops(
     root: &Path,
     (sites, plans): (&Sites, Vec<PeerPlan>),
-    tell: &Tell,
+    (tell, permit): (&Tell, &Arc<Permit>),
     open: &dyn Fn() -> Result<Snapshot, store::Error>,
 ) -> Result<(PeersHandle, [Peers; 2]), Error> {
     let resolver = Arc::new(Resolver::default());
-    let make = || Peers::new(root, open()?, (sites, tell), &resolver);
+    let make = || Peers::new(root, open()?, (sites, tell), (&resolver, permit));
     let (mut near, mut far) = (make()?, make()?);
     far.is_for_backlogs = true;
     near.passes_to = Some((far.mailbox.clone(), far.arrivals.clone()));
@@ -137,7 +139,7 @@ pub fn loops(
     for plan in plans {
         let counts = Arc::new(FeedCounts::default());
         handle.counts.push((plan.name.clone(), counts.clone()));
-        near.add(Box::new(Peer::new(plan, root, counts)));
+        near.add(Box::new(Peer::new(plan, root, (counts, permit.clone()))));
     }
     Ok((handle, [near, far]))
 }
@@ -165,9 +167,15 @@ pub fn deliver(
     limit: &Limit,
 ) -> Result<Vec<Delivered>, Error> {
     let tell: Tell = Arc::new(|_| {});
-    let mut peers = Peers::new(root, Snapshot::open(root)?, (sites, &tell), &Arc::default())?;
+    let permit = limit.permit();
+    let ways = (&Arc::default(), &permit);
+    let mut peers = Peers::new(root, Snapshot::open(root)?, (sites, &tell), ways)?;
     for plan in plans {
-        peers.add(Box::new(Peer::new(plan, root, Arc::default())));
+        peers.add(Box::new(Peer::new(
+            plan,
+            root,
+            (Arc::default(), permit.clone()),
+        )));
     }
     for peer in peers.peers.iter_mut().flatten() {
         peer.call_once();
@@ -204,7 +212,7 @@ impl Peers {
         root: &Path,
         snapshot: Snapshot,
         (sites, tell): (&Sites, &Tell),
-        resolver: &Arc<Resolver>,
+        (resolver, permit): (&Arc<Resolver>, &Arc<Permit>),
     ) -> Result<Peers, Error> {
         let made = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from);
         let made = made.and_then(|epoll| {
@@ -234,6 +242,7 @@ impl Peers {
             shared: SharedArticles::default(),
             is_sharing: false,
             ends_at: None,
+            permit: permit.clone(),
         })
     }
 
@@ -263,6 +272,9 @@ impl Peers {
     }
 
     fn has_ended(&self) -> bool {
+        if self.permit.is_over() {
+            return true;
+        }
         let Some(at) = self.ends_at else {
             return false;
         };
@@ -341,10 +353,7 @@ impl Peers {
                 next.map(|at| at.saturating_duration_since(Instant::now()))
             }
         };
-        let wait = match (wait, longest) {
-            (Some(wait), Some(longest)) => Some(wait.min(longest)),
-            (wait, longest) => wait.or(longest),
-        };
+        let wait = wait.into_iter().chain(longest).chain(self.permit.left()).min();
         // Rounded up: a turn before its time would find nothing to do.
         let wait = wait.map(|wait| match wait.is_zero() {
             true => wait,

@@ -8,7 +8,7 @@ use crate::io::disk::Open;
 use crate::io::salvage::{self, PASSED_BYTES_MAX};
 use crate::log::record::Kind;
 use crate::log::segments::{SegmentFile, base_of};
-use crate::log::walk::{Step, Walk};
+use crate::log::walk::Step;
 use crate::read::snapshot::Snapshot;
 use crate::state::applied_entry::AppliedEntry;
 use crate::state::state_file::LogState;

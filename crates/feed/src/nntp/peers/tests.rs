@@ -56,15 +56,15 @@ impl Desk {
         let sink = told.clone();
         let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
         let sites = Sites::parse(b"ME:all::\n", b"x").unwrap();
-        let resolver = Arc::default();
+        let (resolver, permit) = (Arc::default(), Permit::always());
         let mut peers =
-            Peers::new(news.dir(), news.snapshot(), (&sites, &tell), &resolver).unwrap();
+            Peers::new(news.dir(), news.snapshot(), (&sites, &tell), (&resolver, &permit)).unwrap();
         let plan = PeerPlan {
             name: b"one".to_vec(),
             via,
             zone: &Utc,
         };
-        peers.add(Box::new(Peer::new(plan, news.dir(), Arc::default())));
+        peers.add(Box::new(Peer::new(plan, news.dir(), (Arc::default(), permit))));
         Desk { news, peers, told }
     }
 
@@ -386,7 +386,7 @@ fn each_peer_gets_each_article_whole() {
             via: via(*port),
             zone: &Utc,
         };
-        let peer = Peer::new(plan, desk.news.dir(), Arc::default());
+        let peer = Peer::new(plan, desk.news.dir(), (Arc::default(), Permit::always()));
         desk.peers.add(Box::new(peer));
     }
     for _ in 0..60 {

@@ -1,0 +1,502 @@
+//! The thread that keeps the lease of the feeds: takes the cursors of the node before, serves the feeds, tells how far they are, and ends them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use ::cluster::feeding::{DeferredArticle, FeedCursors, SiteCursor, bytes_of, text_of};
+use ::cluster::jetstream::{FeedLease, FeedNews};
+use ::cluster::lease::{Claim, REST_BEFORE_END, SILENT_BEFORE_END};
+use feed::handover::{self, Teller, ToldArticle, ToldCursor};
+use feed::{permit, site_state};
+use groups::Sites;
+use settings::NewsDirectory;
+use store::{Published, Snapshot};
+
+use super::{FeedHolder, MayFeed, Message};
+use crate::feeders::Feeders;
+use crate::feeds::Feeds;
+use crate::sandbox::Starter;
+use crate::schedule::Schedule;
+use crate::{failure, say, warn};
+
+/// Deferred articles of all sites that a node tells; of more, the sites are told earlier cursors.
+pub const TOLD_DEFERRED_MAX: usize = 2_000;
+/// Interval at which the node that feeds tells how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Interval between looks whether entries are applied, or another program has done with a site.
+const LOOK: Duration = Duration::from_millis(50);
+/// Pause before the cursors are asked for again.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Longest wait for an answer when the daemon ends.
+const LAST_WORD: Duration = Duration::from_secs(2);
+/// The file with the number of the process that fed last from this news directory.
+const HELD: &str = "cluster.fed";
+
+/// What the thread needs to serve feeds.
+pub struct Keeper {
+    pub(crate) holder: Arc<FeedHolder>,
+    pub(crate) directory: NewsDirectory,
+    pub(crate) node: String,
+    pub(crate) feeds: Arc<Feeds>,
+    pub(crate) published: Arc<Published>,
+    pub(crate) schedule: Arc<Schedule>,
+    pub(crate) starter: Starter,
+    pub(crate) program: PathBuf,
+}
+
+/// The way from the lease to the feeds.
+enum Phase {
+    /// This node does not hold the lease.
+    Idle,
+    /// The cursors are asked for.
+    Reading,
+    /// The cursors of the node before; entries are to be applied first.
+    CatchingUp(FeedCursors),
+    /// The cursors are told as those of this node.
+    Claiming,
+    /// The feeds are served.
+    Feeding(Feeders),
+}
+
+/// The state of the thread.
+struct Keeping {
+    keeper: Keeper,
+    phase: Phase,
+    lease: Option<FeedLease>,
+    process: u64,
+    sites: Option<Sites>,
+    may_feed: MayFeed,
+    /// Whether the cluster lets any node feed; `None`: not known.
+    is_automatic: Option<bool>,
+    /// When the cursors are asked for again.
+    ask_at: Option<Instant>,
+    claim: Option<Claim>,
+    until: Option<Duration>,
+    snapshot: Option<Snapshot>,
+    teller: Teller,
+    /// The cursors told last.
+    told: FeedCursors,
+    tell_at: Instant,
+    /// They are on the way.
+    is_telling: bool,
+    /// The last problem, told once.
+    problem: String,
+}
+
+impl Keeper {
+    /// Serves until the last sender of messages is gone.
+    pub fn run(self, messages: &Receiver<Message>) {
+        let mut keeping = Keeping {
+            keeper: self,
+            phase: Phase::Idle,
+            lease: None,
+            process: 0,
+            sites: None,
+            may_feed: MayFeed::No,
+            is_automatic: None,
+            ask_at: None,
+            claim: None,
+            until: None,
+            snapshot: None,
+            teller: Teller::default(),
+            told: FeedCursors::default(),
+            tell_at: Instant::now(),
+            is_telling: false,
+            problem: String::new(),
+        };
+        loop {
+            match messages.recv_timeout(keeping.patience()) {
+                Ok(Message::End(ended)) => {
+                    keeping.end(messages);
+                    let _ = ended.send(());
+                    return;
+                }
+                Ok(message) => keeping.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return keeping.stop(),
+            }
+            keeping.step();
+        }
+    }
+}
+
+impl Keeping {
+    /// Longest wait for a message.
+    fn patience(&self) -> Duration {
+        let look = match self.phase {
+            Phase::CatchingUp(_) => LOOK,
+            _ => TELL_EVERY,
+        };
+        let asks = self.ask_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let tells = matches!(self.phase, Phase::Feeding(_))
+            .then(|| self.tell_at.saturating_duration_since(Instant::now()));
+        [asks, tells].into_iter().flatten().fold(look, Duration::min)
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::News(news) => self.hear(news),
+            Message::Log(lease, process) => {
+                // The thread of the log before is gone, and its answers with it.
+                (self.lease, self.process) = (Some(lease), process);
+                (self.is_telling, self.is_automatic) = (false, None);
+                self.ask_at = Some(Instant::now());
+                if matches!(self.phase, Phase::Reading | Phase::Claiming) {
+                    self.phase = Phase::Idle;
+                }
+            }
+            Message::WentBack => self.teller.forget(),
+            Message::Sites(sites, may_feed) => {
+                self.may_feed = may_feed;
+                self.sites = Some(*sites);
+                if matches!(self.phase, Phase::Feeding(_)) {
+                    self.phase = Phase::Idle;
+                    self.begin();
+                }
+            }
+            Message::End(_) => {}
+        }
+    }
+
+    fn hear(&mut self, news: FeedNews) {
+        match news {
+            FeedNews::Lease { claim, until } => {
+                let rests_at = self.until.map(|end| end.saturating_sub(REST_BEFORE_END));
+                let has_rested = rests_at.is_some_and(|at| at <= permit::clock());
+                (self.claim, self.until) = (claim, until);
+                if has_rested && matches!(self.phase, Phase::Feeding(_)) {
+                    // Nothing else wakes feeds that found no permission.
+                    self.keeper.feeds.tell();
+                }
+            }
+            FeedNews::Cursors(cursors) => {
+                self.is_automatic = Some(cursors.is_automatic);
+                self.ask_at = None;
+                if matches!(self.phase, Phase::Reading) {
+                    self.phase = Phase::CatchingUp(cursors);
+                }
+            }
+            FeedNews::Told => {
+                self.is_telling = false;
+                if matches!(self.phase, Phase::Claiming) {
+                    self.begin();
+                }
+            }
+            FeedNews::Untold(why, is_overtaken) => {
+                self.is_telling = false;
+                let is_feeding = matches!(self.phase, Phase::Feeding(_));
+                if is_overtaken && is_feeding {
+                    // Another node feeds, whatever the lease says here.
+                    self.stop();
+                }
+                if !is_feeding {
+                    self.ask_at = Some(Instant::now() + AGAIN);
+                    self.phase = Phase::Idle;
+                }
+                // What was not told is told with the next cursors.
+                self.told.sites.clear();
+                self.problem(format!("the cursors of the feeds: {why}"));
+            }
+        }
+    }
+
+    fn problem(&mut self, text: String) {
+        if self.problem != text {
+            warn(&text);
+            self.problem = text;
+        }
+    }
+
+    fn may_feed(&self) -> bool {
+        match self.may_feed {
+            MayFeed::Yes => true,
+            MayFeed::No => false,
+            MayFeed::Unsaid => self.is_automatic == Some(true),
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        let end = self.until.map(|until| until.saturating_sub(SILENT_BEFORE_END));
+        end.is_some_and(|end| permit::clock() < end)
+    }
+
+    /// Does what is due.
+    fn step(&mut self) {
+        if !self.is_held() && !matches!(self.phase, Phase::Idle) {
+            self.stop();
+        }
+        let wants = self.may_feed() && self.keeper.holder.is_fit();
+        if !wants && !matches!(self.phase, Phase::Idle) {
+            self.leave();
+        }
+        if let Some(lease) = &self.lease {
+            lease.want(wants);
+            if self.ask_at.is_some_and(|at| at <= Instant::now()) {
+                self.ask_at = Some(Instant::now() + AGAIN);
+                lease.read();
+            }
+        }
+        if matches!(self.phase, Phase::Idle)
+            && wants
+            && self.is_held()
+            && self.ask_at.is_none()
+            && let Some(lease) = &self.lease
+        {
+            lease.read();
+            self.phase = Phase::Reading;
+        }
+        if let Phase::CatchingUp(cursors) = &self.phase
+            && self.keeper.holder.applied() >= cursors.last_entry()
+        {
+            let cursors = cursors.clone();
+            self.go_on(cursors);
+        }
+        if matches!(self.phase, Phase::Feeding(_)) && self.tell_at <= Instant::now() {
+            self.tell_at = Instant::now() + TELL_EVERY;
+            self.tell();
+        }
+        self.report();
+    }
+
+    /// Goes on from the cursors of the node before, and tells them as those of this node.
+    fn go_on(&mut self, cursors: FeedCursors) {
+        match self.take_cursors(&cursors) {
+            Ok(true) => {
+                self.told = cursors;
+                self.told.node.clone_from(&self.keeper.node);
+                self.told.process = self.process;
+                self.phase = Phase::Claiming;
+                self.is_telling = false;
+                self.teller.forget();
+                let is_told = self.tell();
+                if !is_told {
+                    self.phase = Phase::Idle;
+                }
+            }
+            // In a moment again.
+            Ok(false) => {}
+            Err(error) => {
+                self.problem(format!("the cursors of the feeds: {}", failure::text_of(&error)));
+            }
+        }
+    }
+
+    /// Sets the cursors here. False: some site is served by another program.
+    fn take_cursors(&mut self, cursors: &FeedCursors) -> anyhow::Result<bool> {
+        let root = self.keeper.directory.root().to_owned();
+        let path = self.keeper.directory.file(HELD);
+        let held = std::fs::read_to_string(&path).unwrap_or_default();
+        // The process that fed last did it from here: the cursors here are newer.
+        let is_own = held.trim() == cursors.process.to_string();
+        let published = self.keeper.published.clone();
+        let snapshot = match &mut self.snapshot {
+            Some(snapshot) => snapshot,
+            none => none.insert(Snapshot::open_live(&root, published)?),
+        };
+        let names = match &self.sites {
+            Some(sites) => feed::feeds::names(sites),
+            None => return Ok(false),
+        };
+        if !cursors.node.is_empty() && !is_own {
+            for name in names {
+                let Some(told) = cursors.sites.get(&text_of(name)) else {
+                    continue;
+                };
+                match handover::go_on(&root, name, &told_cursor(told), snapshot) {
+                    Ok(()) => {}
+                    Err(feed::Error::Busy(_)) => return Ok(false),
+                    Err(error) => warn(&format!("{}: {error}", site_state::shown(name))),
+                }
+            }
+        }
+        let text = format!("{}\n", self.process);
+        store::replace(&store::disk::RealDisk, &path, |file| {
+            file.write_at(text.as_bytes(), 0)
+        })?;
+        Ok(true)
+    }
+
+    /// Serves the feeds.
+    fn begin(&mut self) {
+        let Some(sites) = &self.sites else { return };
+        let keeper = &self.keeper;
+        keeper.holder.set_feeding(true);
+        let started = Feeders::start(
+            &keeper.directory,
+            sites,
+            (&keeper.feeds, &keeper.published),
+            (&keeper.starter, &keeper.program),
+            keeper.holder.permit(),
+        );
+        match started {
+            Ok(feeders) => {
+                say("this node feeds the sites of the cluster from now on");
+                self.phase = Phase::Feeding(feeders);
+                self.tell_at = Instant::now() + TELL_EVERY;
+                self.problem.clear();
+                self.report();
+                self.keeper.schedule.set_feeding(true);
+            }
+            Err(error) => {
+                self.keeper.holder.set_feeding(false);
+                self.phase = Phase::Idle;
+                self.ask_at = Some(Instant::now() + AGAIN);
+                self.problem(format!("cannot serve the feeds: {error}"));
+            }
+        }
+    }
+
+    /// Ends the feeds: those that go on after the lease are cut off by their permission.
+    fn stop(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+        if let Phase::Feeding(feeders) = phase {
+            self.keeper.schedule.set_feeding(false);
+            feeders.end();
+            self.keeper.holder.set_feeding(false);
+            say("this node does not feed the sites of the cluster any more");
+        }
+        self.report();
+    }
+
+    /// Ends the feeds, and tells how far they came, while the lease lasts.
+    fn leave(&mut self) {
+        let was_feeding = matches!(self.phase, Phase::Feeding(_));
+        self.stop();
+        if was_feeding && self.is_held() {
+            self.is_telling = false;
+            self.tell();
+        }
+    }
+
+    /// Tells the cursors, if they have changed. Returns false if they cannot be told now.
+    fn tell(&mut self) -> bool {
+        if self.is_telling {
+            return true;
+        }
+        let is_first = matches!(self.phase, Phase::Claiming);
+        let cursors = match self.cursors() {
+            Ok(cursors) => cursors,
+            Err(error) => {
+                self.problem(format!("the cursors of the feeds: {}", failure::text_of(&error)));
+                return false;
+            }
+        };
+        if let Some(lease) = &self.lease
+            && (is_first || cursors != self.told)
+        {
+            lease.tell(cursors.clone());
+            self.told = cursors;
+            self.is_telling = true;
+        }
+        self.lease.is_some()
+    }
+
+    /// The cursors as they are now.
+    fn cursors(&mut self) -> anyhow::Result<FeedCursors> {
+        let root = self.keeper.directory.root();
+        let snapshot = match &mut self.snapshot {
+            Some(snapshot) => snapshot,
+            none => none.insert(Snapshot::open_live(root, self.keeper.published.clone())?),
+        };
+        let names = self.sites.as_ref().map_or(Vec::new(), feed::feeds::names);
+        let told = self.teller.tell(root, &names, snapshot, TOLD_DEFERRED_MAX)?;
+        let sites = names.iter().zip(told).filter_map(|(name, told)| {
+            let name = text_of(name);
+            // One whose files cannot be read stays where it was.
+            let site = match told {
+                Some(told) => site_cursor(&told),
+                None => self.told.sites.get(&name)?.clone(),
+            };
+            Some((name, site))
+        });
+        Ok(FeedCursors {
+            sites: sites.collect(),
+            ..self.told.clone()
+        })
+    }
+
+    /// The daemon ends: ends the feeds, tells the last cursors, and gives the lease back.
+    fn end(&mut self, messages: &Receiver<Message>) {
+        self.leave();
+        let Some(lease) = self.lease.clone() else {
+            return;
+        };
+        self.wait(messages, |keeping| !keeping.is_telling);
+        if self.is_held() {
+            lease.want(false);
+            self.wait(messages, |keeping| {
+                keeping.claim.as_ref().is_none_or(|claim| claim.is_released)
+            });
+        }
+    }
+
+    /// Hears news until something is so, no longer than a moment.
+    fn wait(&mut self, messages: &Receiver<Message>, is_so: impl Fn(&Keeping) -> bool) {
+        let until = Instant::now() + LAST_WORD;
+        while !is_so(self) {
+            let left = until.saturating_duration_since(Instant::now());
+            match messages.recv_timeout(left) {
+                Ok(Message::News(news)) => self.hear(news),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Tells other threads the state.
+    fn report(&self) {
+        let claim = self.claim.as_ref().filter(|claim| !claim.is_released);
+        let holder = claim.map_or("", |claim| &claim.node);
+        let term = self.claim.as_ref().map_or(0, |claim| claim.term);
+        let is_here = matches!(self.phase, Phase::Feeding(_));
+        let why = match (&self.phase, self.may_feed) {
+            (Phase::Feeding(_), _) => String::new(),
+            (_, MayFeed::No) => "cluster.feeds is false here".to_owned(),
+            (_, MayFeed::Unsaid) if self.is_automatic == Some(false) => {
+                "an earlier release made the cluster, and cluster.feeds is not set here".to_owned()
+            }
+            (Phase::CatchingUp(_), _) => {
+                "it will, as soon as it has applied what was sent already".to_owned()
+            }
+            _ if !self.keeper.holder.is_fit() => {
+                "it has not applied the log of the cluster yet, or cannot".to_owned()
+            }
+            _ if self.claim.is_none() => "the log of the cluster does not answer".to_owned(),
+            _ if holder == self.keeper.node => {
+                "it has the lease, and does not feed yet or cannot renew the lease".to_owned()
+            }
+            _ => "another node does".to_owned(),
+        };
+        self.keeper.holder.tell(is_here, holder, term, &why);
+    }
+}
+
+fn site_cursor(told: &ToldCursor) -> SiteCursor {
+    let deferred = told.deferred.iter().map(|article| DeferredArticle {
+        id: text_of(&article.id),
+        due: article.due,
+        attempts: article.attempts,
+    });
+    SiteCursor {
+        entry: told.entry,
+        ahead: told.ahead,
+        deferred: deferred.collect(),
+        paused: told.paused.clone(),
+    }
+}
+
+fn told_cursor(site: &SiteCursor) -> ToldCursor {
+    let deferred = site.deferred.iter().map(|article| ToldArticle {
+        id: bytes_of(&article.id),
+        due: article.due,
+        attempts: article.attempts,
+    });
+    ToldCursor {
+        entry: site.entry,
+        ahead: site.ahead,
+        deferred: deferred.collect(),
+        paused: site.paused.clone(),
+    }
+}

@@ -12,6 +12,7 @@ mod archive_import;
 mod archive_report;
 mod asked;
 mod backup;
+mod cluster_feeds;
 mod cluster_log;
 mod command;
 mod command_set;

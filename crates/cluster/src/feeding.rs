@@ -82,7 +82,11 @@ mod tests {
             ..SiteCursor::default()
         };
         let cursors = FeedCursors {
-            sites: [(text_of(&name), site), ("x".to_owned(), SiteCursor::default())].into(),
+            sites: [
+                (text_of(&name), site),
+                ("x".to_owned(), SiteCursor::default()),
+            ]
+            .into(),
             ..FeedCursors::default()
         };
         let json = serde_json::to_vec(&cursors).unwrap();

@@ -173,7 +173,11 @@ impl Lease {
         if !is_own {
             self.until = None;
         }
-        if self.seen.as_ref().is_none_or(|seen| seen.revision != revision) {
+        if self
+            .seen
+            .as_ref()
+            .is_none_or(|seen| seen.revision != revision)
+        {
             self.seen = Some(Seen {
                 claim,
                 revision,

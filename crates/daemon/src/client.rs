@@ -17,6 +17,7 @@ use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
+use super::feed_lease::ClusterFeeds;
 use super::request::{Answer, Filed, OK};
 pub use super::request::{FileRequest, NntpConnection, RunningDaemon};
 
@@ -190,9 +191,11 @@ impl Run<'_> {
                 Answer::Message(text) => self.watch.message(&text),
                 Answer::Progress(bytes, articles) => self.watch.progress(bytes, articles),
                 Answer::Filed(filed) => return Ok(filed),
-                Answer::Done(_) | Answer::Status(_) | Answer::Connection(_) | Answer::Closed(_) => {
-                    break;
-                }
+                Answer::Done(_)
+                | Answer::Status(_)
+                | Answer::Permit(_)
+                | Answer::Connection(_)
+                | Answer::Closed(_) => break,
             }
         }
         Err(io::ErrorKind::UnexpectedEof.into())
@@ -233,6 +236,38 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
         file: Arc::new(place),
         ..pipe.clone()
     })
+}
+
+/// What the daemon of a node of a cluster says about its feeds, again and again.
+#[derive(Debug)]
+pub struct PermitWatch(BufReader<UnixStream>);
+
+/// Asks the daemon of a node of a cluster whether it feeds.
+///
+/// # Errors
+/// There is no daemon.
+pub fn watch_permit(dir: &Path) -> io::Result<PermitWatch> {
+    Ok(PermitWatch(BufReader::new(ask_word(dir, "permit")?)))
+}
+
+impl PermitWatch {
+    /// The next word of the daemon, which comes within a time.
+    ///
+    /// # Errors
+    /// The daemon says nothing in time, or has ended.
+    pub fn next(&mut self, within: Duration) -> io::Result<ClusterFeeds> {
+        // Zero would be no limit.
+        let within = within.max(Duration::from_millis(1));
+        self.0.get_ref().set_read_timeout(Some(within))?;
+        let mut line = String::new();
+        self.0.read_line(&mut line)?;
+        match serde_json::from_str(&line) {
+            Ok(Answer::Permit(feeds)) => Ok(feeds),
+            _ => Err(io::Error::other(
+                "the daemon does not tell whether this node feeds",
+            )),
+        }
+    }
 }
 
 /// Requests the status of the daemon; `None` without a daemon.

@@ -40,6 +40,20 @@ pub struct ClusterFeeds {
     pub until_ms: u64,
 }
 
+impl ClusterFeeds {
+    /// Which node feeds, in words.
+    pub fn sentence(&self) -> String {
+        let ClusterFeeds { holder, why, .. } = self;
+        match (self.is_here, holder.as_str()) {
+            (true, _) => format!("this node, {holder}, feeds the sites of the cluster"),
+            (false, "") => format!("this node does not feed the sites ({why}), and no other does"),
+            (false, _) => format!(
+                "this node does not feed the sites ({why}); by the last word {holder} has the lease of the feeds"
+            ),
+        }
+    }
+}
+
 /// A message to the thread.
 pub enum Message {
     /// News of the lease.
@@ -124,7 +138,8 @@ impl FeedHolder {
         match state.until.filter(|_| state.is_feeding) {
             Some(end) => {
                 let silent_at = end.saturating_sub(SILENT_BEFORE_END);
-                self.permit.set(end.saturating_sub(REST_BEFORE_END), silent_at);
+                self.permit
+                    .set(end.saturating_sub(REST_BEFORE_END), silent_at);
                 state.told.until_ms = millis(silent_at);
             }
             None => self.permit.set(Duration::ZERO, Duration::ZERO),

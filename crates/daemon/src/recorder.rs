@@ -170,7 +170,10 @@ impl Recorder {
         // Without them, a report lacks only the lag.
         let behind = Snapshot::open(self.directory.root())
             .map_err(anyhow::Error::from)
-            .and_then(|snapshot| FeedsStatus::read(&self.directory, &snapshot));
+            .and_then(|snapshot| {
+                let cluster_feeds = now.cluster_feeds.clone();
+                FeedsStatus::read(&self.directory, &snapshot, cluster_feeds)
+            });
         for behind in behind.map(|status| status.behind).unwrap_or_default() {
             let feed = feeds.entry(behind.site.clone()).or_default();
             feed.site = behind.site;

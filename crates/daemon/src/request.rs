@@ -1,9 +1,10 @@
 //! The protocol of control.sock: a request is a line, the reply is lines of JSON.
 //!
-//! `lend`, `reload`, `feeds`, `status`, `connections`, `figures`, `mail`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `connections`, `figures`, `mail`, `permit`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use super::daemon_status::DaemonStatus;
+use super::feed_lease::ClusterFeeds;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
 use server::ConnectionStatus;
@@ -29,6 +30,8 @@ pub enum Request {
     Reload,
     /// Check the feeds again.
     Feeds,
+    /// Return whether this node of a cluster feeds, again and again as long as it does.
+    Permit,
     /// Return the status of the daemon.
     Status,
     /// Record the figures up to now.
@@ -52,6 +55,7 @@ impl Request {
             b"lend" => Request::Lend,
             b"reload" => Request::Reload,
             b"feeds" => Request::Feeds,
+            b"permit" => Request::Permit,
             b"status" => Request::Status,
             b"connections" => Request::Connections,
             b"figures" => Request::Figures,
@@ -114,6 +118,8 @@ pub enum Answer {
     Done(u8),
     /// The status of the daemon.
     Status(Box<RunningDaemon>),
+    /// The feeds of a node of a cluster.
+    Permit(ClusterFeeds),
     /// An NNTP connection; [`Answer::Done`] follows the last one.
     Connection(Box<NntpConnection>),
     /// The last line: the numbers of the connections that were closed.

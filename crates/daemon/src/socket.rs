@@ -24,6 +24,8 @@ use super::{say, warn};
 pub const CLIENTS_MAX: usize = 64;
 /// Number of additional clients that are served only for short requests.
 const CLIENTS_MORE: usize = 16;
+/// Interval at which a command that feeds is told that it may go on.
+const TELL_PERMIT_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait for the answers of network threads.
 const NETWORK_PATIENCE: Duration = Duration::from_secs(5);
 /// Pause after an error of accept (no free descriptors).
@@ -106,6 +108,18 @@ impl Asked {
         }
     }
 
+    /// Tells a command that feeds whether it may go on, until it ends or may not.
+    fn tell_permit(&self, mut client: Client) {
+        while let Some(feeds) = self.writer.cluster_feeds() {
+            let is_here = feeds.is_here;
+            client.say(&Answer::Permit(feeds));
+            if !is_here || self.writer.is_stopping() || control_socket::is_over(&client.stream) {
+                return;
+            }
+            std::thread::sleep(TELL_PERMIT_EVERY);
+        }
+    }
+
     /// `is_full`: there are so many clients that only short requests are served.
     fn answer(&self, stream: UnixStream, is_full: bool) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
@@ -161,6 +175,7 @@ impl Asked {
                 since: self.since,
                 status: self.writer.watched(),
             }))),
+            (Some(Request::Permit), _) => self.tell_permit(client),
             (Some(Request::Figures), _) => {
                 self.writer.record_figures();
                 client.say(&Answer::Done(OK));

@@ -11,6 +11,7 @@ use settings::NewsDirectory;
 use store::Snapshot;
 
 use crate::client::{self, RunningDaemon};
+use crate::feed_lease::ClusterFeeds;
 
 /// The state of a news system.
 #[derive(Serialize)]
@@ -47,6 +48,9 @@ pub struct SystemStatus {
 pub struct FeedsStatus {
     /// Number of feeds.
     pub count: usize,
+    /// On a node of a cluster that does not feed: which one does, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
     /// The feeds for which articles wait.
     pub behind: Vec<FeedBehind>,
     /// The feeds whose files are damaged or lost.
@@ -78,7 +82,10 @@ pub fn system_status(
     let root = directory.root();
     let snapshot = Snapshot::open(root)?;
     let daemon = client::status(root);
-    let feeds = FeedsStatus::read(directory, &snapshot);
+    let cluster_feeds = daemon
+        .as_ref()
+        .and_then(|daemon| daemon.status.cluster_feeds.clone());
+    let feeds = FeedsStatus::read(directory, &snapshot, cluster_feeds);
     let is_batch = |name: &[u8]| Name::parse(name).is_some();
     let (feeds, error) = match feeds {
         Ok(feeds) => (Some(feeds), None),
@@ -105,11 +112,14 @@ impl FeedsStatus {
     pub(crate) fn read(
         directory: &NewsDirectory,
         snapshot: &Snapshot,
+        cluster_feeds: Option<ClusterFeeds>,
     ) -> anyhow::Result<FeedsStatus> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
+        let is_here = cluster_feeds.as_ref().is_none_or(|feeds| feeds.is_here);
         let (told, untold) =
-            feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied())?;
+            // On the other nodes of a cluster the cursors are old.
+            feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied().filter(|_| is_here))?;
         let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
         let behind = behind.map(|feed| FeedBehind {
             site: site_state::shown(feed.name),
@@ -121,6 +131,9 @@ impl FeedsStatus {
         let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));
         Ok(FeedsStatus {
             count: names.len(),
+            elsewhere: cluster_feeds
+                .filter(|_| !is_here)
+                .map(|feeds| feeds.sentence()),
             behind: behind.collect(),
             unreadable: unreadable.collect(),
         })

@@ -63,7 +63,10 @@ impl Teller {
         let mut order: Vec<usize> = (0..looks.len()).collect();
         let position = |at: &usize| looks.get(*at)?.as_ref().map(|look| look.cursor.position);
         order.sort_by_key(position);
-        let deferring = looks.iter().flatten().filter(|look| !look.deferred.is_empty());
+        let deferring = looks
+            .iter()
+            .flatten()
+            .filter(|look| !look.deferred.is_empty());
         let share = deferred_max / deferring.count().max(1);
         let mut told = vec![None; looks.len()];
         for at in order {
@@ -126,7 +129,11 @@ impl Teller {
         })
     }
 
-    fn before(&mut self, position: Position, snapshot: &Snapshot) -> Result<Option<EntryEnd>, Error> {
+    fn before(
+        &mut self,
+        position: Position,
+        snapshot: &Snapshot,
+    ) -> Result<Option<EntryEnd>, Error> {
         let at = |known: &[EntryEnd]| {
             let earlier = known.iter().filter(|end| end.position <= position);
             earlier.max().copied()

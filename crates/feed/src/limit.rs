@@ -48,7 +48,11 @@ impl Limit {
 
     /// Whether nothing new may start.
     pub fn is_over(&self) -> bool {
-        self.is_told() || self.permit.as_ref().is_some_and(|permit| !permit.may_begin())
+        self.is_told()
+            || self
+                .permit
+                .as_ref()
+                .is_some_and(|permit| !permit.may_begin())
     }
 
     fn is_told(&self) -> bool {

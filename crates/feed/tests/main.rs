@@ -7,6 +7,7 @@ mod waiting;
 mod a_batch_is_done_with_when_it_was_taken;
 mod batches_wait_in_a_directory;
 mod batchparms_says_how;
+mod cursors_go_from_node_to_node;
 mod every_site_gets_its_articles_once;
 mod lists_of_articles_are_whole;
 mod programs_get_what_waits;

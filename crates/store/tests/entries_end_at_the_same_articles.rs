@@ -60,7 +60,9 @@ fn whatever_their_segments() {
         let mut dice = Dice::new(seed);
         let (one, _) = story(6 << 20, &mut dice, false);
         let (other, _) = story(5 << 20, &mut dice, true);
-        let (one, other) = [one.dir(), other.dir()].map(|dir| Snapshot::open(dir).unwrap()).into();
+        let (one, other) = [one.dir(), other.dir()]
+            .map(|dir| Snapshot::open(dir).unwrap())
+            .into();
         assert!(one.segments().len() > 1 && one.segments() != other.segments());
         for (from, to) in [(&one, &other), (&other, &one)] {
             let (of_from, of_to) = (articles(from), articles(to));
@@ -72,8 +74,13 @@ fn whatever_their_segments() {
                 assert_eq!(known, Some(found));
                 assert_eq!(found.sequence, entry - 1, "seed {seed}");
                 let there = to.behind_entry(found.sequence).unwrap();
-                let waits = |(at, of, _): &&(Position, u64, String)| (*at >= there) == (of >= entry);
-                assert_eq!(of_to.iter().filter(waits).count(), of_to.len(), "seed {seed}");
+                let waits =
+                    |(at, of, _): &&(Position, u64, String)| (*at >= there) == (of >= entry);
+                assert_eq!(
+                    of_to.iter().filter(waits).count(),
+                    of_to.len(),
+                    "seed {seed}"
+                );
                 again += 1;
             }
             let end = from.entry_before(from.end(), None).unwrap().unwrap();

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use cluster::jetstream::members;
+use cluster::jetstream::{feeder, members};
+use cluster::lease::Claim;
 use cluster::members::{Extent, Mark, Members};
+use daemon::{ClusterFeeds, client};
 use groups::size;
 use serde_json::{Value, json};
 use settings::cluster::{DecidingPart, hash_of_parts};
@@ -21,7 +23,7 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "show the place of this node in the log of its cluster, and the other nodes",
     about: "\
-Prints the log, the last entry that is applied here, the chain hash up to it (nodes at
+Prints the log, the node that feeds the sites, the last entry that is applied here, the chain hash up to it (nodes at
 the same entry have the same one), and the hashes of the settings by which all nodes must decide
 alike. If the NATS servers answer, the extent of the log follows, and each node: the last entry on its
 disk, how many the log has after it, and when the node said so.",
@@ -42,6 +44,9 @@ struct NodeStatus {
     place: AppliedEntry,
     rules: u64,
     parts: Vec<DecidingPart>,
+    /// The node that has the lease of the feeds by its last word, and what this node says about feeding.
+    feeder: Option<Claim>,
+    feeds: Option<ClusterFeeds>,
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -61,7 +66,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             None
         }
     };
+    let feeder = others.is_some().then(|| feeder(&options));
+    let feeder = feeder.and_then(Result::ok).and_then(|(claim, _)| claim);
+    let daemon = client::status(directory.root());
     let status = NodeStatus {
+        feeder: feeder.filter(|claim| !claim.is_released),
+        feeds: daemon.and_then(|daemon| daemon.status.cluster_feeds),
         node: options.node,
         others,
         stream: settings.cluster.stream,
@@ -95,6 +105,15 @@ impl Answer for NodeStatus {
         }
         for part in &self.parts {
             writeln!(out, "  {:016x} {}", part.hash, part.name)?;
+        }
+        match (&self.feeds, &self.feeder) {
+            (Some(feeds), _) => writeln!(out, "{:16} {}", "feeds", feeds.sentence())?,
+            (None, Some(claim)) => writeln!(
+                out,
+                "{:16} no daemon serves this node; by the last word {} feeds the sites",
+                "feeds", claim.node
+            )?,
+            (None, None) => writeln!(out, "{:16} no node is known to feed the sites", "feeds")?,
         }
         let Some((members, log)) = &self.others else {
             return Ok(());
@@ -144,6 +163,8 @@ impl Answer for NodeStatus {
         });
         json!({
             "node": self.node,
+            "feeder": self.feeder.as_ref().map(|claim| &claim.node),
+            "feeds": self.feeds,
             "log_extent": others,
             "stream": self.stream,
             "log": self.place.log,

@@ -66,6 +66,7 @@ If the daemon runs, the articles go to the daemon's program, or over its connect
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
+    crate::cluster_feeds::may_feed(&directory, &settings)?;
     let sites = directory.sys(&settings)?;
     if given.has("at-once") {
         // The end of who filed, or of his terminal, is not ours. It fails where we lead a group already, which does as well.

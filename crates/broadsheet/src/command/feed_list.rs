@@ -36,7 +36,18 @@ others are listed. A site that is no longer in sys is listed while articles wait
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let sys = directory.sys(&directory.settings()?.settings)?;
+    let settings = directory.settings()?.settings;
+    if let Some(feeds) = crate::cluster_feeds::look(&directory, &settings)? {
+        match given.has(JSON.name) {
+            true => eprintln!("broadsheet: {}", feeds.sentence()),
+            false => writeln!(out, "{}", feeds.sentence())?,
+        }
+        if !feeds.is_here {
+            // The cursors here are those of another time.
+            return Ok(Status::OK);
+        }
+    }
+    let sys = directory.sys(&settings)?;
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let chosen = feeds::chosen(&sys, &given.operands)?;

@@ -29,7 +29,8 @@ Articles for the site stay queued. A batch that is being sent is finished first.
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    directory.settings()?;
+    let settings = directory.settings()?.settings;
+    crate::cluster_feeds::must_be_here(&directory, &settings)?;
     let why = given.value("why").map(|why| why.to_string_lossy());
     for site in &given.operands {
         let why = why.as_deref().unwrap_or_default();

@@ -56,6 +56,7 @@ articles that were filed before the site was configured, the current subscriptio
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
+    crate::cluster_feeds::must_be_here(&directory, &settings)?;
     let sys = directory.sys(&settings)?;
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);

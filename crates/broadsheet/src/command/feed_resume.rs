@@ -27,7 +27,8 @@ The feed continues where it stopped; articles filed during the pause are sent.",
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    directory.settings()?;
+    let settings = directory.settings()?.settings;
+    crate::cluster_feeds::must_be_here(&directory, &settings)?;
     for site in &given.operands {
         if !feed::site_state::resume(directory.root(), site.as_bytes())? {
             eprintln!("broadsheet: {} is not paused", site.to_string_lossy());

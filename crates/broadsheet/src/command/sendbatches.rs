@@ -80,6 +80,7 @@ The result for each site is written to `batchlog' in the news directory, in the 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
+    crate::cluster_feeds::may_feed(&directory, &settings)?;
     let class = match given.value("class").map(|word| word.as_bytes()) {
         None => None,
         Some([letter]) if letter.is_ascii_alphabetic() => Some(*letter),

@@ -111,6 +111,9 @@ fn mount_text(mount: &Mounted) -> String {
 
 /// The feeds in one line.
 fn feeds_text(feeds: &FeedsStatus) -> String {
+    if let Some(told) = &feeds.elsewhere {
+        return told.clone();
+    }
     let (all, behind) = (feeds.count, feeds.behind.len());
     let named = feeds.behind.iter().take(NAMED_MOST).map(|feed| {
         let paused = if feed.paused { ", paused" } else { "" };

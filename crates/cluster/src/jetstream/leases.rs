@@ -71,7 +71,9 @@ pub async fn run<T: Fn(LogEvent)>(
                 FeedWork::Tell(cursors) => {
                     let news = match write_cursors(options, client, &cursors, &mut revision).await {
                         Ok(true) => FeedNews::Told,
-                        Ok(false) => FeedNews::Untold("another node tells its own".to_owned(), true),
+                        Ok(false) => {
+                            FeedNews::Untold("another node tells its own".to_owned(), true)
+                        }
                         Err(error) => FeedNews::Untold(error.to_string(), false),
                     };
                     tell(LogEvent::Feeds(news));

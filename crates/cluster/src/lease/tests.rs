@@ -54,15 +54,26 @@ struct Chances {
 fn chances() -> impl Strategy<Value = Chances> {
     let way = (0u8..10, 0u64..4000, 0u64..4000).prop_map(|(kind, there, back)| {
         // Most are fast.
-        if kind < 6 { (kind, there % 20, back % 20) } else { (kind, there, back) }
+        if kind < 6 {
+            (kind, there % 20, back % 20)
+        } else {
+            (kind, there, back)
+        }
     });
     let sleep = (0usize..3, 0u64..60_000, 0u64..25_000);
     (
         prop::collection::vec(way, 1..200),
-        prop::collection::vec(sleep.prop_map(|(node, from, long)| (node, from, from + long)), 0..6),
+        prop::collection::vec(
+            sleep.prop_map(|(node, from, long)| (node, from, from + long)),
+            0..6,
+        ),
         prop::collection::vec((0usize..3, 0u64..60_000), 0..4),
     )
-        .prop_map(|(ways, sleeps, minds)| Chances { ways, sleeps, minds })
+        .prop_map(|(ways, sleeps, minds)| Chances {
+            ways,
+            sleeps,
+            minds,
+        })
 }
 
 /// Three nodes for a minute under faults, and half a minute without; the clocks of the nodes have different beginnings.
@@ -88,7 +99,11 @@ fn run(chances: &Chances) -> Result<(), TestCaseError> {
         for (node, lease) in nodes.iter_mut().enumerate() {
             let own = clocks[node] + ms(now);
             let sleeps = chances.sleeps.iter();
-            if !is_calm && sleeps.clone().any(|(who, from, to)| *who == node && (*from..*to).contains(&now)) {
+            if !is_calm
+                && sleeps
+                    .clone()
+                    .any(|(who, from, to)| *who == node && (*from..*to).contains(&now))
+            {
                 continue;
             }
             if now == 0 {
@@ -118,7 +133,12 @@ fn run(chances: &Chances) -> Result<(), TestCaseError> {
                         lease.wrote(claim.clone(), clocks[node] + ms(request.sent), written, own);
                     }
                     (Some((claim, _)), _) => {
-                        lease.wrote(claim.clone(), clocks[node] + ms(request.sent), Written::Unknown, own);
+                        lease.wrote(
+                            claim.clone(),
+                            clocks[node] + ms(request.sent),
+                            Written::Unknown,
+                            own,
+                        );
                     }
                 }
             }
@@ -147,7 +167,11 @@ fn run(chances: &Chances) -> Result<(), TestCaseError> {
             });
         }
         requests.retain(|request| !request.gives_up || request.arrives.is_some_and(|at| at > now));
-        let held = |node: usize| nodes[node].until().is_some_and(|until| until > clocks[node] + ms(now));
+        let held = |node: usize| {
+            nodes[node]
+                .until()
+                .is_some_and(|until| until > clocks[node] + ms(now))
+        };
         holders = (0..3).filter(|node| held(*node)).count();
         prop_assert!(holders <= 1, "{holders} hold the lease at {now} ms");
     }
@@ -171,7 +195,9 @@ fn it_is_taken_renewed_and_given_back() {
     one.want(true, ms(0));
     assert_eq!(one.act(ms(0)), Act::Read);
     one.read(Some((None, 0)), ms(5));
-    let Act::Write(claim, 0) = one.act(ms(5)) else { panic!() };
+    let Act::Write(claim, 0) = one.act(ms(5)) else {
+        panic!()
+    };
     assert_eq!((claim.term, claim.is_released), (1, false));
     let done = store.write(&claim, 0);
     one.wrote(claim, ms(5), done, ms(9));
@@ -185,20 +211,26 @@ fn it_is_taken_renewed_and_given_back() {
     other.read(Some((store.claim.clone(), store.revision)), late - ms(1));
     assert_eq!(other.act(late - ms(1)), Act::Rest(late));
     // A renewal in time keeps it away.
-    let Act::Write(claim, 1) = one.act(ms(5) + RENEW) else { panic!() };
+    let Act::Write(claim, 1) = one.act(ms(5) + RENEW) else {
+        panic!()
+    };
     let done = store.write(&claim, 1);
     one.wrote(claim, ms(5) + RENEW, done, ms(7) + RENEW);
     other.read(Some((store.claim.clone(), store.revision)), late);
     assert!(matches!(other.act(late), Act::Rest(_)));
     // What is given back is free at once, and a new term begins.
     one.want(false, ms(8) + RENEW);
-    let Act::Write(claim, 2) = one.act(ms(8) + RENEW) else { panic!() };
+    let Act::Write(claim, 2) = one.act(ms(8) + RENEW) else {
+        panic!()
+    };
     assert!(claim.is_released);
     let done = store.write(&claim, 2);
     one.wrote(claim, ms(8) + RENEW, done, ms(9) + RENEW);
     assert_eq!(one.until(), None);
     other.read(Some((store.claim.clone(), store.revision)), late + ms(5));
-    let Act::Write(claim, 3) = other.act(late + ms(5)) else { panic!() };
+    let Act::Write(claim, 3) = other.act(late + ms(5)) else {
+        panic!()
+    };
     assert_eq!((claim.term, claim.node.as_str()), (2, "b"));
 }
 
@@ -206,10 +238,18 @@ fn it_is_taken_renewed_and_given_back() {
 fn a_claim_of_another_process_of_the_same_node_is_foreign() {
     let mut again = Lease::new("a", 2);
     again.want(true, ms(0));
-    let claim = Claim { node: "a".to_owned(), process: 1, term: 4, is_released: false };
+    let claim = Claim {
+        node: "a".to_owned(),
+        process: 1,
+        term: 4,
+        is_released: false,
+    };
     again.read(Some((Some(claim.clone()), 9)), ms(0));
     assert_eq!(again.until(), None);
     assert!(matches!(again.act(ms(0)), Act::Rest(_)));
     again.read(Some((Some(claim), 9)), LEASE);
-    assert!(matches!(again.act(LEASE), Act::Write(Claim { term: 5, .. }, 9)));
+    assert!(matches!(
+        again.act(LEASE),
+        Act::Write(Claim { term: 5, .. }, 9)
+    ));
 }

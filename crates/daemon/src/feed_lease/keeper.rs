@@ -129,10 +129,15 @@ impl Keeping {
             Phase::CatchingUp(_) => LOOK,
             _ => TELL_EVERY,
         };
-        let asks = self.ask_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let asks = self
+            .ask_at
+            .map(|at| at.saturating_duration_since(Instant::now()));
         let tells = matches!(self.phase, Phase::Feeding(_))
             .then(|| self.tell_at.saturating_duration_since(Instant::now()));
-        [asks, tells].into_iter().flatten().fold(look, Duration::min)
+        let ends = self.until.filter(|_| !matches!(self.phase, Phase::Idle));
+        let ends = ends.map(|end| end.saturating_sub(SILENT_BEFORE_END + permit::clock()));
+        let all = [asks, tells, ends].into_iter().flatten();
+        all.fold(look, Duration::min)
     }
 
     fn take(&mut self, message: Message) {
@@ -218,7 +223,9 @@ impl Keeping {
     }
 
     fn is_held(&self) -> bool {
-        let end = self.until.map(|until| until.saturating_sub(SILENT_BEFORE_END));
+        let end = self
+            .until
+            .map(|until| until.saturating_sub(SILENT_BEFORE_END));
         end.is_some_and(|end| permit::clock() < end)
     }
 
@@ -278,7 +285,10 @@ impl Keeping {
             // In a moment again.
             Ok(false) => {}
             Err(error) => {
-                self.problem(format!("the cursors of the feeds: {}", failure::text_of(&error)));
+                self.problem(format!(
+                    "the cursors of the feeds: {}",
+                    failure::text_of(&error)
+                ));
             }
         }
     }
@@ -379,7 +389,10 @@ impl Keeping {
         let cursors = match self.cursors() {
             Ok(cursors) => cursors,
             Err(error) => {
-                self.problem(format!("the cursors of the feeds: {}", failure::text_of(&error)));
+                self.problem(format!(
+                    "the cursors of the feeds: {}",
+                    failure::text_of(&error)
+                ));
                 return false;
             }
         };
@@ -401,7 +414,9 @@ impl Keeping {
             none => none.insert(Snapshot::open_live(root, self.keeper.published.clone())?),
         };
         let names = self.sites.as_ref().map_or(Vec::new(), feed::feeds::names);
-        let told = self.teller.tell(root, &names, snapshot, TOLD_DEFERRED_MAX)?;
+        let told = self
+            .teller
+            .tell(root, &names, snapshot, TOLD_DEFERRED_MAX)?;
         let sites = names.iter().zip(told).filter_map(|(name, told)| {
             let name = text_of(name);
             // One whose files cannot be read stays where it was.

@@ -39,10 +39,12 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn look(directory: &NewsDirectory) -> anyhow::Result<Shelf> {
+    /// `is_feeding`: the cursors here are those by which the sites are fed.
+    fn look(directory: &NewsDirectory, is_feeding: bool) -> anyhow::Result<Shelf> {
         let snapshot = Snapshot::open(directory.root())?;
         let sites = directory.sys(&directory.settings()?.settings)?;
-        let names = feeds::names(&sites);
+        let mut names = feeds::names(&sites);
+        names.retain(|_| is_feeding);
         let (told, _) =
             feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied())?;
         let feed = |feed: &feeds::FeedStatus<'_>| {
@@ -76,7 +78,9 @@ impl Page {
         let began = Instant::now();
         if self.shelf.as_ref().is_none_or(|(_, until)| *until <= began) {
             // What cannot be read just now is left out.
-            let shelf = Shelf::look(&self.directory).unwrap_or_default();
+            let feeds = self.writer.cluster_feeds();
+            let is_feeding = feeds.is_none_or(|feeds| feeds.is_here);
+            let shelf = Shelf::look(&self.directory, is_feeding).unwrap_or_default();
             let fresh = FRESH.max(began.elapsed() * 10);
             self.shelf = Some((shelf, began + fresh));
         }
@@ -90,6 +94,10 @@ impl Page {
             text.of_object_store(&health);
         }
         text.of_mounts(&counters::read(self.directory.root()));
+        if let Some(feeds) = &watched.cluster_feeds {
+            let help = "1 on the node of a cluster that feeds the sites.";
+            text.gauge("cluster_feeding", help, u64::from(feeds.is_here));
+        }
         text.of_fed_peers(&watched.peers, relay::Now::read().seconds);
         if let Some(nntp) = &watched.nntp {
             text.of_server(nntp);

@@ -353,7 +353,11 @@ impl Peers {
                 next.map(|at| at.saturating_duration_since(Instant::now()))
             }
         };
-        let wait = wait.into_iter().chain(longest).chain(self.permit.left()).min();
+        let wait = wait
+            .into_iter()
+            .chain(longest)
+            .chain(self.permit.left())
+            .min();
         // Rounded up: a turn before its time would find nothing to do.
         let wait = wait.map(|wait| match wait.is_zero() {
             true => wait,

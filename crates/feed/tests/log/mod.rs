@@ -8,7 +8,19 @@
 
 use std::path::Path;
 
-use store::{Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
+use store::{
+    AppliedEntry, Durability, Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool,
+};
+
+fn place(sequence: u64) -> AppliedEntry {
+    AppliedEntry {
+        log: "l".to_owned(),
+        sequence,
+        chain: "c".to_owned(),
+        rules: 1,
+        outcome: "o".to_owned(),
+    }
+}
 
 pub struct News {
     dir: tempfile::TempDir,
@@ -18,11 +30,32 @@ pub struct News {
 
 impl News {
     pub fn new() -> News {
+        News::with(Options::default())
+    }
+
+    /// A node of a cluster, before the first entry.
+    pub fn node(segment_bytes: u64) -> News {
+        let mut news = News::with(Options {
+            segment_bytes,
+            follows_log: true,
+            durability: Durability::None,
+            ..Options::default()
+        });
+        news.spool.follow_from(&place(0)).unwrap();
+        news
+    }
+
+    /// Ends an entry.
+    pub fn end_entry(&mut self, sequence: u64) {
+        self.spool.set_applied_entry(&place(sequence)).unwrap();
+    }
+
+    fn with(options: Options) -> News {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("segments")).unwrap();
         std::fs::create_dir(dir.path().join("feeds")).unwrap();
         std::fs::write(dir.path().join("active"), "a 0000000000 00001 y\n").unwrap();
-        let spool = Spool::open(dir.path(), Options::default()).unwrap();
+        let spool = Spool::open(dir.path(), options).unwrap();
         News {
             dir,
             spool,

@@ -57,14 +57,23 @@ impl Desk {
         let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
         let sites = Sites::parse(b"ME:all::\n", b"x").unwrap();
         let (resolver, permit) = (Arc::default(), Permit::always());
-        let mut peers =
-            Peers::new(news.dir(), news.snapshot(), (&sites, &tell), (&resolver, &permit)).unwrap();
+        let mut peers = Peers::new(
+            news.dir(),
+            news.snapshot(),
+            (&sites, &tell),
+            (&resolver, &permit),
+        )
+        .unwrap();
         let plan = PeerPlan {
             name: b"one".to_vec(),
             via,
             zone: &Utc,
         };
-        peers.add(Box::new(Peer::new(plan, news.dir(), (Arc::default(), permit))));
+        peers.add(Box::new(Peer::new(
+            plan,
+            news.dir(),
+            (Arc::default(), permit),
+        )));
         Desk { news, peers, told }
     }
 

@@ -107,7 +107,8 @@ proptest! {
         let told = told[0].clone().unwrap();
         prop_assert!(told.deferred.len() <= deferred_max);
         handover::go_on(other.dir(), NORTH, &told, &mut other.snapshot()).unwrap();
-        prop_assert_eq!(site_state::paused(other.dir(), NORTH).unwrap().as_deref(), Some("a reason"));
+        let paused = site_state::paused(other.dir(), NORTH).unwrap();
+        prop_assert_eq!(paused.as_deref(), Some("a reason"));
         let (waits, again) = to_send(&other, &of_other);
         let is_delivered = |place: usize| {
             (place < at && !deferred.contains(&place)) || (has_ahead && (ahead.0..ahead.1).contains(&place))

@@ -8,6 +8,7 @@ use crate::program;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use cluster::feeding::SiteCursor;
 use cluster::jetstream::{LogOptions, feeder};
@@ -182,6 +183,7 @@ fn killed_nodes_hand_over() {
         }
         // The node that feeds dies while articles arrive.
         let prefix = format!("killed{round}");
+        let mut dead = Instant::now();
         let killed = &mut nodes[feeds];
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| send(&mut client, &prefix));
@@ -189,8 +191,13 @@ fn killed_nodes_hand_over() {
             until("some of them", || taker.count() > seen);
             killed.served.as_mut().unwrap().daemon.kill();
             killed.served = None;
+            dead = Instant::now();
             sending.join().unwrap();
         });
+        until_one_feeds(&nodes);
+        // No assertion: it would be one about the speed of the machine.
+        let seconds = dead.elapsed().as_secs_f64();
+        eprintln!("another node feeds {seconds:.1} s after the kill");
         sent.push(prefix);
         until("all articles at the peer", || {
             taker.count() == ARTICLES * sent.len()

@@ -119,6 +119,10 @@ const ALSO: &[(&str, &str)] = &[
     ("mount::overview_file::SIZES_MAX", "mount::SIZES_MAX"),
     ("mount::mounted::END_SECONDS_MAX", "mount::END_SECONDS_MAX"),
     ("daemon::socket::CLIENTS_MAX", "daemon::CLIENTS_MAX"),
+    (
+        "daemon::feed_lease::keeper::TOLD_DEFERRED_MAX",
+        "daemon::TOLD_DEFERRED_MAX",
+    ),
     ("daemon::writer_handle::JOBS_MAX", "daemon::JOBS_MAX"),
     (
         "daemon::request::REQUEST_BYTES_MAX",

@@ -44,11 +44,11 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// The cursors of these sites, in their order; `None` for a site without a cursor. At most `deferred_max` deferred articles of all sites are
+    /// The cursors of these sites, in their order; `None` for a site without a cursor, or whose files cannot be read. At most `deferred_max` deferred articles of all sites are
     /// told: for the others the cursors are told as earlier ones. The order of the walk is that of the log.
     ///
     /// # Errors
-    /// The store or the files of a site cannot be read.
+    /// The store cannot be read.
     pub fn tell(
         &mut self,
         news: &Path,
@@ -56,8 +56,11 @@ impl Teller {
         snapshot: &mut Snapshot,
         deferred_max: usize,
     ) -> Result<Vec<Option<ToldCursor>>, Error> {
-        let looks = sites.iter().map(|site| site_state::look(news, site));
-        let looks: Vec<Option<SiteSummary>> = looks.collect::<Result<_, _>>()?;
+        // Serving a site whose files cannot be read reports the error.
+        let looks = sites
+            .iter()
+            .map(|site| site_state::look(news, site).ok().flatten());
+        let looks: Vec<Option<SiteSummary>> = looks.collect();
         // Behind the cursors that were read.
         snapshot.catch_up()?;
         let mut order: Vec<usize> = (0..looks.len()).collect();

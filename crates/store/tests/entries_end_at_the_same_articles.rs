@@ -33,7 +33,7 @@ fn story(segment_bytes: u64, dice: &mut Dice, returns_space: bool) -> (News, Opt
         segment_bytes,
         ..options()
     };
-    let mut spool = Spool::open(news.dir(), options.clone()).unwrap();
+    let mut spool = Spool::open(news.dir(), options).unwrap();
     for entry in 1..=ENTRIES {
         apply(&mut spool, entry).unwrap();
         if dice.chance(30) {
@@ -43,8 +43,8 @@ fn story(segment_bytes: u64, dice: &mut Dice, returns_space: bool) -> (News, Opt
             spool.commit().unwrap();
             drop(spool);
             let disk = std::sync::Arc::new(RealDisk);
-            reclaim_on(disk, news.dir(), options.clone(), ReclaimPolicy::usual(0.2)).unwrap();
-            spool = Spool::open(news.dir(), options.clone()).unwrap();
+            reclaim_on(disk, news.dir(), options, ReclaimPolicy::usual(0.2)).unwrap();
+            spool = Spool::open(news.dir(), options).unwrap();
         }
     }
     spool.commit().unwrap();

@@ -16,9 +16,11 @@ use super::articles::ACTIVE;
 use crate::program::Program;
 use crate::program::cluster::become_node;
 use crate::program::daemon::Daemon;
+use crate::program::feeding::add_peer;
 use crate::program::link::Link;
 use crate::program::nats::Servers;
 use crate::program::small::Small;
+use crate::program::taker::Taker;
 
 /// Nodes, and servers.
 pub const COUNT: usize = 3;
@@ -42,6 +44,8 @@ pub struct Node {
 pub struct Rig {
     pub nodes: Vec<Node>,
     pub servers: Servers,
+    /// The peer that the cluster feeds, which does not want what it has.
+    pub taker: Taker,
     /// The ways of each node to each server.
     to_servers: Vec<Vec<Link>>,
     /// The ways of each server to each other.
@@ -64,6 +68,7 @@ impl Rig {
         let way = |from: usize, to: usize| between[from][to].port();
         let mut servers = Servers::prepare(COUNT, "always", Some(&way))?;
         let mut rooms = tempfile_rooms();
+        let taker = Taker::remembering(0);
         for from in 0..COUNT {
             for to in 0..COUNT {
                 to_servers[from][to].heal(&format!("127.0.0.1:{}", servers.client_port(to)));
@@ -74,6 +79,7 @@ impl Rig {
         let clock = compile_clock(servers.room());
         let nodes = (0..COUNT).map(|place| {
             let program = rooms.remove(0);
+            add_peer(&program, &taker.address, "");
             let disk = match place + 1 == COUNT {
                 true => Small::under(&program, DISK),
                 false => None,
@@ -99,6 +105,7 @@ impl Rig {
         let mut rig = Rig {
             nodes,
             servers,
+            taker,
             to_servers,
             between,
             begun: Instant::now(),

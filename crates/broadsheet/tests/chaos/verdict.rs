@@ -63,6 +63,17 @@ fn take(rig: &Rig, place: usize, id: &str, article: &[u8]) -> Option<()> {
     (line.starts_with("239 ") || line.starts_with("439 ")).then_some(())
 }
 
+/// Waits until the peer has every article that is there in the end, whichever node fed it. Returns how many came more than once.
+pub fn until_fed(rig: &mut Rig) -> usize {
+    let all = read(&seen(&rig.nodes[0].program, &GROUPS)).groups;
+    until("every article at the peer", rig, |rig| {
+        let got = rig.taker.got();
+        all.keys().all(|id| got.contains_key(id))
+    });
+    let got = rig.taker.got();
+    got.values().filter(|times| **times > 1).count()
+}
+
 /// What the nodes have in the end.
 struct Final {
     /// The id under each number.

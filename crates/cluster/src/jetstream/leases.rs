@@ -242,17 +242,18 @@ async fn write_cursors(
     .await
 }
 
-/// Notes that any node of a new cluster may feed. A cluster that has cursors already is left as it is.
+/// Notes that any node of a new cluster may feed, in the place of the cursors of an earlier log.
 pub async fn begin_cursors(options: &LogOptions, client: &Client) -> Result<(), LogError> {
     let first = FeedCursors {
         is_automatic: true,
         ..FeedCursors::default()
     };
-    let (_, revision) = read_cursors(options, client).await?;
-    if revision == 0 {
-        write_cursors(options, client, &first, &mut 0).await?;
+    let (_, mut revision) = read_cursors(options, client).await?;
+    let written = write_cursors(options, client, &first, &mut revision).await?;
+    match written {
+        true => Ok(()),
+        false => Err(LogError::Down("another node tells its cursors".to_owned())),
     }
-    Ok(())
 }
 
 /// The last word about the lease, and the cursors.

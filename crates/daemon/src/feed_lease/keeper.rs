@@ -29,10 +29,10 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 /// Pause before the cursors are asked for again.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Permissions count whole milliseconds.
+const ROUNDING: Duration = Duration::from_millis(2);
 /// Longest wait for an answer when the daemon ends.
 const LAST_WORD: Duration = Duration::from_secs(2);
-/// The file with the number of the process that fed last from this news directory.
-const HELD: &str = "cluster.fed";
 
 /// What the thread needs to serve feeds.
 pub struct Keeper {
@@ -81,6 +81,8 @@ struct Keeping {
     tell_at: Instant,
     /// They are on the way.
     is_telling: bool,
+    /// They did not arrive.
+    is_untold: bool,
     /// The last problem, told once.
     problem: String,
 }
@@ -104,6 +106,7 @@ impl Keeper {
             told: FeedCursors::default(),
             tell_at: Instant::now(),
             is_telling: false,
+            is_untold: false,
             problem: String::new(),
         };
         loop {
@@ -146,7 +149,7 @@ impl Keeping {
             Message::Log(lease, process) => {
                 // The thread of the log before is gone, and its answers with it.
                 (self.lease, self.process) = (Some(lease), process);
-                (self.is_telling, self.is_automatic) = (false, None);
+                (self.is_telling, self.is_untold, self.is_automatic) = (false, true, None);
                 self.ask_at = Some(Instant::now());
                 if matches!(self.phase, Phase::Reading | Phase::Claiming) {
                     self.phase = Phase::Idle;
@@ -168,6 +171,12 @@ impl Keeping {
     fn hear(&mut self, news: FeedNews) {
         match news {
             FeedNews::Lease { claim, until } => {
+                // The lease was over for a moment: some feeds have ended.
+                let silent_at = self.until.map(|end| end.saturating_sub(SILENT_BEFORE_END));
+                let has_lapsed = silent_at.is_none_or(|at| at <= permit::clock() + ROUNDING);
+                if has_lapsed && !matches!(self.phase, Phase::Idle) {
+                    self.stop();
+                }
                 let rests_at = self.until.map(|end| end.saturating_sub(REST_BEFORE_END));
                 let has_rested = rests_at.is_some_and(|at| at <= permit::clock());
                 (self.claim, self.until) = (claim, until);
@@ -201,7 +210,7 @@ impl Keeping {
                     self.phase = Phase::Idle;
                 }
                 // What was not told is told with the next cursors.
-                self.told.sites.clear();
+                self.is_untold = true;
                 self.problem(format!("the cursors of the feeds: {why}"));
             }
         }
@@ -296,10 +305,8 @@ impl Keeping {
     /// Sets the cursors here. False: some site is served by another program.
     fn take_cursors(&mut self, cursors: &FeedCursors) -> anyhow::Result<bool> {
         let root = self.keeper.directory.root().to_owned();
-        let path = self.keeper.directory.file(HELD);
-        let held = std::fs::read_to_string(&path).unwrap_or_default();
-        // The process that fed last did it from here: the cursors here are newer.
-        let is_own = held.trim() == cursors.process.to_string();
+        // Nobody has fed since this process did: the cursors here are newer. Those of an earlier process may have suffered with the machine.
+        let is_own = cursors.process == self.process;
         let published = self.keeper.published.clone();
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
@@ -321,10 +328,6 @@ impl Keeping {
                 }
             }
         }
-        let text = format!("{}\n", self.process);
-        store::replace(&store::disk::RealDisk, &path, |file| {
-            file.write_at(text.as_bytes(), 0)
-        })?;
         Ok(true)
     }
 
@@ -397,11 +400,11 @@ impl Keeping {
             }
         };
         if let Some(lease) = &self.lease
-            && (is_first || cursors != self.told)
+            && (is_first || self.is_untold || cursors != self.told)
         {
             lease.tell(cursors.clone());
             self.told = cursors;
-            self.is_telling = true;
+            (self.is_telling, self.is_untold) = (true, false);
         }
         self.lease.is_some()
     }

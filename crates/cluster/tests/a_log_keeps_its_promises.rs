@@ -270,7 +270,7 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
         match node.event() {
             LogEvent::Members(_) => return,
             LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
-            LogEvent::Ready(_) => {}
+            LogEvent::Ready(_) | LogEvent::Feeds(_) => {}
             other => panic!("{other:?}"),
         }
     };

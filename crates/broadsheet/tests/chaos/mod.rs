@@ -1,7 +1,7 @@
 //! A cluster under faults by chance: nodes and servers are killed and stopped, links are cut, a disk is full, a bit of a server's file is
 //! flipped, clocks are an hour apart. Four peers send meanwhile, and readers look. In the end every reply that a peer got, and every number
-//! that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With
-//! BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
+//! that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for as long
+//! as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -7,6 +7,7 @@ mod commands;
 mod connection;
 mod nodes;
 mod run;
+pub mod segments;
 
 use std::io;
 use std::path::PathBuf;

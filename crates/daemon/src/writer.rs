@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_cha
 use std::time::{Duration, Instant};
 
 use ::cluster::jetstream::LogOptions;
+use ::cluster::jetstream::segments::Answering;
 use article::date::Utc;
 use groups::{Sites, When};
 use relay::file::Filer;
@@ -102,6 +103,8 @@ pub struct Writer {
     filer: Option<Filer>,
     /// The node of a cluster, once the spool was open.
     node: Option<Node>,
+    /// The thread that answers other nodes, while the value lives.
+    segments: Option<Answering>,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
     /// The last error of the node, while it lasts.
@@ -177,6 +180,7 @@ impl Writer {
             files,
             filer: None,
             node: None,
+            segments: None,
             log_options,
             log_error: String::new(),
             writer: writer.clone(),

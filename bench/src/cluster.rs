@@ -3,6 +3,7 @@
 //! Each article is filed three times and stored three times more by the servers, with six processes on the same processors: what a
 //! cluster of three machines does must be more.
 
+mod reseed;
 mod silence;
 mod start;
 
@@ -39,8 +40,8 @@ const MISSED_QUICK: u64 = 33_000;
 /// Duration of a reader's row.
 const READ_TIME: Duration = Duration::from_secs(2);
 /// The rows that `--only` names.
-const ROWS: [&str; 6] = [
-    "takethis", "window", "quiet", "readers", "silence", "rejoin",
+const ROWS: [&str; 7] = [
+    "takethis", "window", "quiet", "readers", "silence", "rejoin", "reseed",
 ];
 
 /// Measures and prints.
@@ -83,9 +84,13 @@ pub fn run(plan: &Plan) -> Result<()> {
         let mut cluster = Cluster::start(&mut site, &batch)?;
         silence::measure(&mut cluster, &prepared)?;
     }
+    drop(prepared);
+    let missed = if plan.quick { MISSED_QUICK } else { MISSED };
     if wants("rejoin") {
-        drop(prepared);
-        rejoin(&mut site, if plan.quick { MISSED_QUICK } else { MISSED })?;
+        rejoin(&mut site, missed)?;
+    }
+    if wants("reseed") {
+        reseed::measure(&mut site, missed)?;
     }
     Ok(())
 }

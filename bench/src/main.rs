@@ -75,7 +75,7 @@ bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--kee
     round trip of 50 ms.
 bench cluster [--quick] [--rounds N] [--only ROW] [--binary FILE] [--dir DIR] [--keep]
     three nodes and three NATS servers (nats-server, or NATS_SERVER) on this machine, beside
-    a site of one machine. ROW: takethis, window, quiet, readers, silence or rejoin.
+    a site of one machine. ROW: takethis, window, quiet, readers, silence, rejoin or reseed.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]

@@ -34,6 +34,13 @@ pub struct Node {
     pub running: Option<Running>,
 }
 
+impl Node {
+    /// Its news directory.
+    pub fn news(&self) -> &Path {
+        &self.prepared.news
+    }
+}
+
 /// The servers and nodes of a cluster. They end with it.
 pub struct Cluster {
     pub nodes: Vec<Node>,

@@ -16,6 +16,7 @@ mod cluster_init;
 mod cluster_join;
 mod cluster_leave;
 mod cluster_nats_config;
+mod cluster_reseed;
 mod cluster_rules;
 mod cluster_status;
 mod completion;
@@ -230,6 +231,7 @@ pub static SECTIONS: &[Section] = &[
             &cluster_nats_config::COMMAND,
             &cluster_init::COMMAND,
             &cluster_join::COMMAND,
+            &cluster_reseed::COMMAND,
             &cluster_status::COMMAND,
             &cluster_leave::COMMAND,
             &cluster_rules::COMMAND,

@@ -10,7 +10,7 @@ use store::{AppliedEntry, Durability, Options, Snapshot, Spool};
 
 use crate::directory::NewsDirectory;
 
-/// The base of a log whose first node had articles: other nodes are copies of a node.
+/// The base of a log whose first node had articles: other nodes fetch the segments of a node.
 pub const COPY: &str = "copy";
 
 /// The settings of a node: the options of its log, and the hash of the settings by which it decides.

@@ -38,6 +38,7 @@ mod peer;
 mod posting;
 mod pull_status;
 mod removed;
+mod reseed;
 mod server_review;
 mod setup;
 mod spooling;

@@ -49,7 +49,7 @@ fn nodes(
         add_peer(&program, &taker.address, "");
         let settings = program.read("news/broadsheet.toml") + &site;
         program.write("news/broadsheet.toml", settings.as_bytes());
-        become_node(&program, options(place), place == 0);
+        become_node(&program, options(place), (place == 0).then_some("1 GiB"));
         Node {
             served: Some(Served::start(&program)),
             program,

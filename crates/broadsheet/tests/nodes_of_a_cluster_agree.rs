@@ -183,11 +183,20 @@ fn nodes_that_would_decide_otherwise_stop() {
     let told = programs[1].run(&["upact", "--dir", "news"]);
     assert_ne!(told.status, 0);
     assert!(told.err.contains("belongs to a cluster"), "{told:?}");
-    // One with other groups cannot join, nor one with articles.
-    let third = Program::with_news("comp.test 0 1 y\n");
+    // One with other groups takes those of the cluster, if it decides alike; one with articles cannot join.
+    let third = Program::with_news("comp.own 0 1 y\n");
     make_node(&third, servers.options());
     let told = third.run(&["cluster", "join", "--dir", "news"]);
-    assert!(told.err.contains("other groups"), "{told:?}");
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(
+        told.err
+            .contains("decides by other settings than this one: control.cancel;"),
+        "{told:?}"
+    );
+    third.cancel_as_c_news();
+    let told = third.run(&["cluster", "join", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(third.read("news/active"), programs[0].read("news/active"));
     let fourth = Program::with_news(ACTIVE);
     fourth.rnews(&batch(&[text]));
     make_node(&fourth, servers.options());

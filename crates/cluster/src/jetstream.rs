@@ -8,6 +8,7 @@ mod connection;
 mod leases;
 mod nodes;
 mod run;
+pub mod segments;
 
 use std::io;
 use std::path::PathBuf;

@@ -11,6 +11,7 @@
 //! | [`expiry`] | the content of entries of expire |
 //! | [`group_change`] | the content of entries of commands that change groups |
 //! | [`removal`] | the content of entries of `article remove` and `restore` |
+//! | [`reseed`] | how a node asks another one for its segments |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
 //! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
 //!
@@ -27,3 +28,4 @@ pub mod lease;
 pub mod members;
 pub mod parcel;
 pub mod removal;
+pub mod reseed;

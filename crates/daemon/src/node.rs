@@ -10,9 +10,11 @@ mod events;
 pub mod flights;
 pub mod outcomes;
 mod outlet;
+pub mod segments;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::cluster::chain::Chain;
@@ -98,7 +100,7 @@ pub struct Node {
     fault: Option<&'static str>,
     appliance: Appliance,
     /// Nothing is applied any more: an administrator has to change something.
-    is_stopped: bool,
+    is_stopped: Arc<AtomicBool>,
     /// An entry was taken from the queue, and an error of the store kept it from being applied: the log has to tell it again.
     is_behind_queue: bool,
     /// The time of the first commit that no checkpoint covers.
@@ -141,7 +143,7 @@ impl Node {
             run_results: Vec::new(),
             fault: None,
             appliance: Appliance::new(place, rules),
-            is_stopped: false,
+            is_stopped: Arc::default(),
             is_behind_queue: false,
             // The first checkpoint tells the others that this node is back.
             unsynced: Some(Instant::now()),
@@ -183,8 +185,17 @@ impl Node {
         let sequence = self.appliance.place().sequence;
         self.feed_holder.set_applied(sequence);
         self.catches_up_to = self.catches_up_to.filter(|end| sequence < *end);
-        let is_fit = !self.is_stopped && self.catches_up_to.is_none();
+        let is_fit = !self.is_stopped() && self.catches_up_to.is_none();
         self.feed_holder.set_fit(is_fit);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// True from the moment on at which nothing is applied any more.
+    pub fn stopped(&self) -> Arc<AtomicBool> {
+        self.is_stopped.clone()
     }
 
     fn message_id(&self, counter: u64) -> String {
@@ -196,7 +207,7 @@ impl Node {
     /// # Errors
     /// The thread of the log cannot be started.
     pub fn go_on_from(&mut self, place: &AppliedEntry) -> io::Result<()> {
-        if self.is_stopped || place == self.appliance.place() && !self.is_behind_queue {
+        if self.is_stopped() || place == self.appliance.place() && !self.is_behind_queue {
             return Ok(());
         }
         self.flights.forget_applied();
@@ -225,7 +236,7 @@ impl Node {
 
     /// Appends the articles that wait, as far as there is room.
     pub fn append_waiting(&mut self, queue: &IntakeQueue, posts: &Posts, active: &Active) {
-        if self.is_stopped {
+        if self.is_stopped() {
             queue.send_all_back(STOPPED);
             return;
         }
@@ -379,7 +390,7 @@ impl Node {
                         Told::Deferred("The log of the cluster refused the article")
                     });
                 }
-                LogEvent::Entry(sequence, bytes) if !self.is_stopped => {
+                LogEvent::Entry(sequence, bytes) if !self.is_stopped() => {
                     // Until it is applied.
                     self.is_behind_queue = true;
                     let applied = self.appliance.apply(sequence, &bytes, filer)?;
@@ -446,7 +457,7 @@ impl Node {
             let others = others.join(", ");
             let why = format!(
                 "up to entry {sequence} it has filed otherwise than {others}: its disk, its memory or its program is at fault; when that is \
-                 mended, copy the news directory of one of them"
+                 mended, stop it, and run `broadsheet cluster reseed' here"
             );
             return self.stop(why, queue);
         }
@@ -468,7 +479,7 @@ impl Node {
         // Some of these entries may be in the log; then their senders offer duplicates later.
         self.flights.fail_all(|| Told::Deferred(STOPPED));
         warn(&format!("this node applies no more entries: {why}"));
-        self.is_stopped = true;
+        self.is_stopped.store(true, Ordering::Relaxed);
         self.tell_place();
     }
 
@@ -492,7 +503,7 @@ impl Node {
 
     /// The reason why the log takes nothing now.
     fn fault(&self) -> Option<&'static str> {
-        match self.is_stopped {
+        match self.is_stopped() {
             true => Some(STOPPED),
             false => self.fault,
         }

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_cha
 use std::time::{Duration, Instant};
 
 use ::cluster::jetstream::LogOptions;
+use ::cluster::jetstream::segments::Answering;
 use article::date::Utc;
 use feed::Permit;
 use groups::Sites;
@@ -101,6 +102,8 @@ pub struct Writer {
     filer: Option<Filer>,
     /// The node of a cluster, once the spool was open.
     node: Option<Node>,
+    /// The thread that answers other nodes, while the value lives.
+    segments: Option<Answering>,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
     /// The lease of the feeds of a cluster.
@@ -180,6 +183,7 @@ impl Writer {
             files,
             filer: None,
             node: None,
+            segments: None,
             log_options,
             feed_holder: None,
             log_error: String::new(),

@@ -15,6 +15,7 @@
 //! | `read` | snapshots: reading without the lock, following the log |
 //! | `offload` | articles of sealed segments in an object store, and their local cache |
 //! | `check` | fsck, repair, rebuilding derived files |
+//! | [`reseed`] | the segments of a node, for another one of its cluster |
 //! | `spool` | the one writer, and recovery when it opens |
 //! | `state` | the states that control messages leave |
 
@@ -29,6 +30,7 @@ pub mod offload;
 mod overview;
 mod read;
 mod reclaim;
+pub mod reseed;
 mod spool;
 pub mod state;
 
@@ -54,6 +56,7 @@ pub use log::art::PAD_BYTES_MAX;
 pub use log::filing::{Filing, Piece};
 pub use log::position::{POSITION_MAX, Position};
 pub use log::record::{Head, Kind, Record};
+pub use log::segments::SegmentFile;
 pub use overview::row::{OverviewFields, push_row_of};
 pub use overview::{GroupRows, Row};
 pub use read::entry_places::EntryEnd;

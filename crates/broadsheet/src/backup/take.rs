@@ -18,7 +18,7 @@ use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
 /// Files in the news directory that are made again, belong to running programs, or to this news directory and not to a copy of it.
-const LEFT_OUT: [&str; 16] = [
+const LEFT_OUT: [&str; 17] = [
     "index",
     "index.key",
     "log",
@@ -35,6 +35,7 @@ const LEFT_OUT: [&str; 16] = [
     "schedule",
     "mounts",
     "objects.owner",
+    "reseed",
 ];
 /// Links to the waiting batches, until they are copied.
 const LINKS: &str = "backup.links";

@@ -17,8 +17,8 @@ pub static COMMAND: Command = Command {
     about: "\
 The log keeps every entry until all nodes have it on their disks. Takes a node out that will not come
 back, by its name in `broadsheet cluster status'; stop its daemon first, which would put it in again.
-If it comes back after all, it goes on if the log still reaches back so far; if not, it says so and
-needs a copy of the news directory of another node.",
+If it comes back after all, it goes on if the log still reaches back so far; if not, it says so, and
+`broadsheet cluster reseed' fetches what it lacks.",
     operands: Operands {
         shown: "NODE",
         least: 1,

@@ -91,7 +91,7 @@ impl Rig {
                     .collect(),
                 ..servers.options()
             };
-            become_node(&program, options, place == 0);
+            become_node(&program, options, (place == 0).then_some("1 GiB"));
             Node {
                 program: Arc::new(program),
                 address: Arc::default(),

@@ -13,23 +13,28 @@ use super::nntp::{ALL_MAY, listen};
 
 /// News directories that become the nodes of a new cluster; the first makes the log.
 pub fn nodes(servers: &Servers, count: usize, active: &str) -> Vec<Program> {
+    nodes_with_log(servers, count, active, "1 GiB")
+}
+
+/// As [`nodes`], with a log of this size.
+pub fn nodes_with_log(servers: &Servers, count: usize, active: &str, size: &str) -> Vec<Program> {
     (0..count)
         .map(|place| {
             let program = Program::with_news(active);
-            become_node(&program, servers.options(), place == 0);
+            become_node(&program, servers.options(), (place == 0).then_some(size));
             program
         })
         .collect()
 }
 
-/// Makes a news directory a node of the cluster, or the first node of a new one.
-pub fn become_node(program: &Program, options: LogOptions, is_first: bool) {
+/// Makes a news directory a node of the cluster, or the first node of a new one with a log of this size.
+pub fn become_node(program: &Program, options: LogOptions, log: Option<&str>) {
     listen(program, ALL_MAY);
     program.cancel_as_c_news();
     make_node(program, options);
-    let mut words = vec!["cluster", "init", "--dir", "news", "--log-bytes", "1 GiB"];
-    if !is_first {
-        words = vec!["cluster", "join", "--dir", "news"];
+    let mut words = vec!["cluster", "join", "--dir", "news"];
+    if let Some(size) = log {
+        words = vec!["cluster", "init", "--dir", "news", "--log-bytes", size];
     }
     // Servers that have just started need a moment, and one that was too slow may have made the log all the same.
     until("a node", || {

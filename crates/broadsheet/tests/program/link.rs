@@ -1,5 +1,9 @@
 //! A proxy between two programs that a test can cut, or silence, and heal.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,6 +15,10 @@ struct Way {
     to: Option<String>,
     /// Bytes towards the near side after which a connection ends.
     bytes_max: Option<usize>,
+    /// Bytes towards the near side after which a bit flips; 0: none does.
+    flip_every: usize,
+    /// Bytes towards the near side since the last one.
+    unflipped: usize,
     streams: Vec<TcpStream>,
     /// Nothing passes, and nobody is told so.
     is_silent: bool,
@@ -74,6 +82,12 @@ impl Link {
         way.bytes_max = bytes_max;
     }
 
+    /// From now on, of so many bytes towards the near side a bit flips; 0: of none.
+    pub fn flip_every(&self, bytes: usize) {
+        let mut way = self.switch.way.lock().unwrap();
+        (way.flip_every, way.unflipped) = (bytes, 0);
+    }
+
     /// From now on nothing passes, as in a network that has lost its way: the bytes wait, also those of new connections.
     pub fn silence(&self) {
         self.switch.way.lock().unwrap().is_silent = true;
@@ -104,12 +118,13 @@ fn connect(near: TcpStream, switch: &Arc<Switch>) -> std::io::Result<()> {
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;
     let bytes_max = way.bytes_max.unwrap_or(usize::MAX);
-    for (from, to, bytes_max) in [
-        (near.try_clone()?, far.try_clone()?, usize::MAX),
-        (far.try_clone()?, near.try_clone()?, bytes_max),
+    for (from, to, is_near) in [
+        (near.try_clone()?, far.try_clone()?, false),
+        (far.try_clone()?, near.try_clone()?, true),
     ] {
         let switch = switch.clone();
-        std::thread::spawn(move || carry(from, to, bytes_max, &switch));
+        let bytes_max = if is_near { bytes_max } else { usize::MAX };
+        std::thread::spawn(move || carry(from, to, (bytes_max, is_near), &switch));
     }
     // Connections that have ended are forgotten.
     way.streams.retain(|stream| stream.peer_addr().is_ok());
@@ -117,10 +132,24 @@ fn connect(near: TcpStream, switch: &Arc<Switch>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, mut left: usize, switch: &Switch) {
+fn carry(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    (mut left, is_near): (usize, bool),
+    switch: &Switch,
+) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        drop(switch.when_heard());
+        let mut way = switch.when_heard();
+        if is_near && way.flip_every > 0 {
+            way.unflipped += count;
+            // In the middle of large replies, not in the lines of the protocol.
+            if way.unflipped >= way.flip_every && count > 1 << 15 {
+                way.unflipped = 0;
+                bytes[count / 2] ^= 16;
+            }
+        }
+        drop(way);
         let part = bytes.get(..count.min(left)).unwrap_or_default();
         if to.write_all(part).is_err() {
             break;

@@ -248,7 +248,7 @@ fn is_of_consumer(kind: MessagesErrorKind) -> bool {
 fn check_range(next: u64, first: u64, last: u64) -> Result<(), LogError> {
     if next < first && last >= first {
         return Err(LogError::Stopped(format!(
-            "the log begins with entry {first}, and this node needs entry {next}: the node was away for too long, or the log has lost entries"
+            "the log begins with entry {first}, and this node needs entry {next}: it was away for too long, or the log has lost entries; `broadsheet cluster reseed' fetches what it lacks from another node"
         )));
     }
     if next > last + 1 {

@@ -57,7 +57,7 @@ fn expire(entry: &Entry<'_>, filer: &mut Filer, bytes: u64) -> anyhow::Result<Ch
     };
     if decision.cuts.iter().any(is_above) {
         return Ok(Change::Impossible(
-            "removes articles that this node has not: it differs from the others; copy the news directory of another one",
+            "removes articles that this node has not: it differs from the others; stop it, and run `broadsheet cluster reseed' here",
         ));
     }
     filer.reserve(bytes)?;

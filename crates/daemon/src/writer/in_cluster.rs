@@ -12,7 +12,7 @@ use store::Reserve;
 
 use super::{State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
-use crate::node::{Node, NodeOutlet};
+use crate::node::{Node, NodeOutlet, segments};
 use crate::{failure, file_batches, warn};
 
 /// A node that cannot apply the log for so long (a full disk) leaves the feeds to another one.
@@ -56,10 +56,15 @@ impl Writer {
         let Some(options) = &self.log_options else {
             return Ok(());
         };
+        if store::reseed::is_unfinished(self.directory.root()) {
+            anyhow::bail!(
+                "`broadsheet cluster reseed' was interrupted at its last step: run it again"
+            );
+        }
         // Other files than the settings are read now: the hash covers what was read.
         filer.fix_policy();
-        if hash_of_parts(&self.files.settings.deciding_parts(&self.directory)?) != self.files.rules
-        {
+        let parts = self.files.settings.deciding_parts(&self.directory)?;
+        if hash_of_parts(&parts) != self.files.rules {
             anyhow::bail!(RULES_CHANGED);
         }
         let place = filer.spool().applied_entry()?;
@@ -83,6 +88,10 @@ impl Writer {
         };
         let (rules, ways) = (self.files.rules, (self.starter.clone(), feed_holder));
         let node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
+        let spawn = self.starter.for_clients(&self.writer.sandbox);
+        let root = self.directory.root();
+        let answering = segments::serve(options.clone(), root, &parts, node.stopped(), &spawn);
+        self.segments = Some(answering?);
         self.node = Some(node);
         Ok(())
     }

@@ -1,0 +1,258 @@
+//! Makes the articles of a news directory those of a node of the cluster: fetches its segments beside those that are here, checks them, and
+//! puts them in their place.
+//!
+//! Everything before the last step may be interrupted: the next run fetches the rest.
+
+mod choice;
+mod cursors;
+mod fetch;
+mod fetched;
+
+use std::fs::DirBuilder;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+use cluster::jetstream::{LogIdentity, LogOptions, announce, members};
+use cluster::members::Mark;
+use groups::size;
+use serde_json::{Value, json};
+use store::reseed::{Checked, check, finish, go_on, is_interrupted, place, staging};
+use store::{AppliedEntry, Lock};
+
+use self::choice::Chosen;
+use self::fetch::Fetching;
+use crate::answer::Answer;
+use crate::text;
+
+/// Copies that were too old for the log when they were checked, before the command gives up.
+const ATTEMPTS: usize = 3;
+/// Findings of the check in the message.
+const SHOWN: usize = 5;
+
+/// What a command wants.
+pub struct Wanted<'a> {
+    /// The news directory.
+    pub root: &'a Path,
+    /// Its way to the log.
+    pub options: &'a LogOptions,
+    /// The log.
+    pub log: &'a LogIdentity,
+    /// The parts of its settings by which it decides, with their hashes.
+    pub parts: Vec<(String, String)>,
+    /// The node to fetch from; `None`: the one that is furthest.
+    pub from: Option<String>,
+    /// Bytes a second at most.
+    pub rate: Option<u64>,
+}
+
+/// The result.
+pub struct Reseeded {
+    root: PathBuf,
+    stream: String,
+    /// The node; empty if an interrupted run was finished.
+    from: String,
+    files: u64,
+    bytes: u64,
+    /// Those of them that this run fetched.
+    fetched: u64,
+    /// Replies that were damaged on the way, and fetched again.
+    damaged: u64,
+    seconds: f64,
+    /// Those of them that the check took.
+    check_seconds: f64,
+    sequence: u64,
+}
+
+/// Fetches the segments, checks them, and puts them in the place of those that are here.
+///
+/// # Errors
+/// No node answers, a file is damaged, the space does not suffice, or a daemon serves the news directory; then nothing of it has changed.
+pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
+    let (root, options_of_log) = (wanted.root, wanted.options);
+    let started = Instant::now();
+    let staged = staging(root)?;
+    let mut done = Reseeded {
+        root: root.to_owned(),
+        stream: options_of_log.stream.clone(),
+        from: String::new(),
+        files: 0,
+        bytes: 0,
+        fetched: 0,
+        damaged: 0,
+        seconds: 0.0,
+        check_seconds: 0.0,
+        sequence: 0,
+    };
+    let _alone = alone(&staged)?;
+    if is_interrupted(root, &staged) {
+        let _not_served = not_served(root)?;
+        let note = go_on(root, &staged)?;
+        cursors::apply(root, &note)?;
+        finish(root, &staged)?;
+        // Opening makes again what is derived and not there.
+        let options = store::Options {
+            follows_log: true,
+            ..store::Options::default()
+        };
+        let spool = store::Spool::open(root, options)?;
+        done.sequence = spool.applied_entry()?.sequence;
+        drop(spool);
+        if reaches_back(wanted, done.sequence)? {
+            announce_at(options_of_log, done.sequence);
+            return Ok(done);
+        }
+    }
+    let chosen = choice::choose(wanted, &staged)?;
+    done.from = chosen.asking.node().to_owned();
+    let applied = whole_copy(wanted, chosen, &staged, &mut done)?;
+    let _not_served = not_served(root)?;
+    let note = cursors::note(root, &staged)?;
+    place(root, &staged, &note)?;
+    cursors::apply(root, &note)?;
+    finish(root, &staged)?;
+    announce_at(options_of_log, applied.sequence);
+    done.sequence = applied.sequence;
+    done.seconds = started.elapsed().as_secs_f64();
+    Ok(done)
+}
+
+/// Whether an interrupted run has to be finished before anything else is done in a news directory.
+pub fn is_unfinished(root: &Path) -> bool {
+    staging(root).is_ok_and(|staged| is_interrupted(root, &staged))
+}
+
+/// Keeps daemons out.
+fn not_served(root: &Path) -> anyhow::Result<Lock> {
+    match Lock::take_named(root, daemon::client::LOCK, false) {
+        Err(store::Error::Locked(_)) => bail!(
+            "the copy is whole, and a daemon serves {}: stop it, and run this again, which fetches only what was filed meanwhile",
+            root.display()
+        ),
+        taken => Ok(taken?),
+    }
+}
+
+/// Whether the log still has the entry behind this one.
+fn reaches_back(wanted: &Wanted<'_>, sequence: u64) -> anyhow::Result<bool> {
+    let (_, log) = members(wanted.options)?;
+    Ok(log.first <= sequence + 1)
+}
+
+/// Makes a directory as those of a news directory.
+fn make(directory: &Path) -> anyhow::Result<()> {
+    let mut make = DirBuilder::new();
+    let made = make.recursive(true).mode(0o750).create(directory);
+    made.with_context(|| format!("cannot create {}", directory.display()))
+}
+
+/// Keeps a second run out.
+fn alone(staged: &Path) -> anyhow::Result<Lock> {
+    make(staged)?;
+    match Lock::take_named(staged, "lock.reseed", false) {
+        Err(store::Error::Locked(_)) => {
+            bail!("another program fetches segments into {}", staged.display())
+        }
+        taken => Ok(taken?),
+    }
+}
+
+/// Fetches and checks until the copy is whole, and the log goes on where it ends. Returns its place.
+fn whole_copy(
+    wanted: &Wanted<'_>,
+    chosen: Chosen,
+    staged: &Path,
+    done: &mut Reseeded,
+) -> anyhow::Result<AppliedEntry> {
+    let node = done.from.clone();
+    let mut fetching = Fetching::begin(chosen, staged, wanted)?;
+    for _ in 0..ATTEMPTS {
+        fetching.fetch(|sequence| announce_at(wanted.options, sequence))?;
+        (done.files, done.bytes, done.fetched) = fetching.counts();
+        done.damaged = fetching.damaged();
+        let begun = Instant::now();
+        let checked = fetching.say_while("checking", || check(staged))?;
+        done.check_seconds += begun.elapsed().as_secs_f64();
+        refuse_damage(&checked, &node, staged)?;
+        let applied = checked.place;
+        ensure!(
+            applied.log == wanted.log.name,
+            "the segments of the node {node} end in another log than that of the stream {}",
+            wanted.options.stream
+        );
+        if reaches_back(wanted, applied.sequence)? {
+            return Ok(applied);
+        }
+    }
+    bail!(
+        "the log forgets its entries faster than they can be fetched and checked: make it larger (`nats stream edit {} --max-bytes'), or \
+         allow more than --rate",
+        wanted.options.stream
+    )
+}
+
+fn refuse_damage(checked: &Checked, node: &str, staged: &Path) -> anyhow::Result<()> {
+    if checked.report.faults == 0 {
+        return Ok(());
+    }
+    let shown = checked.report.findings.iter().take(SHOWN).map(|found| {
+        let path = found.path.strip_prefix(staged).unwrap_or(&found.path);
+        format!("{}, byte {}: {}", path.display(), found.offset, found.what)
+    });
+    let shown: Vec<String> = shown.collect();
+    bail!(
+        "the segments of the node {node} are damaged there, and nothing was changed here: {}; run `broadsheet fsck' there, or fetch from \
+         another node with --from",
+        shown.join("; ")
+    )
+}
+
+/// Lets the log keep what comes after an entry.
+fn announce_at(options: &LogOptions, sequence: u64) {
+    let mark = Mark {
+        durable: sequence,
+        ..Mark::default()
+    };
+    if let Err(error) = announce(options, &mark) {
+        eprintln!("broadsheet: {error}; the log does not wait for this node until its daemon runs");
+    }
+}
+
+impl Answer for Reseeded {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.from.is_empty() {
+            let files = text::counted(self.files, "file");
+            let bytes = size::rough_bytes(self.bytes);
+            let fetched = size::rough_bytes(self.fetched);
+            writeln!(
+                out,
+                "{files} from the node {}, {bytes}, {fetched} of them fetched now, in {:.0} s; they are checked",
+                self.from, self.seconds
+            )?;
+            if self.damaged > 0 {
+                let damaged = text::counted(self.damaged, "reply");
+                writeln!(
+                    out,
+                    "{damaged} damaged on the way, and fetched again: look at the network and the memory of both machines"
+                )?;
+            }
+        }
+        writeln!(
+            out,
+            "{} is a node of the cluster {}, and goes on behind entry {}",
+            self.root.display(),
+            self.stream,
+            self.sequence
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "stream": self.stream, "from": self.from, "files": self.files, "bytes": self.bytes,
+            "fetched_bytes": self.fetched, "damaged_replies": self.damaged, "seconds": self.seconds, "check_seconds": self.check_seconds,
+            "applied": self.sequence,
+        })
+    }
+}

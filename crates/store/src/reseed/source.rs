@@ -1,0 +1,252 @@
+//! The files of the segments of a running news directory, for another node: lists them, and reads pieces of them. It takes no lock, and maps
+//! nothing.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::index::watermark::Watermark;
+use crate::index::{self, Index};
+use crate::io::disk::{Disk, Open, RealDisk};
+use crate::log::segments::{SegmentFile, Segments};
+
+/// Bytes that are hashed at once.
+const PIECE_BYTES: usize = 256 << 10;
+/// Looks at a store whose current segment changes meanwhile.
+const ATTEMPTS: usize = 5;
+/// Bytes in a unit of `st_blocks`.
+const SECTOR_BYTES: u64 = 512;
+
+/// One state of a sealed file: it changes when the file is replaced, punched or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileVersion {
+    /// The inode.
+    pub inode: u64,
+    /// The time of the last change of the inode, ns since 1970.
+    pub changed: i64,
+    /// Its length, bytes.
+    pub length: u64,
+}
+
+impl FileVersion {
+    fn of(facts: &Metadata) -> FileVersion {
+        FileVersion {
+            inode: facts.ino(),
+            changed: facts
+                .ctime()
+                .saturating_mul(1_000_000_000)
+                .saturating_add(facts.ctime_nsec()),
+            length: facts.size(),
+        }
+    }
+}
+
+/// A file of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedFile {
+    /// The base of the segment.
+    pub base: u64,
+    /// Which of its files.
+    pub file: SegmentFile,
+    /// The bytes that belong to the list.
+    pub length: u64,
+    /// Bytes of the disk that it takes up: fewer if it has holes.
+    pub allocated: u64,
+    /// `None`: the `.art` of the current segment, to which articles are appended.
+    pub version: Option<FileVersion>,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The files, by the bases of their segments.
+    pub files: Vec<ListedFile>,
+    /// Where the next page begins. `None`: this one is the last.
+    pub next: Option<u64>,
+}
+
+/// The segments of a news directory that may be in use.
+#[derive(Debug)]
+pub struct Source {
+    disk: Arc<dyn Disk>,
+    segments: Segments,
+    index: std::path::PathBuf,
+}
+
+impl Source {
+    /// Those of the news directory `dir`.
+    pub fn of(dir: &Path) -> Source {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        Source {
+            segments: Segments::of(&disk, dir),
+            index: dir.join(index::FILE),
+            disk,
+        }
+    }
+
+    /// Lists at most about `most` files, from the segment `from` on.
+    ///
+    /// # Errors
+    /// The store cannot be read, or recovers at this moment.
+    pub fn list(&self, from: u64, most: usize) -> Result<Page, Error> {
+        for _ in 0..ATTEMPTS {
+            let current = self.mark()?.base;
+            let mut bases = self.segments.bases_with(&SegmentFile::ALL)?;
+            bases.retain(|base| (from..=current).contains(base));
+            let mut page = Page {
+                files: Vec::new(),
+                next: None,
+            };
+            for base in bases {
+                if page.files.len() >= most {
+                    page.next = Some(base);
+                    return Ok(page);
+                }
+                if base < current {
+                    self.look(base, &mut page.files)?;
+                }
+            }
+            // After the files: what let them go is before this end.
+            let mark = self.mark()?;
+            if mark.base == current {
+                page.files.push(ListedFile {
+                    base: current,
+                    file: SegmentFile::Art,
+                    length: mark.art_end,
+                    allocated: mark.art_end,
+                    version: None,
+                });
+                return Ok(page);
+            }
+        }
+        Err(self.busy())
+    }
+
+    fn busy(&self) -> Error {
+        let source = io::Error::new(io::ErrorKind::WouldBlock, "it is being made again");
+        Error::io("read", &self.index, source)
+    }
+
+    /// The end of what is committed.
+    fn mark(&self) -> Result<Watermark, Error> {
+        let index = Index::open(&*self.disk, &self.index, Open::Read)?;
+        let boot = self.disk.boot_id();
+        index
+            .and_then(|index| index.applied(boot))
+            .ok_or_else(|| self.busy())
+    }
+
+    /// Adds the files of a sealed segment.
+    fn look(&self, base: u64, files: &mut Vec<ListedFile>) -> Result<(), Error> {
+        let mut has_articles = false;
+        for file in SegmentFile::ALL {
+            let path = self.segments.path(base, file);
+            let facts = match std::fs::metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                facts => facts.map_err(|source| Error::io("read", &path, source))?,
+            };
+            has_articles |= file == SegmentFile::Art;
+            // Of a segment that is gone, its history alone remains.
+            if !has_articles && file != SegmentFile::His {
+                continue;
+            }
+            files.push(ListedFile {
+                base,
+                file,
+                length: facts.size(),
+                allocated: (facts.blocks() * SECTOR_BYTES).min(facts.size()),
+                version: Some(FileVersion::of(&facts)),
+            });
+        }
+        Ok(())
+    }
+
+    /// Opens a file if it is still the one of a list.
+    fn open(&self, listed: &ListedFile) -> Result<Option<File>, Error> {
+        let path = self.segments.path(listed.base, listed.file);
+        match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => {
+                let file = opened.map_err(|source| Error::io("read", &path, source))?;
+                Ok(self.is_as_listed(&file, listed)?.then_some(file))
+            }
+        }
+    }
+
+    fn is_as_listed(&self, file: &File, listed: &ListedFile) -> Result<bool, Error> {
+        let path = self.segments.path(listed.base, listed.file);
+        let facts = file
+            .metadata()
+            .map_err(|source| Error::io("read", &path, source))?;
+        match listed.version {
+            Some(version) => Ok(FileVersion::of(&facts) == version),
+            None => Ok(facts.size() >= listed.length),
+        }
+    }
+
+    /// Reads bytes of a file from an offset on; returns their number. `None`: the file is not the one of the list any more.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(
+        &self,
+        listed: &ListedFile,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<Option<usize>, Error> {
+        let Some(file) = self.open(listed)? else {
+            return Ok(None);
+        };
+        let path = self.segments.path(listed.base, listed.file);
+        let at = |source| Error::io("read", &path, source);
+        let rest = usize::try_from(listed.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let most = rest.min(buffer.len());
+        let buffer = buffer.get_mut(..most).unwrap_or_default();
+        file.read_exact_at(buffer, offset).map_err(at)?;
+        // Not what was punched or replaced while it was read.
+        Ok(self.is_as_listed(&file, listed)?.then_some(most))
+    }
+
+    /// The SHA-256 of a file, as far as it is in the list. `None`: it is not the file of the list any more.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn hash(&self, listed: &ListedFile) -> Result<Option<[u8; 32]>, Error> {
+        let Some(file) = self.open(listed)? else {
+            return Ok(None);
+        };
+        let path = self.segments.path(listed.base, listed.file);
+        let at = |source| Error::io("read", &path, source);
+        let hash = hash_of(&file, listed.length).map_err(at)?;
+        // What is sealed may have been punched before it was read.
+        let is_same = match listed.version {
+            Some(_) => self.is_as_listed(&file, listed)?,
+            None => self.mark()?.base == listed.base,
+        };
+        Ok(is_same.then_some(hash))
+    }
+}
+
+/// The SHA-256 of the first bytes of a file.
+///
+/// # Errors
+/// The file cannot be read, or is shorter.
+pub fn hash_of(file: &File, length: u64) -> io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut offset = 0;
+    while offset < length {
+        let count = usize::try_from(length - offset).unwrap_or(usize::MAX);
+        let count = count.min(piece.len());
+        let bytes = piece.get_mut(..count).unwrap_or_default();
+        file.read_exact_at(bytes, offset)?;
+        hash.update(&bytes);
+        offset += count as u64;
+    }
+    Ok(hash.finalize().into())
+}

@@ -1,0 +1,320 @@
+//! A copy of the segments of another node, beside the news directory: checks it, and puts it in the place of what is there.
+//!
+//! The exchange of the two directories of segments is one rename. What is derived goes before it, so that at each moment a program that opens
+//! the news directory makes it again from the segments that it finds.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::check::fsck::fsck;
+use crate::check::rebuild::rebuild;
+use crate::check::report::Report;
+use crate::io::disk::RealDisk;
+use crate::io::lock::Lock;
+use crate::io::replace::replace;
+use crate::log::segments::SegmentFile;
+use crate::spool::Spool;
+use crate::spool::options::Options;
+use crate::{AppliedEntry, Error};
+
+/// A file in the directory of segments of a whole copy, until everything is in its place.
+const WHOLE: &str = "whole";
+/// The directory of segments.
+const SEGMENTS: &str = "segments";
+/// The files that are derived from segments. The index is the first to go, and the last to come.
+const DERIVED: [&str; 12] = [
+    "index",
+    "index.key",
+    "active",
+    "newsgroups",
+    "active.times",
+    "cancels",
+    "expired",
+    "cancels.early",
+    "checkgroups.serials",
+    "cluster.applied",
+    "unreclaimed",
+    "erasing",
+];
+/// Those that stay until the copy is in its place: the first two may have been edited by hand, and the last tells whose node this is.
+const KEPT: [&str; 3] = ["newsgroups", "active.times", "cluster.applied"];
+
+/// The result of a check.
+#[derive(Debug)]
+pub struct Checked {
+    /// The place of the copy in the log of the cluster.
+    pub place: AppliedEntry,
+    /// What the check found.
+    pub report: Report,
+}
+
+/// Makes what is derived from the segments in `staged`, and checks everything against `.art`. Derived files of sealed segments that
+/// disagree with it are made again.
+///
+/// # Errors
+/// The files cannot be read or written, or are none of a node.
+pub fn check(staged: &Path) -> Result<Checked, Error> {
+    forget_derived(staged)?;
+    let options = Options {
+        follows_log: true,
+        ..Options::default()
+    };
+    let spool = Spool::open(staged, options)?;
+    let place = spool.applied_entry()?.clone();
+    drop(spool);
+    let mut report = fsck(staged, false)?;
+    let is_derived = |path: &Path| {
+        path.extension()
+            .is_none_or(|end| end != SegmentFile::Art.suffix())
+    };
+    if report.faults > 0 && report.findings.iter().all(|found| is_derived(&found.path)) {
+        rebuild(staged)?;
+        report = fsck(staged, false)?;
+    }
+    Ok(Checked { place, report })
+}
+
+/// Removes what an earlier check made.
+fn forget_derived(staged: &Path) -> Result<(), Error> {
+    remove(&staged.join(SEGMENTS).join(WHOLE))?;
+    DERIVED
+        .iter()
+        .try_for_each(|name| remove(&staged.join(name)))
+}
+
+/// The directory for the copy: in the news directory, or beside its segments if they are elsewhere.
+///
+/// # Errors
+/// The news directory cannot be read.
+pub fn staging(dir: &Path) -> Result<PathBuf, Error> {
+    let root = target_of(dir)?;
+    let segments = target_of(&root.join(SEGMENTS));
+    Ok(match segments {
+        Ok(segments) if segments.parent() != Some(&*root) => segments.with_extension("reseed"),
+        _ => root.join("reseed"),
+    })
+}
+
+/// Whether a [`place`] was interrupted, or [`finish`] not called after it.
+pub fn is_interrupted(dir: &Path, staged: &Path) -> bool {
+    is_unfinished(dir) || staged.join(SEGMENTS).join(WHOLE).exists()
+}
+
+/// Whether the segments of a copy are in their place, and [`finish`] was not called yet.
+pub fn is_unfinished(dir: &Path) -> bool {
+    dir.join(SEGMENTS).join(WHOLE).exists()
+}
+
+/// Goes on with an interrupted [`place`]. Returns its note.
+///
+/// # Errors
+/// An I/O error.
+pub fn go_on(dir: &Path, staged: &Path) -> Result<Vec<u8>, Error> {
+    let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
+    let read = |path: PathBuf| fs::read(&path).map_err(|source| Error::io("read", &path, source));
+    if !here.exists() && there.join(WHOLE).exists() {
+        fs::rename(&there, &here).map_err(|source| Error::io("put in place", &here, source))?;
+    }
+    if is_unfinished(dir) {
+        return read(here.join(WHOLE));
+    }
+    let note = read(there.join(WHOLE))?;
+    place(dir, staged, &note)?;
+    Ok(note)
+}
+
+/// Puts a checked copy in the place of the segments of a news directory and of what is derived from them. The caller makes sure that no
+/// daemon serves it, and calls [`finish`] in the end. `note` is for [`go_on`].
+///
+/// # Errors
+/// An I/O error. The news directory then has the old segments or the new ones, and [`go_on`] does the rest.
+pub fn place(dir: &Path, staged: &Path, note: &[u8]) -> Result<(), Error> {
+    let _no_expire = Lock::take_named(dir, "lock.expire", true)?;
+    let _lock = Lock::take(dir, None)?;
+    let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
+    replace(&RealDisk, &there.join(WHOLE), |file| file.write_at(note, 0))?;
+    sync(staged)?;
+    // A program that finds none of them makes them again from the old segments.
+    for name in DERIVED {
+        if !KEPT.contains(&name) {
+            remove(&dir.join(name))?;
+        }
+    }
+    sync(dir)?;
+    exchange(&here, &there)?;
+    sync(dir)?;
+    sync(staged)?;
+    for name in DERIVED.iter().rev() {
+        let (from, to) = (staged.join(name), dir.join(name));
+        match fs::rename(&from, &to) {
+            // Without lines, `newsgroups' is an empty file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match *name {
+                "newsgroups" => replace(&RealDisk, &to, |_| Ok(()))?,
+                _ => remove(&to)?,
+            },
+            // The segments are on another disk: the next program makes the files again.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => break,
+            renamed => renamed.map_err(|source| Error::io("put in place", &to, source))?,
+        }
+        sync(dir)?;
+    }
+    Ok(())
+}
+
+/// Removes the old segments, after the copy is in their place.
+///
+/// # Errors
+/// An I/O error.
+pub fn finish(dir: &Path, staged: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(staged) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed.map_err(|source| Error::io("remove", staged, source))?,
+    }
+    remove(&dir.join(SEGMENTS).join(WHOLE))?;
+    sync(&dir.join(SEGMENTS))
+}
+
+/// Exchanges two directories; where the file system cannot, one after the other.
+fn exchange(here: &Path, there: &Path) -> Result<(), Error> {
+    // The link of a directory that lies elsewhere stays.
+    let here = &target_of(here)?;
+    let at = |source| Error::io("put the copy in the place of", here, source);
+    match renameat_with(CWD, there, CWD, here, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            let old = there.with_extension("old");
+            fs::rename(here, &old).map_err(at)?;
+            fs::rename(there, here).map_err(at)
+        }
+        Err(errno) => Err(at(errno.into())),
+    }
+}
+
+fn target_of(path: &Path) -> Result<PathBuf, Error> {
+    path.canonicalize()
+        .map_err(|source| Error::io("read", path, source))
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, source))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sync(directory: &Path) -> Result<(), Error> {
+    let synced = fs::File::open(directory).and_then(|opened| opened.sync_all());
+    synced.map_err(|source| Error::io("sync", directory, source))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use groups::Active;
+
+    /// A news directory of a node behind an entry.
+    fn node(dir: &Path, sequence: u64) {
+        fs::create_dir_all(dir.join(SEGMENTS)).unwrap();
+        let active = Active::parse(format!("g{sequence} 0 1 y\n").into_bytes()).unwrap();
+        fs::write(dir.join("active"), active.image()).unwrap();
+        let place = AppliedEntry {
+            log: "l".to_owned(),
+            sequence,
+            chain: "-".to_owned(),
+            ..AppliedEntry::default()
+        };
+        let mut spool = Spool::open(dir, options()).unwrap();
+        spool.follow_from(&place).unwrap();
+    }
+
+    fn options() -> Options {
+        Options {
+            follows_log: true,
+            ..Options::default()
+        }
+    }
+
+    /// The entry, and whether the groups are those of that node.
+    fn seen(dir: &Path) -> (u64, bool) {
+        let spool = Spool::open(dir, options()).unwrap();
+        let sequence = spool.applied_entry().unwrap().sequence;
+        let group = format!("g{sequence}");
+        (sequence, spool.active().find(group.as_bytes()).is_some())
+    }
+
+    /// A news directory at entry 5, and a checked copy at entry 9.
+    fn both() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let room = tempfile::tempdir().unwrap();
+        let dir = room.path().join("news");
+        node(&dir, 5);
+        let staged = staging(&dir).unwrap();
+        node(&staged, 9);
+        let checked = check(&staged).unwrap();
+        assert_eq!((checked.place.sequence, checked.report.faults), (9, 0));
+        (room, dir, staged)
+    }
+
+    #[test]
+    fn it_goes_on_wherever_it_was_interrupted() {
+        // After each number of removed files of the news directory, before the exchange.
+        for removed in 0..=DERIVED.len() {
+            let (_room, dir, staged) = both();
+            fs::write(staged.join(SEGMENTS).join(WHOLE), b"a note").unwrap();
+            for name in DERIVED
+                .iter()
+                .filter(|name| !KEPT.contains(name))
+                .take(removed)
+            {
+                remove(&dir.join(name)).unwrap();
+            }
+            assert!(is_interrupted(&dir, &staged) && !is_unfinished(&dir));
+            // Programs see the old articles.
+            assert_eq!(seen(&dir), (5, true), "{removed}");
+            assert_eq!(go_on(&dir, &staged).unwrap(), b"a note");
+            assert_eq!(seen(&dir), (9, true), "{removed}");
+            finish(&dir, &staged).unwrap();
+            assert!(!is_interrupted(&dir, &staged) && !staged.exists());
+        }
+        // After the exchange, and after each number of files that came.
+        for came in 0..=DERIVED.len() {
+            let (_room, dir, staged) = both();
+            fs::write(staged.join(SEGMENTS).join(WHOLE), b"a note").unwrap();
+            for name in DERIVED.iter().filter(|name| !KEPT.contains(name)) {
+                remove(&dir.join(name)).unwrap();
+            }
+            exchange(&dir.join(SEGMENTS), &staged.join(SEGMENTS)).unwrap();
+            for name in DERIVED.iter().rev().take(came) {
+                let _ = fs::rename(staged.join(name), dir.join(name));
+            }
+            assert!(is_unfinished(&dir));
+            assert_eq!(seen(&dir), (9, true), "{came}");
+            assert_eq!(go_on(&dir, &staged).unwrap(), b"a note");
+            finish(&dir, &staged).unwrap();
+            assert_eq!(seen(&dir), (9, true), "{came}");
+            assert!(!is_interrupted(&dir, &staged) && !staged.exists());
+        }
+        // Where the segments are elsewhere.
+        let room = tempfile::tempdir().unwrap();
+        let (dir, disk) = (room.path().join("news"), room.path().join("disk"));
+        node(&dir, 5);
+        fs::rename(dir.join(SEGMENTS), &disk).unwrap();
+        std::os::unix::fs::symlink(&disk, dir.join(SEGMENTS)).unwrap();
+        let staged = staging(&dir).unwrap();
+        assert_eq!(
+            staged,
+            room.path().canonicalize().unwrap().join("disk.reseed")
+        );
+        node(&staged, 9);
+        check(&staged).unwrap();
+        place(&dir, &staged, b"").unwrap();
+        finish(&dir, &staged).unwrap();
+        assert!(dir.join(SEGMENTS).is_symlink());
+        assert_eq!(seen(&dir), (9, true));
+    }
+}

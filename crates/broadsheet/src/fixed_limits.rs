@@ -190,6 +190,7 @@ fixed! {
     daemon::FLYING_BYTES_MAX, Unit::Bytes, "entries of a node on the way to the log", "Further articles wait.";
     daemon::ENTRY_ARTICLES_MAX, Unit::Count("articles"), "articles of an entry of the log of a cluster", "Further ones become another entry.";
     daemon::TOLD_DEFERRED_MAX, Unit::Count("articles"), "deferred articles that the node of a cluster that feeds tells the others", "Another one that takes the feeds sends further ones again, with all behind them.";
+    daemon::BEHIND_SECONDS_MAX, Unit::Count("seconds"), "time that a node may be behind the log", "A node that lacks older entries accepts no new connections until it has caught up.";
     daemon::GRANTS_MAX, Unit::Count("permissions"), "permissions of senders that a node keeps compiled", "Then they are compiled anew.";
     daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "Further clients are rejected; rnews then waits for the lock.";
     daemon::JOBS_MAX, Unit::Count("jobs"), "queued jobs of the daemon", "This many jobs wait in the queue; further clients wait for a place in it.";

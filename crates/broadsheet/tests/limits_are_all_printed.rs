@@ -260,6 +260,10 @@ const ALSO: &[(&str, &str)] = &[
         "daemon::node::ENTRY_ARTICLES_MAX",
         "daemon::ENTRY_ARTICLES_MAX",
     ),
+    (
+        "daemon::node::freshness::BEHIND_SECONDS_MAX",
+        "daemon::BEHIND_SECONDS_MAX",
+    ),
     ("daemon::node::apply::GRANTS_MAX", "daemon::GRANTS_MAX"),
     (
         "feed::nntp::deferrals::ATTEMPTS_MAX",

@@ -8,6 +8,7 @@ mod apply;
 mod changes;
 mod events;
 pub mod flights;
+pub mod freshness;
 pub mod outcomes;
 mod outlet;
 pub mod segments;
@@ -34,6 +35,7 @@ pub use self::apply::GRANTS_MAX;
 use self::apply::{Appliance, Applied};
 use self::events::Events;
 use self::flights::{Flights, Place};
+use self::freshness::Freshness;
 pub use self::outlet::NodeOutlet;
 use crate::feed_lease::{FeedHolder, Message};
 use crate::file_batches::{counted, outcome, told};
@@ -109,6 +111,7 @@ pub struct Node {
     feed_holder: Arc<FeedHolder>,
     /// The entry up to which this node must come before it may feed.
     catches_up_to: Option<u64>,
+    freshness: Freshness,
     /// Nodes that made something else of the log.
     dissenters: Vec<String>,
 }
@@ -142,6 +145,7 @@ impl Node {
             run: 0,
             run_results: Vec::new(),
             fault: None,
+            freshness: Freshness::new(place.sequence, Instant::now()),
             appliance: Appliance::new(place, rules),
             is_stopped: Arc::default(),
             is_behind_queue: false,
@@ -189,6 +193,14 @@ impl Node {
         self.feed_holder.set_fit(is_fit);
     }
 
+    /// Whether this node is so far behind the log that clients should use another one.
+    pub fn is_stale(&self) -> bool {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seconds = since.map_or(0, |since| since.as_secs() as i64);
+        let catches_up = self.catches_up_to.is_some_and(|end| end < u64::MAX);
+        self.freshness.is_stale(catches_up, seconds, Instant::now())
+    }
+
     fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
@@ -212,6 +224,7 @@ impl Node {
         }
         self.flights.forget_applied();
         self.appliance.go_back_to(place.clone());
+        self.freshness.goes_back_to(place.sequence);
         self.feed_holder.put(Message::WentBack);
         self.tell_place();
         self.open_log()?;
@@ -363,6 +376,7 @@ impl Node {
         {
             match event {
                 LogEvent::Ready(last) => {
+                    self.freshness.has_end(last, Instant::now());
                     let behind = last.saturating_sub(self.appliance.place().sequence);
                     say(&format!(
                         "the log of the cluster answers; {behind} entries to apply"
@@ -393,11 +407,14 @@ impl Node {
                 LogEvent::Entry(sequence, bytes) if !self.is_stopped() => {
                     // Until it is applied.
                     self.is_behind_queue = true;
+                    self.freshness.has_end(sequence, Instant::now());
                     let applied = self.appliance.apply(sequence, &bytes, filer)?;
                     self.is_behind_queue = false;
                     match applied {
                         Applied::Done(entry) => {
                             is_filed = true;
+                            let now = Instant::now();
+                            self.freshness.has_applied(sequence, entry.seconds, now);
                             if entry.origin == self.origin {
                                 self.flights.applied(entry.counter, entry.results);
                             }

@@ -112,6 +112,8 @@ pub struct WriterHandle {
     pub(super) recorder: Arc<Recorder>,
     /// Mail waits that another program queued.
     pub(super) is_mail_due: AtomicBool,
+    /// This node of a cluster is so far behind that clients should use another one.
+    pub(super) is_stale: AtomicBool,
 }
 
 /// Longest wait for the counts of network threads.
@@ -126,6 +128,10 @@ impl ArticleSink for WriterHandle {
 
     fn intake(&self) -> Intake {
         self.intake_queue.intake()
+    }
+
+    fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
     }
 
     fn group_asked(&self, group: &[u8], now: i64) {
@@ -155,6 +161,7 @@ impl WriterHandle {
             schedule,
             recorder,
             is_mail_due: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),

@@ -23,6 +23,11 @@ pub trait ArticleSink: Send + Sync {
     /// Whether articles are accepted.
     fn intake(&self) -> Intake;
 
+    /// Whether so many articles are missing here that new clients should use another server.
+    fn is_stale(&self) -> bool {
+        false
+    }
+
     /// Logs an event.
     fn log(&self, event: &Event<'_>) {
         let _ = event;

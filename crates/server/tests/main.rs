@@ -4,6 +4,7 @@ mod support;
 
 mod a_client_is_known_by_its_certificate;
 mod a_new_certificate_is_served_live;
+mod a_stale_server_sends_clients_away;
 mod compression_begins_after_unsent_replies;
 mod compression_is_the_same_in_any_portions;
 mod long_replies_finish;

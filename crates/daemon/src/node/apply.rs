@@ -38,6 +38,8 @@ pub struct AppliedParcel {
     pub origin: u64,
     /// Its number among those of that process.
     pub counter: u64,
+    /// Its arrival, seconds since 1970.
+    pub seconds: i64,
     /// The results of its articles.
     pub results: Vec<Told>,
 }
@@ -148,6 +150,7 @@ impl Appliance {
         Ok(Applied::Done(AppliedParcel {
             origin: entry.origin,
             counter: entry.counter,
+            seconds: entry.seconds(),
             results,
         }))
     }

@@ -1,6 +1,7 @@
 //! The writer of a node of a cluster: articles go to the log, and come back from it to be filed.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use groups::size::rough_bytes;
@@ -12,8 +13,9 @@ use store::Reserve;
 
 use super::{State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
+use crate::node::freshness::BEHIND_SECONDS_MAX;
 use crate::node::{Node, NodeOutlet, segments};
-use crate::{failure, file_batches, warn};
+use crate::{failure, file_batches, say, warn};
 
 /// A node that cannot apply the log for so long (a full disk) leaves the feeds to another one.
 const UNFIT_AFTER: Duration = Duration::from_secs(10);
@@ -157,7 +159,9 @@ impl Writer {
     /// Appends the articles that arrived over NNTP to the log of the cluster, and applies what it has. After an error, what was not
     /// appended yet goes back to its senders; for the rest they wait.
     pub(super) fn serve_log(&mut self) {
-        let Err(error) = self.apply_log() else {
+        let done = self.apply_log();
+        self.tell_staleness();
+        let Err(error) = done else {
             self.log_error.clear();
             self.fails_since = None;
             return;
@@ -179,6 +183,19 @@ impl Writer {
             .send_all_back(file_batches::told(&error));
         self.close(State::Closed);
         std::thread::sleep(TRY_AGAIN_FIRST);
+    }
+
+    /// Tells the network threads whether this node is too far behind for new clients.
+    fn tell_staleness(&self) {
+        let is_stale = self.node.as_ref().is_some_and(Node::is_stale);
+        let was_stale = self.writer.is_stale.swap(is_stale, Ordering::Relaxed);
+        if is_stale && !was_stale {
+            warn(&format!(
+                "this node lacks entries of more than {BEHIND_SECONDS_MAX} s: it accepts no connections until it has caught up"
+            ));
+        } else if was_stale && !is_stale {
+            say("this node has caught up, and accepts connections again");
+        }
     }
 
     fn apply_log(&mut self) -> anyhow::Result<()> {

@@ -78,6 +78,10 @@ impl Network {
         if !is_tls && rights.is_nothing() && !rights.can_log_in() {
             return refuse(NO_ACCESS, "no permission");
         }
+        if shared.sink.is_stale() {
+            let line = b"400 This server lacks the newest articles; use another one, or try again later\r\n";
+            return refuse(line, "this node is too far behind its cluster");
+        }
         let limits = rights.limits();
         let most = limits.connections_per_address_max;
         let most = most.map_or(config.connections_per_address_max, |most| most as usize);

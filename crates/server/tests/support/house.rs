@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,9 +24,11 @@ pub struct House {
     pub address: SocketAddr,
     /// The network threads do nothing while a test locks it.
     pub gate: Arc<Mutex<()>>,
+    /// Whether new clients should use another server.
+    pub is_stale: Arc<AtomicBool>,
 }
 
-struct Refuses(Arc<Mutex<()>>);
+struct Refuses(Arc<Mutex<()>>, Arc<AtomicBool>);
 
 impl ArticleSink for Refuses {
     fn file(&self, mut batch: ArticleBatch) {
@@ -35,6 +38,10 @@ impl ArticleSink for Refuses {
 
     fn intake(&self) -> Intake {
         Intake::Open
+    }
+
+    fn is_stale(&self) -> bool {
+        self.1.load(Ordering::SeqCst)
     }
 
     fn before_work(&self) {
@@ -71,10 +78,11 @@ impl House {
         }
         let address = listeners[0].address;
         let gate: Arc<Mutex<()>> = Arc::default();
+        let is_stale: Arc<AtomicBool> = Arc::default();
         let plan = Plan {
             dir: dir.path().to_owned(),
             published,
-            sink: Arc::new(Refuses(gate.clone())),
+            sink: Arc::new(Refuses(gate.clone(), is_stale.clone())),
             listeners,
             threads: 1,
             spawn: server::worker_pool::spawn_here(),
@@ -98,18 +106,24 @@ impl House {
             _spool: spool,
             address,
             gate,
+            is_stale,
         }
     }
 
     /// A connection that has read the greeting.
     pub fn greeted(&self) -> BufReader<TcpStream> {
+        let mut from = self.connected();
+        assert!(line(&mut from).starts_with("200 "));
+        from
+    }
+
+    /// A connection that has read nothing yet.
+    pub fn connected(&self) -> BufReader<TcpStream> {
         let socket = TcpStream::connect(self.address).expect("connected");
         let patience = Some(Duration::from_secs(60));
         socket.set_read_timeout(patience).expect("set");
         socket.set_write_timeout(patience).expect("set");
-        let mut from = BufReader::new(socket);
-        assert!(line(&mut from).starts_with("200 "));
-        from
+        BufReader::new(socket)
     }
 }
 

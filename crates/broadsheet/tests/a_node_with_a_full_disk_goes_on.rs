@@ -72,7 +72,7 @@ fn expire_reaches_a_node_without_room() {
         return;
     };
     let settings = programs[1].read("news/broadsheet.toml");
-    let settings = format!("{settings}\n[expiry]\nkeep_free = \"2 MiB\"\nmax_fraction = 1.0\n");
+    let settings = format!("{settings}\n[expiry]\nkeep_free = \"7 MiB\"\nmax_fraction = 1.0\n");
     programs[1].write("news/broadsheet.toml", settings.as_bytes());
     let served: Vec<Served> = programs.iter().map(Served::start).collect();
     let mut client = served[0].client();

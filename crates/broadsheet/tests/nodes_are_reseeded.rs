@@ -401,29 +401,27 @@ fn sites_go_on_where_they_were() {
             let settings = program.read("news/broadsheet.toml") + site;
             program.write("news/broadsheet.toml", settings.as_bytes());
             become_node(&program, servers.options(), (place == 0).then_some(LOG));
-            if place == 1 {
-                let settings = program.read("news/broadsheet.toml") + "feeds = true\n";
+            if place == 0 {
+                let settings = program.read("news/broadsheet.toml") + "feeds = false\n";
                 program.write("news/broadsheet.toml", settings.as_bytes());
             }
             program
         })
         .collect();
-    let flush = |program: &Program| {
-        let told = program.run(&["feed", "flush", "--dir", "news", "west"]);
-        assert_eq!(told.status, 0, "{told:?}");
-        let list = program.read("list");
-        std::fs::remove_file(program.path("list")).unwrap();
-        list
+    // The second node feeds, as soon as it has the lease.
+    let list = programs[1].path("list");
+    let ids_in_list = || -> Vec<String> {
+        let text = std::fs::read_to_string(&list).unwrap_or_default();
+        text.lines().map(|line| line.trim().to_owned()).collect()
     };
+    let command = |word: &str| programs[1].run(&["feed", word, "--dir", "news", "west"]);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     file(&programs[0], &mixed("old", 900));
     until_equal(&programs);
-    served.pop().unwrap().daemon.stop();
-    let list = flush(&programs[1]);
-    assert_eq!(list.lines().count(), 900);
-    let told = programs[1].run(&["feed", "pause", "--dir", "news", "west"]);
+    until("all in the list", || ids_in_list().len() == 900);
+    let told = command("pause");
     assert_eq!(told.status, 0, "{told:?}");
-    served.push(Served::start(&programs[1]));
+    std::fs::remove_file(&list).unwrap();
     file(&programs[0], &mixed("waiting", 50));
     until_equal(&programs);
     expire(&programs[..1]);
@@ -437,11 +435,12 @@ fn sites_go_on_where_they_were() {
     let told = programs[1].run(&["cluster", "reseed", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(told.err.contains("the site west goes on"), "{told:?}");
-    let told = programs[1].run(&["feed", "resume", "--dir", "news", "west"]);
-    assert_eq!(told.status, 0, "{told:?}");
+    served.push(Served::start(&programs[1]));
+    until("the lease", || command("resume").status == 0);
     // Everything once that did not go before, without what has expired.
-    let list = flush(&programs[1]);
-    let mut ids: Vec<String> = list.lines().map(|line| line.trim().to_owned()).collect();
+    let last = id("meanwhile", 1700);
+    until("the last in the list", || ids_in_list().contains(&last));
+    let mut ids = ids_in_list();
     ids.sort_unstable();
     let waiting = (1..=50)
         .filter(|number| number % 3 != 2)

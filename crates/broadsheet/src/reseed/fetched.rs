@@ -38,7 +38,7 @@ impl Fetched {
     pub fn open(staged: &Path, log: &str, node: &str) -> io::Result<Fetched> {
         let path = staged.join(FILE);
         let head = format!("of {log} {node}\n");
-        let text = match fs::read_to_string(&path) {
+        let mut text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read?,
         };
@@ -48,6 +48,7 @@ impl Fetched {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => fs::write(&path, &head)?,
             }
+            text.clear();
         }
         let mut fetched = Fetched {
             file: OpenOptions::new().append(true).open(&path)?,
@@ -143,8 +144,8 @@ mod tests {
     #[test]
     fn an_interrupted_run_goes_on() {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("segments")).unwrap();
         let mut fetched = Fetched::open(dir.path(), "log", "b").unwrap();
+        fs::create_dir(dir.path().join("segments")).unwrap();
         let (old, new) = (listed(Some((1, -2, 7))), listed(Some((1, -1, 7))));
         assert!(!fetched.is_begun(&old) && !fetched.is_whole(&old));
         fetched.put(&listed(None), false).unwrap();

@@ -132,6 +132,9 @@ impl Writer {
             .is_none_or(|at| at.elapsed() >= EXPIRE_AGAIN);
         if reserve.is_short() && is_due {
             self.expire_begun = Some(Instant::now());
+            if reserve.is_very_short() {
+                reserve.release();
+            }
             if self.schedule.start_now("expire") {
                 warn("the disk is nearly full: expire starts");
             }

@@ -55,8 +55,17 @@ impl Reserve {
 
     /// Whether so little space is free that the file would not be made.
     pub fn is_short(&self) -> bool {
+        self.has_less_than(self.free_least)
+    }
+
+    /// Whether so little space is free that expire could not write its decision.
+    pub fn is_very_short(&self) -> bool {
+        self.has_less_than(RESERVE_BYTES)
+    }
+
+    fn has_less_than(&self, bytes: u64) -> bool {
         let free = self.path.parent().and_then(|dir| statvfs(dir).ok());
-        free.is_some_and(|told| told.f_bavail.saturating_mul(told.f_frsize) < self.free_least)
+        free.is_some_and(|told| told.f_bavail.saturating_mul(told.f_frsize) < bytes)
     }
 
     /// Makes the file if it is missing, there is room, and the file system supports allocation.

@@ -380,6 +380,11 @@ impl Peer {
         })
     }
 
+    /// Whether it searches the log as that grows; this changes in a turn only.
+    pub fn has_room(&self) -> bool {
+        self.searches(Position(u64::MAX)).next().is_some()
+    }
+
     /// The cursor for a search from a position on.
     pub fn search_cursor(&self, from: Position) -> Cursor {
         let mut cursor = Cursor::new(from);

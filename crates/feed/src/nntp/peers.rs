@@ -57,6 +57,10 @@ pub struct Peers {
     timers: BTreeSet<(Instant, usize)>,
     /// Those that get a turn now.
     due: BTreeSet<usize>,
+    /// Those that have room for articles of the log, and those that are connected: noted after each turn, so that a round costs nothing for
+    /// peers that wait.
+    searching: BTreeSet<usize>,
+    connected: BTreeSet<usize>,
     snapshot: Snapshot,
     sites: Sites,
     /// Selects the sites of articles that were filed before the sites were known; made when first needed.
@@ -67,8 +71,6 @@ pub struct Peers {
     record: Vec<u8>,
     /// Articles that one peer was sent and others get next.
     shared: SharedArticles,
-    /// Whether several peers are connected.
-    is_sharing: bool,
     ends_at: Option<Instant>,
     permit: Arc<Permit>,
 }
@@ -232,6 +234,8 @@ impl Peers {
             timers: BTreeSet::new(),
             turns: Vec::new(),
             due: BTreeSet::new(),
+            searching: BTreeSet::new(),
+            connected: BTreeSet::new(),
             snapshot,
             sites: sites.clone(),
             selector: None,
@@ -240,7 +244,6 @@ impl Peers {
             look_ups: 0,
             record: Vec::new(),
             shared: SharedArticles::default(),
-            is_sharing: false,
             ends_at: None,
             permit: permit.clone(),
         })
@@ -325,10 +328,7 @@ impl Peers {
         // events, each of which the kernel tells once.
         self.snapshot.catch_up()?;
         self.search()?;
-        let connected = self.peers.iter().flatten();
-        let connected = connected.filter(|peer| peer.is_connected());
-        self.is_sharing = connected.take(2).count() > 1;
-        if !self.is_sharing {
+        if !self.is_sharing() {
             self.shared.clear();
         }
         for place in std::mem::take(&mut self.due) {
@@ -343,8 +343,9 @@ impl Peers {
 
     fn timeout(&self, longest: Option<Duration>) -> Option<Timespec> {
         let end = self.end();
-        let mut open = self.peers.iter().flatten();
-        let is_busy = !self.due.is_empty() || open.any(|peer| peer.searches(end).next().is_some());
+        let mut searching = self.searching();
+        let is_busy = !self.due.is_empty()
+            || searching.any(|(_, peer)| peer.searches(end).next().is_some());
         let wait = match is_busy {
             true => Some(Duration::ZERO),
             false => {
@@ -368,6 +369,17 @@ impl Peers {
 
     fn end(&self) -> Position {
         self.snapshot.end()
+    }
+
+    /// The peers that have room for articles of the log.
+    fn searching(&self) -> impl Iterator<Item = (usize, &Peer)> {
+        let peers = self.searching.iter();
+        peers.filter_map(|place| Some((*place, self.peers.get(*place)?.as_deref()?)))
+    }
+
+    /// Whether several peers are connected.
+    fn is_sharing(&self) -> bool {
+        self.connected.len() > 1
     }
 
     fn take_messages(&mut self) {
@@ -406,8 +418,7 @@ impl Peers {
     fn search(&mut self) -> Result<(), Error> {
         let end = self.end();
         let mut searches: Vec<Search> = Vec::new();
-        for (place, peer) in self.peers.iter().enumerate() {
-            let Some(peer) = peer else { continue };
+        for (place, peer) in self.searching() {
             let is_connected = peer.is_connected();
             searches.extend(peer.searches(end).map(|(is_backlog, from, to)| Search {
                 reach: (from, to, is_connected),
@@ -482,6 +493,17 @@ impl Peers {
             }
         }
         self.pass_on(place);
+        let peer = self.peers.get(place).and_then(Option::as_deref);
+        let states = [
+            (&mut self.searching, peer.is_some_and(Peer::has_room)),
+            (&mut self.connected, peer.is_some_and(Peer::is_connected)),
+        ];
+        for (set, is_in) in states {
+            match is_in {
+                true => set.insert(place),
+                false => set.remove(&place),
+            };
+        }
     }
 
     /// Passes a peer to the other loop, if it is far behind, or no longer.
@@ -523,6 +545,7 @@ impl Peers {
         place: usize,
         act: impl FnOnce(&mut Peer, &mut Context<'_>) -> T,
     ) -> Option<T> {
+        let is_sharing = self.is_sharing();
         let peer = self.peers.get_mut(place)?.as_deref_mut()?;
         let mut context = Context {
             snapshot: &mut self.snapshot,
@@ -536,7 +559,7 @@ impl Peers {
             look_ups: &mut self.look_ups,
             record: &mut self.record,
             shared: &mut self.shared,
-            is_sharing: self.is_sharing,
+            is_sharing,
         };
         Some(act(peer, &mut context))
     }

@@ -28,7 +28,7 @@ pub const WINDOW_ARTICLES_MAX: usize = 16_000;
 /// Articles in flight on a new connection, whose peer is asked first: a command of some 60 bytes each.
 const WINDOW_FIRST: usize = 4_000;
 /// Output above which no further article is appended, bytes.
-const OUT_BYTES: usize = 128 << 10;
+const OUT_BYTES: usize = 64 << 10;
 /// Size of a read, bytes.
 const READ_BYTES: usize = 16 << 10;
 /// Most bytes that are read in one turn, so that other peers get theirs.
@@ -423,6 +423,14 @@ impl Connection {
                 self.out.extend_from_slice(b".\r\n");
                 true
             }
+        }
+    }
+
+    /// Takes the buffer of the loop for its output, if it has none, or gives it back, if it is empty: the connections of a loop have one
+    /// buffer in turn, which stays in the processor's cache.
+    pub fn exchange_buffer(&mut self, buffer: &mut Vec<u8>) {
+        if self.out.is_empty() {
+            std::mem::swap(&mut self.out, buffer);
         }
     }
 

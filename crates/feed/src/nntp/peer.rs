@@ -136,6 +136,8 @@ pub(super) struct Context<'a> {
     /// The last number of a look-up.
     pub look_ups: &'a mut u64,
     pub record: &'a mut Vec<u8>,
+    /// Room for the output of a connection.
+    pub buffer: &'a mut Vec<u8>,
     pub shared: &'a mut SharedArticles,
     /// Other peers may want the same articles next.
     pub is_sharing: bool,

@@ -69,6 +69,7 @@ pub struct Peers {
     tell: Tell,
     look_ups: u64,
     record: Vec<u8>,
+    buffer: Vec<u8>,
     /// Articles that one peer was sent and others get next.
     shared: SharedArticles,
     ends_at: Option<Instant>,
@@ -243,6 +244,7 @@ impl Peers {
             tell: tell.clone(),
             look_ups: 0,
             record: Vec::new(),
+            buffer: Vec::new(),
             shared: SharedArticles::default(),
             ends_at: None,
             permit: permit.clone(),
@@ -344,8 +346,8 @@ impl Peers {
     fn timeout(&self, longest: Option<Duration>) -> Option<Timespec> {
         let end = self.end();
         let mut searching = self.searching();
-        let is_busy = !self.due.is_empty()
-            || searching.any(|(_, peer)| peer.searches(end).next().is_some());
+        let is_busy =
+            !self.due.is_empty() || searching.any(|(_, peer)| peer.searches(end).next().is_some());
         let wait = match is_busy {
             true => Some(Duration::ZERO),
             false => {
@@ -558,6 +560,7 @@ impl Peers {
             place,
             look_ups: &mut self.look_ups,
             record: &mut self.record,
+            buffer: &mut self.buffer,
             shared: &mut self.shared,
             is_sharing,
         };

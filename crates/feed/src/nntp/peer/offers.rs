@@ -73,6 +73,7 @@ impl Peer {
                 offered: 0,
             };
             let mut written = 0;
+            connection.exchange_buffer(context.buffer);
             let failure = loop {
                 let has_filled = source.fill(connection, context)?;
                 match connection.flush(context.now) {
@@ -87,6 +88,7 @@ impl Peer {
                     break None;
                 }
             };
+            connection.exchange_buffer(context.buffer);
             add(&self.counts.offered, source.offered);
             add(&self.counts.bytes, written);
             match connection.in_flight() {

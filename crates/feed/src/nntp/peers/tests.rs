@@ -326,6 +326,12 @@ fn a_lasting_failure_is_told_once() {
         calls.load(Ordering::SeqCst) > 2
     });
     assert_eq!(desk.told.lock().unwrap().len(), 1, "{:?}", desk.told);
+    desk.until("it waits for the next attempt", |desk| {
+        desk.peers.timers.len() == 1
+    });
+    let peers = &desk.peers;
+    let noted = peers.searching.len() + peers.connected.len();
+    assert_eq!(noted, 0, "a round is not to look at it");
 }
 
 #[test]
@@ -406,7 +412,7 @@ fn each_peer_gets_each_article_whole() {
     let all = 3 * 61 + 60 + 20;
     desk.until("all have all", |_| texts.lock().unwrap().len() == all);
     // At least the last ones were read once for all.
-    assert!(desk.peers.is_sharing);
+    assert!(desk.peers.is_sharing());
     let mut texts = std::mem::take(&mut *texts.lock().unwrap());
     texts.sort_unstable();
     texts.dedup();

@@ -101,7 +101,8 @@ enum Work {
 enum FeedWork {
     Want(bool),
     Read,
-    Tell(FeedCursors),
+    /// True with the first cursors of a process, which may replace those of another one.
+    Tell(FeedCursors, bool),
 }
 
 /// The way to the lease of the feeds and to the cursors. The answers come as [`LogEvent::Feeds`]. It does nothing after the log was dropped.
@@ -120,8 +121,9 @@ impl FeedLease {
     }
 
     /// Tells the cursors, if no other process has told its own since they were read: [`FeedNews::Told`] or [`FeedNews::Untold`] follows.
-    pub fn tell(&self, cursors: FeedCursors) {
-        let _ = self.0.send(FeedWork::Tell(cursors));
+    /// Only the first cursors of a process may replace those of another one.
+    pub fn tell(&self, cursors: FeedCursors, is_first: bool) {
+        let _ = self.0.send(FeedWork::Tell(cursors, is_first));
     }
 }
 

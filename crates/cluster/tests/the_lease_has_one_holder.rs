@@ -78,17 +78,18 @@ impl Node {
     }
 
     /// Tells cursors; false: another node has told its own since.
-    fn tell(&self, process: u64, entry: u64) -> bool {
+    fn tell(&self, process: u64, entry: u64, is_first: bool) -> bool {
         let site = SiteCursor {
             entry: Some(entry),
             ..SiteCursor::default()
         };
-        self.feeds.tell(FeedCursors {
+        let cursors = FeedCursors {
             is_automatic: true,
             node: format!("n{process}"),
             process,
             sites: [("peer".to_owned(), site)].into(),
-        });
+        };
+        self.feeds.tell(cursors, is_first);
         self.until(|news| match news {
             FeedNews::Told => Some(true),
             FeedNews::Untold(_, true) => Some(false),
@@ -113,7 +114,7 @@ fn it_moves_with_the_cursors() {
     one.feeds.want(true);
     assert_eq!(one.until_held(), 1);
     assert!(one.cursors().is_automatic);
-    assert!(one.tell(1, 7));
+    assert!(one.tell(1, 7, true));
     // Another one waits, and knows who holds it.
     let other = Node::open(&options, "n2", 2);
     other.feeds.want(true);
@@ -128,11 +129,14 @@ fn it_moves_with_the_cursors() {
     let cursors = other.cursors();
     let site = cursors.sites.get("peer").unwrap();
     assert_eq!((site.entry, cursors.process), (Some(7), 1));
-    assert!(other.tell(2, 8));
+    assert!(other.tell(2, 8, true));
     assert!(
-        !one.tell(1, 9),
+        !one.tell(1, 9, false),
         "the cursors of the holder were overwritten"
     );
+    // Also if it has read them: only a node that begins to feed replaces those of another one.
+    assert_eq!(one.cursors().last_entry(), 8);
+    assert!(!one.tell(1, 9, false), "those that were read, neither");
     let (claim, cursors) = feeder(&options).unwrap();
     assert_eq!(
         (claim.unwrap().node.as_str(), cursors.last_entry()),

@@ -111,6 +111,8 @@ pub struct Node {
     feed_holder: Arc<FeedHolder>,
     /// The entry up to which this node must come before it may feed.
     catches_up_to: Option<u64>,
+    /// It has failed to apply the log for too long to feed.
+    is_failing: bool,
     freshness: Freshness,
     /// Nodes that made something else of the log.
     dissenters: Vec<String>,
@@ -154,6 +156,7 @@ impl Node {
             feed_holder,
             // Until the log has told its end.
             catches_up_to: Some(u64::MAX),
+            is_failing: false,
             dissenters: Vec::new(),
         };
         node.tell_place();
@@ -189,7 +192,7 @@ impl Node {
         let sequence = self.appliance.place().sequence;
         self.feed_holder.set_applied(sequence);
         self.catches_up_to = self.catches_up_to.filter(|end| sequence < *end);
-        let is_fit = !self.is_stopped() && self.catches_up_to.is_none();
+        let is_fit = !self.is_stopped() && self.catches_up_to.is_none() && !self.is_failing;
         self.feed_holder.set_fit(is_fit);
     }
 
@@ -199,6 +202,24 @@ impl Node {
         let seconds = since.map_or(0, |since| since.as_secs() as i64);
         let catches_up = self.catches_up_to.is_some_and(|end| end < u64::MAX);
         self.freshness.is_stale(catches_up, seconds, Instant::now())
+    }
+
+    /// The last applied entry.
+    pub fn applied(&self) -> u64 {
+        self.appliance.place().sequence
+    }
+
+    /// Whether the log has told of entries that are not applied.
+    pub fn is_behind(&self) -> bool {
+        self.freshness.is_behind()
+    }
+
+    /// Notes whether it has failed to apply the log for too long to feed.
+    pub fn set_failing(&mut self, is_failing: bool) {
+        if is_failing != self.is_failing {
+            self.is_failing = is_failing;
+            self.tell_place();
+        }
     }
 
     fn is_stopped(&self) -> bool {

@@ -63,6 +63,9 @@ pub struct Schedule {
     tasks: Mutex<Vec<Task>>,
     /// False while another node of the cluster feeds: then no batches are made.
     is_feeding: AtomicBool,
+    /// This is a node of a cluster: what makes batches ends by itself, and with its commands, when the node may not feed any more. A signal
+    /// would leave the commands behind.
+    is_lent: AtomicBool,
     readers: Readers,
 }
 
@@ -88,6 +91,7 @@ impl Schedule {
             timer,
             tasks: Mutex::new(tasks.collect()),
             is_feeding: AtomicBool::new(true),
+            is_lent: AtomicBool::new(false),
             readers: Readers::new(dir, settings),
         })
     }
@@ -139,15 +143,11 @@ impl Schedule {
         self.wake(&tasks);
     }
 
-    /// Lets batches be made, or not: then running tasks that make some are ended.
+    /// Lets batches be made on a node of a cluster, or not: then running tasks that make some end, since their permission does.
     pub fn set_feeding(&self, is_feeding: bool) {
         let tasks = self.tasks();
+        self.is_lent.store(true, Ordering::SeqCst);
         self.is_feeding.store(is_feeding, Ordering::SeqCst);
-        for task in tasks.iter().filter(|task| task.feeds() && !is_feeding) {
-            if let Some(pid) = task.running {
-                let _ = kill_process(pid, Signal::TERM);
-            }
-        }
         self.wake(&tasks);
     }
 
@@ -157,7 +157,8 @@ impl Schedule {
         for task in self.tasks().iter_mut() {
             task.when = When::Off;
             task.is_urgent = false;
-            if let Some(pid) = task.running {
+            let ends_itself = task.feeds() && self.is_lent.load(Ordering::SeqCst);
+            if let Some(pid) = task.running.filter(|_| !ends_itself) {
                 let _ = kill_process(pid, Signal::TERM);
             }
         }

@@ -111,7 +111,7 @@ pub struct Writer {
     /// The last error of the node, while it lasts.
     log_error: String,
     /// Since when the node cannot apply the log.
-    fails_since: Option<Instant>,
+    fails_since: Option<(Instant, u64)>,
     writer: Arc<WriterHandle>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,

@@ -181,13 +181,15 @@ pub fn go_on(
     };
     let mut list = Vec::new();
     for article in told.deferred.iter().take(DEFERRED_MAX) {
-        // What expired meanwhile is not found.
-        if let Some(found) = snapshot.find(&article.id)? {
-            list.push(Deferred {
+        match snapshot.find(&article.id) {
+            Ok(Some(found)) => list.push(Deferred {
                 position: found.position,
                 due: article.due,
                 attempts: article.attempts,
-            });
+            }),
+            // What expired meanwhile is not found; a damaged one cannot be sent, and `fsck` reports it.
+            Ok(None) | Err(store::Error::Damaged { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     // In this order: what the list lacks lies behind the cursor until then.

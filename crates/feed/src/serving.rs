@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use article::date::{LocalZone, Utc};
@@ -16,6 +17,7 @@ use crate::each_article::EachArticle;
 use crate::file_list::FileList;
 use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
 use crate::nntp::{self, PeerPlan};
+use crate::permit::Permit;
 use crate::program::{self, Program};
 use crate::togo::LateSelection;
 use crate::tree::Tree;
@@ -425,13 +427,16 @@ pub fn done_filing(filer: Filer) -> bool {
 /// The store cannot be read.
 pub fn serve_immediate(
     root: &Path,
-    (sites, zone): (&Sites, &'static dyn LocalZone),
+    (sites, zone, permit): (&Sites, &'static dyn LocalZone, Option<&Arc<Permit>>),
     program: &Path,
     tell: &dyn Fn(&str),
 ) -> Result<(), Error> {
     let mut snapshot = Snapshot::open(root)?;
     let mut serving = Serving::new(root, sites, program);
     serving.zone = zone;
+    if let Some(permit) = permit {
+        serving.limit = serving.limit.within(permit);
+    }
     let (mut peers, mut others): (Vec<_>, Vec<_>) = sites
         .feeds()
         .filter(|(_, site)| is_immediate(&site.via))

@@ -66,14 +66,14 @@ If the daemon runs, the articles go to the daemon's program, or over its connect
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
-    crate::cluster_feeds::may_feed(&directory, &settings)?;
+    let permit = crate::cluster_feeds::may_feed(&directory, &settings)?;
     let sites = directory.sys(&settings)?;
     if given.has("at-once") {
         // The end of who filed, or of his terminal, is not ours. It fails where we lead a group already, which does as well.
         let _ = rustix::process::setsid();
         serve_immediate(
             directory.root(),
-            (&sites, SystemZone::read()),
+            (&sites, SystemZone::read(), permit.as_ref()),
             Path::new(OWN_PROGRAM),
             &daemon::say,
         )?;
@@ -92,6 +92,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut call = Call::new(directory.root(), &daemons, snapshot.end())?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.zone = SystemZone::read();
+    if let Some(permit) = &permit {
+        serving.limit = serving.limit.within(permit);
+    }
     let names: Vec<&[u8]> = others.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;

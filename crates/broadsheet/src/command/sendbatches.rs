@@ -80,7 +80,7 @@ The result for each site is written to `batchlog' in the news directory, in the 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
-    crate::cluster_feeds::may_feed(&directory, &settings)?;
+    let permit = crate::cluster_feeds::may_feed(&directory, &settings)?;
     let class = match given.value("class").map(|word| word.as_bytes()) {
         None => None,
         Some([letter]) if letter.is_ascii_alphabetic() => Some(*letter),
@@ -95,6 +95,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {
         serving.limit = Duration::from_secs(seconds).into();
+    }
+    if let Some(permit) = &permit {
+        serving.limit = serving.limit.within(permit);
     }
     if let Some(place) = given.value("uucp-spool") {
         serving.uucp_spool = place.into();

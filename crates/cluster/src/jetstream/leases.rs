@@ -52,7 +52,8 @@ pub async fn run<T: Fn(LogEvent)>(
 ) {
     let (sender, wants) = tokio::sync::watch::channel(false);
     let cursors = async {
-        let mut revision = 0;
+        // The value that was read last may be another process's: only a node that begins to feed replaces it.
+        let (mut revision, mut is_foreign) = (0, false);
         while let Some(some) = work.recv().await {
             match some {
                 FeedWork::Want(wants) => {
@@ -62,15 +63,23 @@ pub async fn run<T: Fn(LogEvent)>(
                     let news = match read_cursors(options, client).await {
                         Ok((cursors, found)) => {
                             revision = found;
+                            is_foreign = !cursors.node.is_empty() && cursors.process != process;
                             FeedNews::Cursors(cursors)
                         }
                         Err(error) => FeedNews::Untold(error.to_string(), false),
                     };
                     tell(LogEvent::Feeds(news));
                 }
-                FeedWork::Tell(cursors) => {
-                    let news = match write_cursors(options, client, &cursors, &mut revision).await {
-                        Ok(true) => FeedNews::Told,
+                FeedWork::Tell(cursors, is_first) => {
+                    let written = match is_foreign && !is_first {
+                        true => Ok(false),
+                        false => write_cursors(options, client, &cursors, &mut revision).await,
+                    };
+                    let news = match written {
+                        Ok(true) => {
+                            is_foreign = false;
+                            FeedNews::Told
+                        }
                         Ok(false) => {
                             FeedNews::Untold("another node tells its own".to_owned(), true)
                         }

@@ -33,6 +33,10 @@ const AGAIN: Duration = Duration::from_secs(2);
 const ROUNDING: Duration = Duration::from_millis(2);
 /// Longest wait for an answer when the daemon ends.
 const LAST_WORD: Duration = Duration::from_secs(2);
+/// How long a node with the lease tries to go on from the cursors of the node before.
+const STUCK_MAX: Duration = Duration::from_secs(10);
+/// How long it then leaves the lease to another node.
+const GIVES_WAY: Duration = Duration::from_secs(60);
 
 /// What the thread needs to serve feeds.
 pub struct Keeper {
@@ -85,6 +89,10 @@ struct Keeping {
     is_untold: bool,
     /// The last problem, told once.
     problem: String,
+    /// Since when it cannot go on from the cursors of the node before.
+    stuck_since: Option<Instant>,
+    /// Another node may try it until then.
+    gives_way_until: Option<Instant>,
 }
 
 impl Keeper {
@@ -108,6 +116,8 @@ impl Keeper {
             is_telling: false,
             is_untold: false,
             problem: String::new(),
+            stuck_since: None,
+            gives_way_until: None,
         };
         loop {
             match messages.recv_timeout(keeping.patience()) {
@@ -243,7 +253,8 @@ impl Keeping {
         if !self.is_held() && !matches!(self.phase, Phase::Idle) {
             self.stop();
         }
-        let wants = self.may_feed() && self.keeper.holder.is_fit();
+        let gives_way = self.gives_way_until.is_some_and(|at| Instant::now() < at);
+        let wants = self.may_feed() && self.keeper.holder.is_fit() && !gives_way;
         if !wants && !matches!(self.phase, Phase::Idle) {
             self.leave();
         }
@@ -280,6 +291,7 @@ impl Keeping {
     fn go_on(&mut self, cursors: FeedCursors) {
         match self.take_cursors(&cursors) {
             Ok(true) => {
+                self.stuck_since = None;
                 self.told = cursors;
                 self.told.node.clone_from(&self.keeper.node);
                 self.told.process = self.process;
@@ -298,6 +310,11 @@ impl Keeping {
                     "the cursors of the feeds: {}",
                     failure::text_of(&error)
                 ));
+                let since = *self.stuck_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= STUCK_MAX {
+                    self.stuck_since = None;
+                    self.gives_way_until = Some(Instant::now() + GIVES_WAY);
+                }
             }
         }
     }
@@ -324,7 +341,8 @@ impl Keeping {
                 match handover::go_on(&root, name, &told_cursor(told), snapshot) {
                     Ok(()) => {}
                     Err(feed::Error::Busy(_)) => return Ok(false),
-                    Err(error) => warn(&format!("{}: {error}", site_state::shown(name))),
+                    // With the cursor that it has here the site might never get what came between.
+                    Err(error) => anyhow::bail!("{}: {error}", site_state::shown(name)),
                 }
             }
         }
@@ -402,7 +420,7 @@ impl Keeping {
         if let Some(lease) = &self.lease
             && (is_first || self.is_untold || cursors != self.told)
         {
-            lease.tell(cursors.clone());
+            lease.tell(cursors.clone(), is_first);
             self.told = cursors;
             (self.is_telling, self.is_untold) = (true, false);
         }
@@ -477,6 +495,9 @@ impl Keeping {
             }
             (Phase::CatchingUp(_), _) => {
                 "it will, as soon as it has applied what was sent already".to_owned()
+            }
+            _ if self.gives_way_until.is_some_and(|at| Instant::now() < at) => {
+                "it could not go on from the cursors of the node before".to_owned()
             }
             _ if !self.keeper.holder.is_fit() => {
                 "it has not applied the log of the cluster yet, or cannot".to_owned()

@@ -51,16 +51,20 @@ impl Freshness {
         self.applied = sequence;
     }
 
+    /// Whether the log has told of entries that are not applied.
+    pub fn is_behind(&self) -> bool {
+        self.applied < self.end
+    }
+
     /// Whether too much is missing. A node that catches up is so far behind as the last entry is old; one that does not get on, for as
     /// long as it does not. `seconds` is the clock, seconds since 1970; clocks that differ by minutes matter only while it catches up.
     pub fn is_stale(&self, catches_up: bool, seconds: i64, now: Instant) -> bool {
-        let is_behind = self.applied < self.end;
         let is_old = |arrival: i64| {
             let age = u64::try_from(seconds.saturating_sub(arrival)).unwrap_or(0);
             catches_up && age > BEHIND_SECONDS_MAX
         };
         let is_stuck = now.saturating_duration_since(self.moved) > BEHIND_MAX;
-        is_behind && (is_stuck || self.arrival.is_some_and(is_old))
+        self.is_behind() && (is_stuck || self.arrival.is_some_and(is_old))
     }
 }
 

@@ -123,14 +123,16 @@ impl Writer {
         }
     }
 
+    fn is_expire_due(&self) -> bool {
+        self.expire_begun
+            .is_none_or(|at| at.elapsed() >= EXPIRE_AGAIN)
+    }
+
     /// Makes the reserve of a node, or starts expire when the disk will be full soon.
     fn keep_room(&mut self) {
         let reserve = Reserve::of_node(self.directory.root());
         reserve.create();
-        let is_due = self
-            .expire_begun
-            .is_none_or(|at| at.elapsed() >= EXPIRE_AGAIN);
-        if reserve.is_short() && is_due {
+        if reserve.is_short() && self.is_expire_due() {
             self.expire_begun = Some(Instant::now());
             if reserve.is_very_short() {
                 reserve.release();
@@ -143,11 +145,22 @@ impl Writer {
 
     /// If the disk of a node is full, gives up its reserve and starts expire: the decision comes by the log, and the entries in front of it
     /// need space.
-    fn make_room(&self, error: &anyhow::Error) {
-        let reserve = Reserve::of_node(self.directory.root());
-        if !file_batches::is_disk_full(error) || !reserve.release() {
+    fn make_room(&mut self, error: &anyhow::Error) {
+        if !file_batches::is_disk_full(error) {
             return;
         }
+        let reserve = Reserve::of_node(self.directory.root());
+        if !reserve.release() {
+            // The run before may have failed.
+            if self.is_expire_due() {
+                self.expire_begun = Some(Instant::now());
+                if self.schedule.start_now("expire") {
+                    warn("the disk is still full: expire starts again");
+                }
+            }
+            return;
+        }
+        self.expire_begun = Some(Instant::now());
         let bytes = rough_bytes(reserve.bytes());
         match self.schedule.start_now("expire") {
             true => warn(&format!(
@@ -164,17 +177,11 @@ impl Writer {
     pub(super) fn serve_log(&mut self) {
         let done = self.apply_log();
         self.tell_staleness();
+        self.note_progress(done.is_err());
         let Err(error) = done else {
             self.log_error.clear();
-            self.fails_since = None;
             return;
         };
-        let since = *self.fails_since.get_or_insert_with(Instant::now);
-        if since.elapsed() > UNFIT_AFTER
-            && let Some(feed_holder) = &self.feed_holder
-        {
-            feed_holder.set_fit(false);
-        }
         let text = failure::text_of(&error);
         if self.log_error != text {
             warn(&text);
@@ -186,6 +193,20 @@ impl Writer {
             .send_all_back(file_batches::told(&error));
         self.close(State::Closed);
         std::thread::sleep(TRY_AGAIN_FIRST);
+    }
+
+    /// A node that fails for some seconds and applies nothing leaves the feeds to another one. That it has nothing to do after it opened the
+    /// spool again is no success.
+    fn note_progress(&mut self, has_failed: bool) {
+        let Some(node) = &mut self.node else { return };
+        let applied = node.applied();
+        let before = self.fails_since.filter(|(_, at)| applied <= *at);
+        self.fails_since = match has_failed {
+            true => before.or_else(|| Some((Instant::now(), applied))),
+            false => before.filter(|_| node.is_behind()),
+        };
+        let since = self.fails_since.map(|(since, _)| since);
+        node.set_failing(since.is_some_and(|since| since.elapsed() > UNFIT_AFTER));
     }
 
     /// Tells the network threads whether this node is too far behind for new clients.

@@ -304,6 +304,10 @@ impl Peers {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(self.epoll_error(errno)),
         }
+        if self.permit.is_over() {
+            // The machine may have slept meanwhile.
+            return Ok(());
+        }
         let now = Instant::now();
         while let Some((at, place)) = self.timers.first().copied()
             && at <= now

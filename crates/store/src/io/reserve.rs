@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
@@ -70,7 +71,10 @@ impl Reserve {
 
     /// Makes the file if it is missing, there is room, and the file system supports allocation.
     pub fn create(&self) {
-        if self.bytes == 0 || self.path.exists() || self.is_short() {
+        // A kill may have left an empty file.
+        let told = fs::metadata(&self.path);
+        let is_made = told.is_ok_and(|told| told.blocks().saturating_mul(512) >= self.bytes);
+        if self.bytes == 0 || is_made || self.is_short() {
             return;
         }
         let made = File::create(&self.path).and_then(|file| {
@@ -92,13 +96,13 @@ impl Reserve {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn it_takes_space_until_it_is_released() {
         let dir = tempfile::tempdir().unwrap();
         for reserve in [Reserve::of_expire(dir.path()), Reserve::of_node(dir.path())] {
             assert!(!reserve.release());
+            File::create(&reserve.path).unwrap();
             reserve.create();
             reserve.create();
             let told = fs::metadata(&reserve.path).unwrap();

@@ -349,3 +349,45 @@ fn a_node_that_is_cut_off_stops_before_another_begins() {
     assert!(has_all(&taker.got(), &sent));
     until("the batches", || has_all(&batched(batches.path()), &sent));
 }
+
+#[test]
+fn commands_end_with_the_permission() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let program = Program::with_news(ACTIVE);
+    let running = program.path("running");
+    // A slow line: it has the batch, and goes on for an hour.
+    let script = format!(
+        "cat > /dev/null; echo $$ > {}; exec sleep 3600",
+        running.display()
+    );
+    let site = format!(
+        "\n[[site]]\nname = \"uucp\"\ngroups = \"comp\"\nvia = {{ batch = \"\"\"sh -c '{script}'\"\"\", schedule = \"every 1 s\" }}\n"
+    );
+    let settings = program.read("news/broadsheet.toml") + &site;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    become_node(&program, servers.options(), Some("1 GiB"));
+    let node = Node {
+        served: Some(Served::start(&program)),
+        program,
+    };
+    let nodes = [node];
+    until_one_feeds(&nodes);
+    send(&address(&nodes[0]), "slow");
+    let mut process = String::new();
+    until("the command", || {
+        let text = std::fs::read_to_string(&running).unwrap_or_default();
+        process = text.trim().to_owned();
+        text.ends_with('\n')
+    });
+    let is_running = || Path::new("/proc").join(&process).exists();
+    assert!(is_running());
+    let program = &nodes[0].program;
+    let settings = program.read("news/broadsheet.toml");
+    let settings = settings.replace("\n[cluster]\n", "\n[cluster]\nfeeds = false\n");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    until("the end of the command", || !is_running());
+}

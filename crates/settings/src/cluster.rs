@@ -198,6 +198,11 @@ pub(crate) fn is_deciding(section: &str, key: &str) -> bool {
     matches!(section, "limits" | "control") || path == "accept" || DECIDING.contains(&path.as_str())
 }
 
+/// Whether a change of this part of the settings needs a restart of all nodes.
+pub fn needs_restart(part: &str) -> bool {
+    part == "headers_only"
+}
+
 /// The hash of all parts; never 0.
 pub fn hash_of_parts(parts: &[DecidingPart]) -> u64 {
     let text: String = parts

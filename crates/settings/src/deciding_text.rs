@@ -3,6 +3,7 @@
 //!
 //! *Invariant:* what is returned was parsed, and has the deciding part of the one text and the rest of the other.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::DeTable;
@@ -90,6 +91,22 @@ pub fn merged(own: &str, deciding: &str) -> Result<String, String> {
     }
 }
 
+/// `accept` and each `[[site]]` of a text, by a title, as values of one line. Nothing of a text that is no TOML.
+pub fn sites(text: &str) -> BTreeMap<String, String> {
+    let table = table(text).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    if let Some(accept) = table.get("accept") {
+        found.insert("accept".to_owned(), accept.to_string());
+    }
+    let sites = table.get(SITE).and_then(Value::as_array);
+    for site in sites.into_iter().flatten() {
+        let name = site.get("name").and_then(Value::as_str);
+        let title = format!("[[site]] {}", name.unwrap_or_default());
+        found.insert(title, site.to_string().replace('\n', " "));
+    }
+    found
+}
+
 fn not_understood() -> String {
     "the sections limits, control, store and post, and the [[site]]s, are not written as `broadsheet init' writes them: a header in a line of its own, then the keys".to_owned()
 }
@@ -114,9 +131,8 @@ fn edits_of_settings(own: &str, deciding: &str) -> Result<Vec<(Range<usize>, Str
         }
     }
     for wanted in &new {
-        let is_here = |setting: &Written| {
-            setting.section == wanted.section && setting.key == wanted.key
-        };
+        let is_here =
+            |setting: &Written| setting.section == wanted.section && setting.key == wanted.key;
         if here.iter().any(is_here) {
             continue;
         }
@@ -131,7 +147,10 @@ fn edits_of_settings(own: &str, deciding: &str) -> Result<Vec<(Range<usize>, Str
             None => header_end(own, &wanted.section),
         };
         if let (Some(at), Some(line)) = (at, deciding.get(wanted.whole.clone())) {
-            let newline = match own.get(..at).is_some_and(|own| !own.is_empty() && !own.ends_with('\n')) {
+            let newline = match own
+                .get(..at)
+                .is_some_and(|own| !own.is_empty() && !own.ends_with('\n'))
+            {
                 true => "\n",
                 false => "",
             };
@@ -339,8 +358,14 @@ mod tests {
         let with = "name = \"a\"\n[[site]]\nname = \"b\"\n[site.via]\nnntp = \"b\"\n[[access]]\nname = \"x\"\n[[site]]\nname = \"c\"";
         let part = deciding(with).unwrap();
         let text = merged("name = \"a\"\n[[access]]\nname = \"y\"", &part).unwrap();
-        assert!(text.starts_with("name = \"a\"\n[[access]]\nname = \"y\"\n\n[[site]]\n"), "{text}");
-        assert_eq!(merged(with, "name = \"a\"\n").unwrap(), "name = \"a\"\n[[access]]\nname = \"x\"\n");
+        assert!(
+            text.starts_with("name = \"a\"\n[[access]]\nname = \"y\"\n\n[[site]]\n"),
+            "{text}"
+        );
+        assert_eq!(
+            merged(with, "name = \"a\"\n").unwrap(),
+            "name = \"a\"\n[[access]]\nname = \"x\"\n"
+        );
     }
 
     #[test]
@@ -352,7 +377,10 @@ mod tests {
 
     fn file() -> impl Strategy<Value = String> {
         let line = "(# c|a_b = 1 # d|b = \"x\"|c = \\[\n 1,\n 2\\]|)\n";
-        let lines = move || proptest::collection::hash_set(line, 0..3).prop_map(|set| set.into_iter().collect::<String>());
+        let lines = move || {
+            proptest::collection::hash_set(line, 0..3)
+                .prop_map(|set| set.into_iter().collect::<String>())
+        };
         let section = prop_oneof![Just("limits"), Just("control"), Just("nntp"), Just("store")];
         let sections = proptest::collection::hash_set(section, 0..4);
         let sites = proptest::collection::vec(("[a-z]{1,3}", lines()), 0..3);

@@ -149,7 +149,9 @@ fn is_name(name: &str) -> bool {
             .and_then(|name| name.strip_suffix(keyring::EXTENSION))
             .and_then(|name| name.strip_suffix('.'));
         stem.is_some_and(|stem| {
-            !stem.is_empty() && stem.len() <= 200 && stem.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            !stem.is_empty()
+                && stem.len() <= 200
+                && stem.bytes().all(|byte| byte.is_ascii_alphanumeric())
         })
     };
     name == FILE || name == groups::sys::FILE || POLICY_FILES.contains(&name) || is_key()
@@ -356,7 +358,10 @@ fn install(
         let path = directory.file(name);
         // It may be a link to a file in another directory.
         let path = path.canonicalize().unwrap_or(path);
-        let is_edited = found.is_some() && old.as_ref().is_none_or(|old| !is_same(name, old.get(name), found));
+        let is_edited = found.is_some()
+            && old
+                .as_ref()
+                .is_none_or(|old| !is_same(name, old.get(name), found));
         if is_edited {
             let content = fs::read(&path).map_err(io_error(&path))?;
             let aside = path.with_file_name(format!(

@@ -131,6 +131,8 @@ pub struct Writer {
     segments: Option<Answering>,
     /// The hash of the settings that it tells them.
     segments_rules: u64,
+    /// The hash of the settings in force of which a copy was made, or tried.
+    kept_rules: u64,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
     /// The lease of the feeds of a cluster.
@@ -212,6 +214,7 @@ impl Writer {
             node: None,
             segments: None,
             segments_rules: 0,
+            kept_rules: 0,
             log_options,
             feed_holder: None,
             log_error: String::new(),

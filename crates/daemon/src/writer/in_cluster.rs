@@ -224,6 +224,7 @@ impl Writer {
         match node.checkpoint(filer) {
             Ok(false) => {}
             Ok(true) => {
+                // Where it could not be made before.
                 if node.rules_in_force() == self.files.rules {
                     self.keep_settings(self.files.rules);
                 }
@@ -331,7 +332,13 @@ impl Writer {
         filer.set_rules(self.files.settings.rules());
         node.append_waiting(&queue, &posts, filer.spool().active());
         self.posts = Some(posts);
-        if node.apply(filer, &queue, commit_bytes)? {
+        let is_filed = node.apply(filer, &queue, commit_bytes)?;
+        let in_force = node.rules_in_force();
+        if is_filed && in_force == self.files.rules && in_force != self.kept_rules {
+            self.kept_rules = in_force;
+            self.keep_settings(in_force);
+        }
+        if is_filed {
             self.look_again();
             self.feeds.tell();
         }

@@ -163,7 +163,7 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
     for (number, program) in programs.iter().enumerate() {
         let text = program.read("news/broadsheet.toml");
         for part in [
-            "groups_per_article_max = 3\n",
+            "groups_per_article_max = 3 ",
             "name = \"peer\"\n",
             &format!("# of node {number}\n"),
             &format!("node = \"{}\"", program::cluster::name(program)),
@@ -241,7 +241,7 @@ fn a_node_that_was_away_takes_the_settings_up() {
     );
     let text = programs[1].read("news/broadsheet.toml");
     assert!(
-        text.contains("groups_per_article_max = 2\n") && text.contains("# of node 1\n"),
+        text.contains("groups_per_article_max = 2 ") && text.contains("# of node 1\n"),
         "{text}"
     );
     assert!(!programs[1].path("news/control.ctl").exists());
@@ -317,7 +317,7 @@ fn kills_leave_the_old_settings_or_the_new_ones() {
             assert!(
                 program
                     .read("news/broadsheet.toml")
-                    .contains(&format!("groups_per_article_max = {most}\n")),
+                    .contains(&format!("groups_per_article_max = {most} ")),
                 "round {round}"
             );
             let copies = std::fs::read_dir(program.path("news/cluster.settings")).unwrap();
@@ -359,7 +359,7 @@ fn settings_with_errors_are_refused() {
             ),
             "broadsheet.toml:",
         ),
-        ("sys", "ME:all\nother:comp:L\n".repeat(2), "sys"),
+        ("sys", "ME:all\nother:comp:Z\n".to_owned(), "sys line 2"),
         ("control.ctl", "x\n".to_owned(), "control.ctl line 1"),
         (
             "keys/ABC.asc",

@@ -133,6 +133,8 @@ pub struct Writer {
     segments_rules: u64,
     /// The hash of the settings in force of which a copy was made, or tried.
     kept_rules: u64,
+    /// The settings in force are others than those that the other threads know.
+    has_new_settings: bool,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
     /// The lease of the feeds of a cluster.
@@ -215,6 +217,7 @@ impl Writer {
             segments: None,
             segments_rules: 0,
             kept_rules: 0,
+            has_new_settings: false,
             log_options,
             feed_holder: None,
             log_error: String::new(),

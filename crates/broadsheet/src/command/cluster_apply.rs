@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use anyhow::Context;
 use cluster::entry::Kind;
 use cluster::settings_change::SETTINGS_BYTES_MAX;
+use relay::Keyring;
+use relay::control::policy::Policy;
 use serde_json::{Value, json};
 use settings::cluster::{hash_of_parts, needs_restart};
 use settings::in_force::{self, DecidingFiles, copy_of};
@@ -70,7 +72,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         given.print(&applied, out)?;
         return Ok(Status::OK);
     }
+    // Their errors name the files of the administrator.
     directory.sys(&read.settings)?;
+    Policy::read(directory.root())?;
+    Keyring::read(directory.root())?;
     in_force::check(&directory, &files, new)?;
     let copy = copy_of(&directory, before).with_context(|| {
         "this node has no copy of the settings in force yet: take the change back, start the daemon, wait until it has applied an entry, and edit the files then"

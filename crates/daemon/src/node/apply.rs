@@ -129,13 +129,16 @@ impl Appliance {
             _ => false,
         };
         let made = is_change.then(|| new_settings::make(&self.directory, &entry, in_force));
+        let made = made.transpose()?;
         let has_new_settings = matches!(made, Some(NewSettings::Made));
         let rules = match (made, entry.kind) {
             (Some(NewSettings::Impossible(why)), _) => {
                 return Ok(Applied::Stop(format!("entry {sequence} of the log {why}")));
             }
             (Some(NewSettings::Overtaken), _) => in_force,
-            (Some(NewSettings::Made), _) | (None, Kind::Rules) => entry.rules,
+            (Some(NewSettings::Made | NewSettings::Missing), _) | (None, Kind::Rules) => {
+                entry.rules
+            }
             (None, _) if in_force == 0 => entry.rules,
             (None, _) => in_force,
         };

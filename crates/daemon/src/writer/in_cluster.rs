@@ -89,8 +89,7 @@ impl Writer {
             return Ok(false);
         };
         self.files = Files::in_force(&self.directory, &copy, rules)?;
-        // For the other threads.
-        self.writer.is_reload_due.store(true, Ordering::SeqCst);
+        self.has_new_settings = true;
         Ok(true)
     }
 
@@ -124,6 +123,7 @@ impl Writer {
             let service = nntp_service.as_ref();
             nntp_service::look_at_certificates(service, &self.directory, &files.settings)?
         };
+        self.has_new_settings = false;
         let (told, status) = self.go_by(files, certificates);
         match (status, told.join("\n")) {
             (OK, told) => {
@@ -211,7 +211,7 @@ impl Writer {
     pub(super) fn has_articles(&self) -> bool {
         let queue = &self.writer.intake_queue;
         match &self.node {
-            Some(node) => node.is_due(queue),
+            Some(node) => self.has_new_settings || node.is_due(queue),
             None => !queue.is_empty(),
         }
     }
@@ -319,7 +319,7 @@ impl Writer {
     fn apply_log(&mut self) -> anyhow::Result<()> {
         self.open()?;
         if let Some(node) = &self.node
-            && node.awaits_settings()
+            && (node.awaits_settings() || self.has_new_settings)
         {
             self.go_by_new_settings(node.rules_in_force())?;
         }

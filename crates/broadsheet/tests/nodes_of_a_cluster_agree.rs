@@ -228,9 +228,13 @@ fn nodes_that_would_decide_otherwise_stop() {
     assert_eq!(told.status, 0, "{told:?}");
     let served: Vec<Served> = programs.iter().map(Served::start).collect();
     let (second, text) = article(0, 2);
-    let mut client = served[1].client();
-    client.say(take_this(&second, &text));
-    assert_eq!(client.line(), format!("239 {second}"));
+    // Not before the node has applied the entry with the new settings.
+    until("an article by the new settings", || {
+        let mut client = served[1].client();
+        client.say(take_this(&second, &text));
+        let line = client.line();
+        line == format!("239 {second}") || line == format!("439 {second}")
+    });
     until_equal(&programs);
 }
 

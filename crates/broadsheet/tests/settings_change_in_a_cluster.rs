@@ -102,6 +102,8 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
             "groups_per_article_max = 256",
             "groups_per_article_max = 3",
         );
+        // The date of the message below is of 1993.
+        set(&programs[0], "age_days_max = 10", "age_days_max = 0");
         programs[0].write("news/control.ctl", b"newgroup:*:*:doit\n");
         let before = place(&programs[0]).1;
         let told = programs[0].run(&["cluster", "apply", "--dir", "news", "--dry-run"]);

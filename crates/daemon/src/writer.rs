@@ -131,8 +131,6 @@ pub struct Writer {
     segments: Option<Answering>,
     /// The hash of the settings that it tells them.
     segments_rules: u64,
-    /// The hash of the settings in force of which a copy was made, or tried.
-    kept_rules: u64,
     /// The settings in force are others than those that the other threads know.
     has_new_settings: bool,
     /// The log of the cluster.
@@ -216,7 +214,6 @@ impl Writer {
             node: None,
             segments: None,
             segments_rules: 0,
-            kept_rules: 0,
             has_new_settings: false,
             log_options,
             feed_holder: None,

@@ -68,6 +68,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         hashes: (before, new),
         entry: None,
     };
+    if before == 0 {
+        anyhow::bail!(
+            "the log has no entry yet that tells the settings in force: change the files on all nodes, and restart them"
+        );
+    }
     if new == before {
         given.print(&applied, out)?;
         return Ok(Status::OK);
@@ -78,7 +83,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Keyring::read(directory.root())?;
     in_force::check(&directory, &files, new)?;
     let copy = copy_of(&directory, before).with_context(|| {
-        "this node has no copy of the settings in force yet: take the change back, start the daemon, wait until it has applied an entry, and edit the files then"
+        "this node has no copy of the settings in force yet: take the change back, start the daemon, and edit the files then"
     })?;
     let old = InForce::of(&directory, &copy)?;
     let parts = read.settings.deciding_parts(&directory)?;

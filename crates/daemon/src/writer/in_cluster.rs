@@ -82,7 +82,6 @@ impl Writer {
             Err(error) => warn(&format!("the new settings are not written yet: {error}")),
         }
         if self.files.rules == rules {
-            self.keep_settings(rules);
             return Ok(false);
         }
         let Some(copy) = in_force::copy_of(&self.directory, rules) else {
@@ -93,7 +92,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// Makes the copy of the settings in force, where there is none yet.
+    /// Makes the copy of the settings by which this node decides, where there is none yet.
     fn keep_settings(&self, rules: u64) {
         if in_force::copy_of(&self.directory, rules).is_some() {
             return;
@@ -149,6 +148,7 @@ impl Writer {
         }
         // Other files than the settings are read now: the hash covers what was read.
         let rules = self.files.rules;
+        self.keep_settings(rules);
         let copy = in_force::copy_of(&self.directory, rules);
         let deciding = copy.as_ref().unwrap_or(&self.directory);
         filer.fix_policy(deciding.root());
@@ -223,13 +223,7 @@ impl Writer {
         };
         match node.checkpoint(filer) {
             Ok(false) => {}
-            Ok(true) => {
-                // Where it could not be made before.
-                if node.rules_in_force() == self.files.rules {
-                    self.keep_settings(self.files.rules);
-                }
-                self.keep_room();
-            }
+            Ok(true) => self.keep_room(),
             Err(error) => {
                 warn(&failure::text_of(&error));
                 self.make_room(&error);
@@ -332,13 +326,7 @@ impl Writer {
         filer.set_rules(self.files.settings.rules());
         node.append_waiting(&queue, &posts, filer.spool().active());
         self.posts = Some(posts);
-        let is_filed = node.apply(filer, &queue, commit_bytes)?;
-        let in_force = node.rules_in_force();
-        if is_filed && in_force == self.files.rules && in_force != self.kept_rules {
-            self.kept_rules = in_force;
-            self.keep_settings(in_force);
-        }
-        if is_filed {
+        if node.apply(filer, &queue, commit_bytes)? {
             self.look_again();
             self.feeds.tell();
         }

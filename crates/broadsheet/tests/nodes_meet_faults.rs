@@ -117,7 +117,8 @@ fn a_policy_that_changes_on_one_node_does_not_count() {
     two.daemon.stop();
     let two = Served::start(&programs[1]);
     // Nor does it after a restart.
-    two.daemon.until_said("goes on by those in force");
+    let told = programs[1].run(&["reload", "--dir", "news"]);
+    assert!(told.err.contains("broadsheet cluster apply"), "{told:?}");
     let mut client = two.client();
     let (id, text) = (id("more", 1), &many("more", 1, "comp.test", 100)[0]);
     until("the second node takes articles", || {

@@ -396,3 +396,69 @@ fn settings_with_errors_are_refused() {
     );
     served.daemon.stop();
 }
+
+#[test]
+fn of_two_changes_at_the_same_time_one_counts() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 2, ACTIVE);
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let first = id("first", 1);
+    assert_eq!(
+        offer(&served[0].address, &first, &in_four_groups(&first)),
+        "239"
+    );
+    until_equal(&programs);
+    for (number, program) in programs.iter().enumerate() {
+        program.write(
+            "news/sys",
+            format!("ME:all\nsite{number}:comp/all:F:out\n").as_bytes(),
+        );
+    }
+    // Neither node is told of the other command before it appends.
+    served
+        .iter()
+        .for_each(|served| served.daemon.signal("STOP"));
+    let told = std::thread::scope(|scope| {
+        let commands: Vec<_> = programs
+            .iter()
+            .map(|program| scope.spawn(|| apply(program)))
+            .collect();
+        // Each waits for its node then; should one be slower, it is refused for the same reason.
+        std::thread::sleep(Duration::from_secs(2));
+        served
+            .iter()
+            .for_each(|served| served.daemon.signal("CONT"));
+        let told = commands.into_iter().map(|command| command.join().unwrap());
+        told.collect::<Vec<_>>()
+    });
+    let statuses: Vec<i32> = told.iter().map(|told| told.status).collect();
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 0).count(),
+        1,
+        "{told:?}"
+    );
+    let winner = statuses.iter().position(|status| *status == 0).unwrap();
+    let loser = 1 - winner;
+    assert!(
+        told[loser]
+            .err
+            .contains("another change of the settings came first"),
+        "{told:?}"
+    );
+    until_equal(&programs);
+    for program in &programs {
+        assert_eq!(
+            program.read("news/sys"),
+            format!("ME:all\nsite{winner}:comp/all:F:out\n")
+        );
+    }
+    assert_eq!(
+        programs[loser].read("news/sys.replaced"),
+        format!("ME:all\nsite{loser}:comp/all:F:out\n")
+    );
+    for served in served {
+        served.daemon.stop();
+    }
+}

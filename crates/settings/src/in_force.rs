@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use relay::control::policy::{POLICY_FILES, Policy};
@@ -375,7 +376,10 @@ fn install(
             Some(_) if name == FILE => write(&path, text_with(directory, copy)?.as_bytes())?,
             Some(content) => {
                 if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent).map_err(io_error(parent))?;
+                    // keys/ has secrets, too.
+                    let mut builder = fs::DirBuilder::new();
+                    let made = builder.recursive(true).mode(0o700).create(parent);
+                    made.map_err(io_error(parent))?;
                 }
                 write(&path, content)?;
             }
@@ -415,5 +419,182 @@ fn remove(path: &Path) -> Result<(), InForceError> {
             fs::remove_file(path).map_err(io_error(path))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A news directory with these settings, and the hash of them.
+    fn node(text: &str) -> (tempfile::TempDir, NewsDirectory) {
+        let room = tempfile::tempdir().unwrap();
+        let directory = NewsDirectory::at(room.path());
+        fs::write(directory.file(FILE), text).unwrap();
+        fs::create_dir(directory.file("keys")).unwrap();
+        (room, directory)
+    }
+
+    fn hash(directory: &NewsDirectory) -> u64 {
+        let settings = directory.settings().unwrap().settings;
+        hash_of_parts(&settings.deciding_parts(directory).unwrap())
+    }
+
+    const OLD: &str = "# ours\nname = \"a.example\"\nlog_format = \"json\"\n\n[limits]\ngroups_per_article_max = 9 # few\n";
+    const NEW: &str = "name = \"a.example\"\n[limits]\ngroups_per_article_max = 5\n[[site]]\nname = \"b\"\ngroups = \"comp\"\nvia = \"batchparms\"\n";
+
+    /// A node with the settings OLD in force, and the files of one with NEW.
+    fn nodes() -> (tempfile::TempDir, NewsDirectory, u64, DecidingFiles, u64) {
+        let (room, directory) = node(OLD);
+        let old = hash(&directory);
+        keep(&directory, &DecidingFiles::of(&directory).unwrap(), old).unwrap();
+        let (_other, there) = node(NEW);
+        fs::write(there.file("sys"), "ME:all\n").unwrap();
+        fs::write(there.file("control.ctl"), "newgroup:*:*:doit\n").unwrap();
+        let files = DecidingFiles::of(&there).unwrap();
+        (room, directory, old, files, hash(&there))
+    }
+
+    fn names(directory: &NewsDirectory) -> Vec<String> {
+        let entries = fs::read_dir(directory.file(DIRECTORY)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn new_settings_are_in_force_with_the_place_of_the_node() {
+        let (_room, directory, old, files, new) = nodes();
+        stage(&directory, &files, new, old).unwrap();
+        assert_eq!(fs::read_to_string(directory.file(FILE)).unwrap(), OLD);
+        let copy = copy_of(&directory, new).unwrap();
+        let settings = settings_with(&directory, &copy).unwrap();
+        assert_eq!(settings.limits.groups_per_article_max, 5);
+        assert_eq!(settings.log_format, "json");
+        // Killed here, and again while the files are written.
+        for _ in 0..2 {
+            assert_eq!(settle(&directory, new).unwrap(), [""; 0]);
+        }
+        assert_eq!(hash(&directory), new);
+        let text = fs::read_to_string(directory.file(FILE)).unwrap();
+        assert!(
+            text.starts_with("# ours\nname") && text.contains("= 5 # few\n"),
+            "{text}"
+        );
+        assert_eq!(
+            fs::read_to_string(directory.file("sys")).unwrap(),
+            "ME:all\n"
+        );
+        assert_eq!(names(&directory), [format!("{new:016x}")]);
+    }
+
+    #[test]
+    fn files_that_were_written_in_part_are_written_again() {
+        let (_room, directory, old, files, new) = nodes();
+        stage(&directory, &files, new, old).unwrap();
+        let pending = fs::read(directory.file(DIRECTORY).join(PENDING)).unwrap();
+        let before = copy_of(&directory, old);
+        install(
+            &directory,
+            &copy_of(&directory, new).unwrap(),
+            before.as_ref(),
+        )
+        .unwrap();
+        fs::remove_file(directory.file("sys")).unwrap();
+        remove(&directory.file(DIRECTORY).join(format!("{old:016x}"))).unwrap();
+        assert!(!pending.is_empty());
+        // Without the copy before, what is here counts as edited, if it differs.
+        assert_eq!(settle(&directory, new).unwrap(), [""; 0]);
+        assert_eq!(hash(&directory), new);
+    }
+
+    #[test]
+    fn an_entry_that_a_power_cut_took_back_leaves_nothing() {
+        let (_room, directory, old, files, new) = nodes();
+        stage(&directory, &files, new, old).unwrap();
+        settle(&directory, old).unwrap();
+        assert_eq!(names(&directory), [format!("{old:016x}")]);
+        assert_eq!(fs::read_to_string(directory.file(FILE)).unwrap(), OLD);
+        // It is told again.
+        stage(&directory, &files, new, old).unwrap();
+        settle(&directory, new).unwrap();
+        assert_eq!(hash(&directory), new);
+    }
+
+    #[test]
+    fn edits_that_were_not_in_force_are_kept_aside() {
+        let (_room, directory, old, files, new) = nodes();
+        fs::write(directory.file("sys"), "ME:comp\n").unwrap();
+        fs::write(directory.file("controlperm"), "x\n").unwrap();
+        let mine = OLD.replace("= 9", "= 7");
+        fs::write(directory.file(FILE), &mine).unwrap();
+        stage(&directory, &files, new, old).unwrap();
+        let replaced = settle(&directory, new).unwrap();
+        assert_eq!(replaced, [FILE, "controlperm", "sys"]);
+        let aside =
+            |name: &str| fs::read_to_string(directory.file(&format!("{name}.{REPLACED}"))).unwrap();
+        assert_eq!(aside(FILE), mine);
+        assert_eq!(aside("sys"), "ME:comp\n");
+        assert!(!directory.file("controlperm").exists());
+        assert_eq!(hash(&directory), new);
+    }
+
+    #[test]
+    fn settings_that_do_not_fit_here_change_nothing() {
+        let (_room, directory, old, files, new) = nodes();
+        let before = names(&directory);
+        let told = stage(&directory, &files, new + 1, old).unwrap_err();
+        assert!(matches!(told, InForceError::Hash { .. }), "{told}");
+        for (name, content, part) in [
+            ("control.ctl", "x\n", "control.ctl line 1"),
+            ("sys", "ME:all\nx:comp:Z\n", "sys line 2"),
+            (FILE, "name = \"a\"\n[limits]\nx = 1\n", "unknown"),
+            ("keys/AB.asc", "x\n", "not a key file"),
+        ] {
+            let mut files = files.clone();
+            files
+                .0
+                .insert(name.to_owned(), content.as_bytes().to_owned());
+            let told = check(&directory, &files, new).unwrap_err().to_string();
+            assert!(told.contains(part), "{name}: {told}");
+        }
+        let remains: Vec<String> = names(&directory);
+        let is_copy = |name: &&String| !name.ends_with(".new");
+        assert_eq!(
+            remains.iter().filter(is_copy).collect::<Vec<_>>(),
+            before.iter().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn no_other_file_can_be_written() {
+        for name in [
+            "../x",
+            "keys/cluster.login",
+            "keys/../x.asc",
+            "keys/.asc",
+            "keys/a/b.asc",
+            "users",
+            "keys",
+            "",
+            "seen.hashes",
+            "/etc/x.asc",
+        ] {
+            let parts = [(name, &b""[..])].into_iter();
+            assert!(DecidingFiles::from_parts(parts).is_err(), "{name}");
+        }
+        for name in [
+            FILE,
+            "sys",
+            "control.ctl",
+            "control.ctl.local",
+            "controlperm",
+            "keys/0AF.asc",
+        ] {
+            let parts = [(name, &b""[..])].into_iter();
+            assert!(DecidingFiles::from_parts(parts).is_ok(), "{name}");
+        }
     }
 }

@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn settings_that_are_too_large_are_refused() {
-        let long = vec![b'x'; 100];
+        let long = [b'x'; 100];
         let files = DecidingFiles::from_parts([("sys", &long[..])].into_iter()).unwrap_or_default();
         assert!(payload(1, &files, 50).is_err());
         assert!(payload(1, &files, 150).is_ok());

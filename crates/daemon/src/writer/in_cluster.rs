@@ -165,7 +165,7 @@ impl Writer {
         }
         if let Some(node) = &mut self.node {
             node.decide_by(rules);
-            node.go_on_from(&place)?;
+            node.go_on_from(place)?;
             return self.answer_nodes(&options, &parts);
         }
         let writer = Arc::downgrade(&self.writer);

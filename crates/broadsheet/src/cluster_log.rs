@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use cluster::entry::{Entry, Kind};
+use cluster::entry::{ENTRY_BYTES_MAX, Entry, HEADER_BYTES, Kind};
 use cluster::expiry::{self, Line};
 use cluster::group_change::{self, Change};
 use cluster::jetstream::{LogOptions, append};
 use cluster::removal::{self, Removal};
 use expire::run_error::RunError;
 use groups::{Active, Flag};
+use settings::in_force::copy_of;
 use store::{AppliedEntry, ExpiryDecision};
 
 use crate::directory::NewsDirectory;
@@ -16,6 +17,8 @@ use crate::joining;
 
 /// Bytes of the content of one entry.
 const PAYLOAD_BYTES: usize = 256 << 10;
+/// Bytes of an entry besides its payload.
+const ENTRY_ADDED_BYTES: usize = HEADER_BYTES + 4;
 /// Longest wait until the daemon of this node has applied an expire.
 const EXPIRE_PATIENCE: Duration = Duration::from_secs(120);
 /// Longest wait until it has applied a change by another command.
@@ -58,17 +61,35 @@ impl ClusterLog<'_> {
         self.rules
     }
 
+    /// Bytes of the payload of an entry, at most.
+    pub fn payload_bytes_max(&self) -> usize {
+        self.options.entry_bytes_max.min(ENTRY_BYTES_MAX) - ENTRY_ADDED_BYTES
+    }
+
+    /// Waits until the daemon here has applied an entry. Returns false, and reports it, if that takes too long.
+    ///
+    /// # Errors
+    /// The place of the node cannot be read.
+    pub fn wait_until_applied(&self, entry: u64) -> anyhow::Result<bool> {
+        let root = self.directory.root();
+        self.wait_for(entry, || Ok(AppliedEntry::read(root)?.sequence >= entry))
+    }
+
     /// Appends an entry with each of these contents. Returns the sequence number of the last one.
     ///
     /// # Errors
     /// The servers do not answer or do not meet the demands.
     pub fn append(&self, kind: Kind, payloads: &[Vec<u8>]) -> anyhow::Result<u64> {
-        let rules = AppliedEntry::read(self.directory.root())?.rules;
-        if kind != Kind::Rules && rules != 0 && rules != self.rules {
-            anyhow::bail!(
+        let in_force = AppliedEntry::read(self.directory.root())?.rules;
+        let rules = match kind {
+            Kind::Rules | Kind::Settings => self.rules,
+            _ if in_force == 0 || in_force == self.rules => self.rules,
+            // The files have changes that are not in force yet; the daemon goes on by the others.
+            _ if copy_of(self.directory, in_force).is_some() => in_force,
+            _ => anyhow::bail!(
                 "this node decides by other settings than its cluster; `broadsheet cluster status' on each node shows which"
-            );
-        }
+            ),
+        };
         let name = joining::random_name()?;
         let origin = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16)?;
         let arrival = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros();
@@ -78,7 +99,7 @@ impl ClusterLog<'_> {
                 origin,
                 counter,
                 arrival: i64::try_from(arrival).unwrap_or(i64::MAX),
-                rules: self.rules,
+                rules,
                 payload,
             };
             (format!("{name}-{counter}"), entry.to_bytes().into())
@@ -151,8 +172,7 @@ impl ClusterLog<'_> {
             }
         }
         let last = self.append(Kind::Removal, &payloads)?;
-        let root = self.directory.root();
-        self.wait_for(last, || Ok(AppliedEntry::read(root)?.sequence >= last))
+        self.wait_until_applied(last)
     }
 
     /// Waits until the daemon here has applied an entry. Returns false, and reports it, if that takes too long.

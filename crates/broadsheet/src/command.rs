@@ -12,6 +12,7 @@ mod batchih;
 mod batchra;
 mod batchsm;
 mod check;
+mod cluster_apply;
 mod cluster_init;
 mod cluster_join;
 mod cluster_leave;
@@ -233,6 +234,7 @@ pub static SECTIONS: &[Section] = &[
             &cluster_join::COMMAND,
             &cluster_reseed::COMMAND,
             &cluster_status::COMMAND,
+            &cluster_apply::COMMAND,
             &cluster_leave::COMMAND,
             &cluster_rules::COMMAND,
         ],

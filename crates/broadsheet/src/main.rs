@@ -18,6 +18,7 @@ mod command;
 mod command_set;
 mod completion;
 mod control_files;
+mod deciding_changes;
 mod directory;
 mod exit;
 mod expiry_report;

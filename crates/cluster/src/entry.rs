@@ -23,6 +23,8 @@ pub enum Kind {
     Groups = 4,
     /// Articles that an administrator removes or restores ([`crate::removal`]).
     Removal = 5,
+    /// New settings by which all nodes decide from here on ([`crate::settings_change`]); `rules` of the entry is their hash.
+    Settings = 6,
 }
 
 impl Kind {
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Expire,
             Kind::Groups,
             Kind::Removal,
+            Kind::Settings,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

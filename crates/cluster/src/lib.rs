@@ -11,6 +11,7 @@
 //! | [`expiry`] | the content of entries of expire |
 //! | [`group_change`] | the content of entries of commands that change groups |
 //! | [`removal`] | the content of entries of `article remove` and `restore` |
+//! | [`settings_change`] | the content of entries that change the settings by which all nodes decide |
 //! | [`reseed`] | how a node asks another one for its segments |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
 //! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
@@ -29,3 +30,4 @@ pub mod members;
 pub mod parcel;
 pub mod removal;
 pub mod reseed;
+pub mod settings_change;

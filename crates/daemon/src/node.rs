@@ -9,6 +9,7 @@ mod changes;
 mod events;
 pub mod flights;
 pub mod freshness;
+mod new_settings;
 pub mod outcomes;
 mod outlet;
 pub mod segments;
@@ -29,6 +30,7 @@ use relay::file::Filer;
 use relay::file::Verdict;
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, TransferOutcome};
+use settings::NewsDirectory;
 use store::AppliedEntry;
 
 pub use self::apply::GRANTS_MAX;
@@ -61,9 +63,13 @@ const DOWN: &str = "The log of the cluster is not reachable; try again later";
 /// The reply while an administrator is needed.
 const STOPPED: &str = "This server cannot take articles now; an administrator is needed";
 
+/// The reply while new settings come into force.
+const SETTINGS_CHANGE: &str = "The settings of the cluster change; try again later";
+
 /// What an administrator has to do when the settings of this node are not those of the cluster.
 const DECIDES_OTHERWISE: &str = "the cluster decides by other settings than this node: `broadsheet cluster status' on each node shows \
-                                 which; make them equal, and restart this one";
+                                 which; copy broadsheet.toml (the deciding part), sys, control.ctl, control.ctl.local, controlperm, \
+                                 seen.hashes and keys/*.asc of a node that goes on, and restart this one";
 
 /// The result of an article.
 #[derive(Debug)]
@@ -103,6 +109,8 @@ pub struct Node {
     appliance: Appliance,
     /// Nothing is applied any more: an administrator has to change something.
     is_stopped: Arc<AtomicBool>,
+    /// The last applied entry puts other settings into force: nothing is applied before this node goes by them.
+    awaits_settings: bool,
     /// An entry was taken from the queue, and an error of the store kept it from being applied: the log has to tell it again.
     is_behind_queue: bool,
     /// The time of the first commit that no checkpoint covers.
@@ -127,7 +135,7 @@ impl Node {
         options: LogOptions,
         place: AppliedEntry,
         rules: u64,
-        (starter, feed_holder): (Starter, Arc<FeedHolder>),
+        (directory, starter, feed_holder): (NewsDirectory, Starter, Arc<FeedHolder>),
         wake: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Node> {
         let mut origin = [0; 8];
@@ -148,8 +156,9 @@ impl Node {
             run_results: Vec::new(),
             fault: None,
             freshness: Freshness::new(place.sequence, Instant::now()),
-            appliance: Appliance::new(place, rules),
+            appliance: Appliance::new(directory, place, rules),
             is_stopped: Arc::default(),
+            awaits_settings: false,
             is_behind_queue: false,
             // The first checkpoint tells the others that this node is back.
             unsynced: Some(Instant::now()),
@@ -162,6 +171,22 @@ impl Node {
         node.tell_place();
         node.open_log()?;
         Ok(node)
+    }
+
+    /// Whether the last applied entry puts other settings into force, which this node has to take up with [`Node::decide_by`].
+    pub fn awaits_settings(&self) -> bool {
+        self.awaits_settings
+    }
+
+    /// The hash of the settings that are in force behind the last applied entry.
+    pub fn rules_in_force(&self) -> u64 {
+        self.appliance.place().rules
+    }
+
+    /// This node goes by the settings with this hash.
+    pub fn decide_by(&mut self, rules: u64) {
+        self.appliance.decide_by(rules);
+        self.awaits_settings = false;
     }
 
     /// Opens the log behind the last applied entry, and appends again what may not be there.
@@ -255,7 +280,7 @@ impl Node {
 
     /// Whether there is something to do: news of the log, or articles that may be appended.
     pub fn is_due(&self, queue: &IntakeQueue) -> bool {
-        !self.events.is_empty() || (!queue.is_empty() && self.has_room())
+        self.awaits_settings || !self.events.is_empty() || (!queue.is_empty() && self.has_room())
     }
 
     fn has_room(&self) -> bool {
@@ -393,6 +418,7 @@ impl Node {
     ) -> anyhow::Result<bool> {
         let mut is_filed = false;
         while filer.pending_bytes() < commit_bytes
+            && !self.awaits_settings
             && let Some(event) = self.events.take()
         {
             match event {
@@ -441,6 +467,12 @@ impl Node {
                             }
                             if let Some(log) = &self.log {
                                 log.applied(bytes.len());
+                            }
+                            if entry.has_new_settings {
+                                // From here on the copies of the settings before are not needed any more.
+                                filer.commit()?;
+                                filer.checkpoint()?;
+                                self.awaits_settings = true;
                             }
                         }
                         Applied::Stop(why) => self.stop(why, queue),
@@ -543,6 +575,7 @@ impl Node {
     fn fault(&self) -> Option<&'static str> {
         match self.is_stopped() {
             true => Some(STOPPED),
+            false if self.awaits_settings => Some(SETTINGS_CHANGE),
             false => self.fault,
         }
     }

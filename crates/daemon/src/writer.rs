@@ -24,9 +24,9 @@ use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
 use server::certificates::Certificates;
-use store::{Durability, Lock, Published, Spool, control_socket};
+use store::{AppliedEntry, Durability, Lock, Published, Spool, control_socket};
 
-use self::in_cluster::RULES_CHANGED;
+use self::in_cluster::{NOT_IN_FORCE, RULES_CHANGED};
 use super::connection::Client;
 use super::event::Event;
 use super::feed_lease::{FeedHolder, MayFeed, Message};
@@ -50,7 +50,7 @@ use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use super::{other_files, say, warn};
 use crate::failure;
 use settings::cluster::hash_of_parts;
-use settings::{NewsDirectory, Settings};
+use settings::{NewsDirectory, Settings, in_force};
 
 /// Interval before the next attempt after filing of in.coming/ stopped (a full disk): a second, then twice as long each time, five
 /// minutes at most.
@@ -71,12 +71,37 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads the files.
+    /// Reads the files. A node of a cluster decides by the settings in force, whatever its files say.
     ///
     /// # Errors
     /// The error, with file and line.
     pub fn read(directory: &NewsDirectory) -> anyhow::Result<Files> {
-        Files::of(directory, directory.settings()?.settings)
+        let files = Files::of(directory, directory.settings()?.settings)?;
+        if !files.settings.is_node() {
+            return Ok(files);
+        }
+        let rules = AppliedEntry::read(directory.root())?.rules;
+        match in_force::copy_of(directory, rules) {
+            Some(copy) if rules != files.rules => {
+                say(NOT_IN_FORCE);
+                Files::in_force(directory, &copy, rules)
+            }
+            _ => Ok(files),
+        }
+    }
+
+    /// The settings with those of a copy in the place of the deciding ones; `rules`: its hash.
+    fn in_force(
+        directory: &NewsDirectory,
+        copy: &NewsDirectory,
+        rules: u64,
+    ) -> anyhow::Result<Files> {
+        let settings = in_force::settings_with(directory, copy)?;
+        Ok(Files {
+            sites: directory.sys_of(&settings, copy)?,
+            settings,
+            rules,
+        })
     }
 
     fn of(directory: &NewsDirectory, settings: Settings) -> anyhow::Result<Files> {
@@ -104,6 +129,10 @@ pub struct Writer {
     node: Option<Node>,
     /// The thread that answers other nodes, while the value lives.
     segments: Option<Answering>,
+    /// The hash of the settings that it tells them.
+    segments_rules: u64,
+    /// The settings in force are others than those that the other threads know.
+    has_new_settings: bool,
     /// The log of the cluster.
     log_options: Option<LogOptions>,
     /// The lease of the feeds of a cluster.
@@ -184,6 +213,8 @@ impl Writer {
             filer: None,
             node: None,
             segments: None,
+            segments_rules: 0,
+            has_new_settings: false,
             log_options,
             feed_holder: None,
             log_error: String::new(),
@@ -346,6 +377,10 @@ impl Writer {
             Some(filer) => filer,
             None => {
                 let mut filer = self.open_filer()?;
+                if self.settle_settings(&filer)? {
+                    drop(filer);
+                    filer = self.open_filer()?;
+                }
                 self.follow_log(&mut filer)?;
                 filer
             }

@@ -29,8 +29,10 @@ const DECIDING: [&str; 5] = [
     "store.restorable_days",
     "post.customs",
 ];
+/// Ids that another system had seen.
+pub(crate) const SEEN_HASHES: &str = "seen.hashes";
 /// Files by which nodes decide, besides those of the policy for control messages.
-const DECIDING_FILES: [&str; 2] = ["sys", "seen.hashes"];
+const DECIDING_FILES: [&str; 2] = [groups::sys::FILE, SEEN_HASHES];
 
 /// `[cluster]`
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,8 +157,7 @@ impl Settings {
         let mut parts = Vec::new();
         for setting in TABLE {
             let path = setting.path();
-            if matches!(setting.section, "limits" | "control") || DECIDING.contains(&path.as_str())
-            {
+            if is_deciding(setting.section, setting.key) {
                 parts.push(part(&path, setting.written(self).as_bytes()));
             }
         }
@@ -186,6 +187,20 @@ impl Settings {
         parts.push(part("the trusted keys", format!("{keys:?}").as_bytes()));
         Ok(parts)
     }
+}
+
+/// Whether nodes decide by a setting of broadsheet.toml, a single one.
+pub(crate) fn is_deciding(section: &str, key: &str) -> bool {
+    let path = match section {
+        "" => key.to_owned(),
+        section => format!("{section}.{key}"),
+    };
+    matches!(section, "limits" | "control") || path == "accept" || DECIDING.contains(&path.as_str())
+}
+
+/// Whether a change of this part of the settings needs a restart of all nodes.
+pub fn needs_restart(part: &str) -> bool {
+    part == "headers_only"
 }
 
 /// The hash of all parts; never 0.

@@ -98,7 +98,15 @@ impl NewsDirectory {
     /// The file cannot be read, a line of it is wrong, or it does not go together with `broadsheet.toml`; or a site would get articles
     /// without their bodies as if they were whole.
     pub fn sys(&self, settings: &Settings) -> Result<Sites, Error> {
-        let path = self.file(groups::sys::FILE);
+        self.sys_of(settings, self)
+    }
+
+    /// As [`NewsDirectory::sys`], with the file `sys` of another directory.
+    ///
+    /// # Errors
+    /// As [`NewsDirectory::sys`].
+    pub fn sys_of(&self, settings: &Settings, other: &NewsDirectory) -> Result<Sites, Error> {
+        let path = other.file(groups::sys::FILE);
         let text = match std::fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|error| Error::Io(path, error))?,

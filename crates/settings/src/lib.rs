@@ -10,14 +10,17 @@
 //! | `access_entries` | `[[access]]`, as values of `access` |
 //! | `pulls`, `nntp_server` | `[[pull]]`, as values of `pull`; how to connect to another server |
 //! | `expiry` | `[expiry]` and `[[expire]]`, as values of `expire` |
+//! | `deciding_text`, `in_force` | of a node of a cluster: the part of the file by which all nodes decide; the copies of what is in force |
 //! | `options` | what the other crates are started with |
 
 mod access_entries;
 pub mod cluster;
+pub mod deciding_text;
 mod defaults;
 mod directory;
 mod expiry;
 mod fault;
+pub mod in_force;
 mod nntp;
 mod nntp_server;
 mod options;

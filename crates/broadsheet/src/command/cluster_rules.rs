@@ -17,10 +17,10 @@ pub static COMMAND: Command = Command {
     summary: "let the cluster decide by the settings of this node from now on",
     about: "\
 All nodes of a cluster decide about articles by the same settings: the limits, the sites, control.ctl,
-controlperm, the trusted keys and a few more, which `broadsheet cluster status' lists. To change one,
-wait until all nodes are at the same entry (`broadsheet cluster status'), stop them, change it on all
-of them, run this command on one, and start them again. A node with other settings stops at this
-point of the log, and says so.",
+controlperm, the trusted keys and a few more, which `broadsheet cluster status' lists. `broadsheet cluster
+apply' changes most of them without a stop. To change headers_only or seen.hashes, wait until all nodes
+are at the same entry (`broadsheet cluster status'), stop them, change it on all of them, run this command
+on one, and start them again. A node with other settings stops at this point of the log, and says so.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[Meaning {

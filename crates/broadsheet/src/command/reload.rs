@@ -17,7 +17,8 @@ The daemon reads broadsheet.toml, sys and the certificate again, all or nothing:
 error, the error is reported and the old settings stay in force. So they do if a file has an error that
 is read only when it is needed: explist, batchparms, mailpaths, moderators, users, control.ctl,
 controlperm or a key. Changes to `active' are read as well. The addresses to listen at, nntp.threads and nntp.metrics change only with a restart of the
-daemon; if they differ, that is reported.",
+daemon; if they differ, that is reported. On a node of a cluster, settings by which all nodes decide are
+put in force by `broadsheet cluster apply'.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[

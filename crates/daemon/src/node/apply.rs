@@ -11,9 +11,11 @@ use article::wire_facts::WireFacts;
 use groups::Sender;
 use relay::file::Filer;
 use relay::{Now, Rules};
+use settings::NewsDirectory;
 use store::AppliedEntry;
 
 use super::changes::{self, Change};
+use super::new_settings::{self, NewSettings};
 use super::outcomes::Outcomes;
 use super::{DECIDES_OTHERWISE, Told, chain_of};
 
@@ -29,6 +31,7 @@ pub struct Appliance {
     outcomes: Outcomes,
     /// The hash of the settings of this node.
     rules: u64,
+    directory: NewsDirectory,
     grants: HashMap<(bool, bool, Vec<u8>), Grant>,
 }
 
@@ -42,6 +45,8 @@ pub struct AppliedParcel {
     pub seconds: i64,
     /// The results of its articles.
     pub results: Vec<Told>,
+    /// Behind it, other settings are in force.
+    pub has_new_settings: bool,
 }
 
 /// Whether an entry was applied.
@@ -53,12 +58,13 @@ pub enum Applied {
 }
 
 impl Appliance {
-    pub fn new(place: AppliedEntry, rules: u64) -> Appliance {
+    pub fn new(directory: NewsDirectory, place: AppliedEntry, rules: u64) -> Appliance {
         Appliance {
             chain: chain_of(&place.chain),
             outcomes: Outcomes::at(chain_of(&place.outcome)),
             place,
             rules,
+            directory,
             grants: HashMap::new(),
         }
     }
@@ -69,6 +75,11 @@ impl Appliance {
 
     pub fn rules(&self) -> u64 {
         self.rules
+    }
+
+    /// From here on this node decides by the settings with this hash.
+    pub fn decide_by(&mut self, rules: u64) {
+        self.rules = rules;
     }
 
     /// Whether the last applied entry was filed by other settings than those of this node.
@@ -111,17 +122,33 @@ impl Appliance {
                 "the log told entry {sequence} in place of {expected}"
             )));
         }
-        let rules = match (entry.kind, self.place.rules) {
-            (Kind::Rules, _) | (_, 0) => entry.rules,
-            (_, rules) => rules,
+        let in_force = self.place.rules;
+        let is_change = match entry.kind {
+            Kind::Rules => entry.rules != self.rules,
+            Kind::Settings => entry.rules != in_force,
+            _ => false,
         };
-        if rules != self.rules {
+        let made = is_change.then(|| new_settings::make(&self.directory, &entry, in_force));
+        let made = made.transpose()?;
+        let has_new_settings = matches!(made, Some(NewSettings::Made));
+        let rules = match (made, entry.kind) {
+            (Some(NewSettings::Impossible(why)), _) => {
+                return Ok(Applied::Stop(format!("entry {sequence} of the log {why}")));
+            }
+            (Some(NewSettings::Overtaken), _) => in_force,
+            (Some(NewSettings::Made | NewSettings::Missing), _) | (None, Kind::Rules) => {
+                entry.rules
+            }
+            (None, _) if in_force == 0 => entry.rules,
+            (None, _) => in_force,
+        };
+        if rules != self.rules && rules != 0 && !has_new_settings {
             return Ok(Applied::Stop(format!(
                 "from entry {sequence} on {DECIDES_OTHERWISE}"
             )));
         }
         let results = match entry.kind {
-            Kind::Rules => Some(Vec::new()),
+            Kind::Rules | Kind::Settings => Some(Vec::new()),
             Kind::Parcel => self.file(&entry, filer)?,
             Kind::Expire | Kind::Groups | Kind::Removal => match changes::apply(&entry, filer)? {
                 Change::Done => Some(Vec::new()),
@@ -152,6 +179,7 @@ impl Appliance {
             counter: entry.counter,
             seconds: entry.seconds(),
             results,
+            has_new_settings,
         }))
     }
 

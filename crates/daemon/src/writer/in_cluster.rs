@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use ::cluster::jetstream::LogOptions;
 use groups::size::rough_bytes;
 use relay::Rules;
 use relay::file::Filer;
 use relay::outlet::Outlet;
-use settings::cluster::hash_of_parts;
+use settings::cluster::{DecidingPart, hash_of_parts};
+use settings::in_force::{self, DecidingFiles, InForceError, REPLACED};
 use store::Reserve;
 
-use super::{State, TRY_AGAIN_FIRST, Writer};
+use super::super::lock::lock;
+use super::super::nntp_service;
+use super::{Files, OK, State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
 use crate::node::freshness::BEHIND_SECONDS_MAX;
 use crate::node::{Node, NodeOutlet, segments};
@@ -20,9 +24,12 @@ use crate::{failure, file_batches, say, warn};
 /// A node that cannot apply the log for so long (a full disk) leaves the feeds to another one.
 const UNFIT_AFTER: Duration = Duration::from_secs(10);
 
-/// The error while the files of this node differ from those by which it began to decide.
-pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster decide have changed here: stop all nodes, change them \
-                                 everywhere, run `broadsheet cluster rules' on one node, and start them again; or take the change back";
+/// The error of a reload while the files of this node are not the settings in force.
+pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster decide have changed here: `broadsheet cluster apply' puts them \
+                                 into force on all nodes (--dry-run shows the changes); or take the change back";
+/// Tells the same when a node starts.
+pub const NOT_IN_FORCE: &str = "settings by which all nodes of the cluster decide have changed here, and this node goes on by those in force: \
+                                `broadsheet cluster apply' puts the new ones into force on all nodes (--dry-run shows the changes)";
 
 /// A node whose disk is nearly full starts expire again after this time.
 const EXPIRE_AGAIN: Duration = Duration::from_secs(600);
@@ -53,9 +60,85 @@ impl Writer {
         Ok(())
     }
 
+    /// In a cluster: takes up the settings that are in force at the place of the spool. Returns whether they are others than before, so that
+    /// the spool must be opened again.
+    pub(super) fn settle_settings(&mut self, filer: &Filer) -> anyhow::Result<bool> {
+        if self.log_options.is_none() {
+            return Ok(false);
+        }
+        let rules = filer.spool().applied_entry()?.rules;
+        if rules == 0 {
+            return Ok(false);
+        }
+        match in_force::settle(&self.directory, rules) {
+            Ok(replaced) => {
+                for file in replaced {
+                    warn(&format!(
+                        "{file} had changes that were not in force: an entry of the log replaced it, and it is kept as {file}.{REPLACED}"
+                    ));
+                }
+            }
+            // The node decides by the copy.
+            Err(error) => warn(&format!("the new settings are not written yet: {error}")),
+        }
+        if self.files.rules == rules {
+            return Ok(false);
+        }
+        let Some(copy) = in_force::copy_of(&self.directory, rules) else {
+            return Ok(false);
+        };
+        self.files = Files::in_force(&self.directory, &copy, rules)?;
+        self.has_new_settings = true;
+        Ok(true)
+    }
+
+    /// Makes the copy of the settings by which this node decides, where there is none yet.
+    fn keep_settings(&self, rules: u64) {
+        if in_force::copy_of(&self.directory, rules).is_some() {
+            return;
+        }
+        let files = DecidingFiles::of(&self.directory);
+        match files.and_then(|files| in_force::keep(&self.directory, &files, rules)) {
+            Ok(()) => {}
+            Err(error @ (InForceError::Io { .. } | InForceError::Store(_))) => {
+                warn(&format!("no copy of the settings in force: {error}"))
+            }
+            // The files were edited meanwhile.
+            Err(_) => {}
+        }
+    }
+
+    /// Puts the settings into force that an entry of the log brought.
+    fn go_by_new_settings(&mut self, rules: u64) -> anyhow::Result<()> {
+        let Some(copy) = in_force::copy_of(&self.directory, rules) else {
+            anyhow::bail!(
+                "the copy of the settings in force is gone from {}: `broadsheet cluster status'",
+                in_force::DIRECTORY
+            );
+        };
+        let files = Files::in_force(&self.directory, &copy, rules)?;
+        let certificates = {
+            let nntp_service = lock(&self.writer.nntp_service);
+            let service = nntp_service.as_ref();
+            nntp_service::look_at_certificates(service, &self.directory, &files.settings)?
+        };
+        self.has_new_settings = false;
+        let (told, status) = self.go_by(files, certificates);
+        match (status, told.join("\n")) {
+            (OK, told) => {
+                say("an entry of the log has put new settings into force");
+                if !told.is_empty() {
+                    warn(&told);
+                }
+                Ok(())
+            }
+            (_, told) => anyhow::bail!(told),
+        }
+    }
+
     /// Makes the node of a cluster go on from the place of the spool.
     pub(super) fn follow_log(&mut self, filer: &mut Filer) -> anyhow::Result<()> {
-        let Some(options) = &self.log_options else {
+        let Some(options) = self.log_options.clone() else {
             return Ok(());
         };
         if store::reseed::is_unfinished(self.directory.root()) {
@@ -64,9 +147,13 @@ impl Writer {
             );
         }
         // Other files than the settings are read now: the hash covers what was read.
-        filer.fix_policy();
-        let parts = self.files.settings.deciding_parts(&self.directory)?;
-        if hash_of_parts(&parts) != self.files.rules {
+        let rules = self.files.rules;
+        self.keep_settings(rules);
+        let copy = in_force::copy_of(&self.directory, rules);
+        let deciding = copy.as_ref().unwrap_or(&self.directory);
+        filer.fix_policy(deciding.root());
+        let parts = self.files.settings.deciding_parts(deciding)?;
+        if copy.is_none() && hash_of_parts(&parts) != rules {
             anyhow::bail!(RULES_CHANGED);
         }
         let place = filer.spool().applied_entry()?;
@@ -77,7 +164,9 @@ impl Writer {
             );
         }
         if let Some(node) = &mut self.node {
-            return Ok(node.go_on_from(place)?);
+            node.decide_by(rules);
+            node.go_on_from(place)?;
+            return self.answer_nodes(&options, &parts);
         }
         let writer = Arc::downgrade(&self.writer);
         let wake = move || {
@@ -88,13 +177,33 @@ impl Writer {
         let Some(feed_holder) = self.feed_holder.clone() else {
             return Ok(());
         };
-        let (rules, ways) = (self.files.rules, (self.starter.clone(), feed_holder));
-        let node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
+        let ways = (self.directory.clone(), self.starter.clone(), feed_holder);
+        self.node = Some(Node::start(
+            options.clone(),
+            place.clone(),
+            rules,
+            ways,
+            wake,
+        )?);
+        self.answer_nodes(&options, &parts)
+    }
+
+    /// Answers nodes that fetch segments, and tells them the settings by which this one decides.
+    fn answer_nodes(&mut self, options: &LogOptions, parts: &[DecidingPart]) -> anyhow::Result<()> {
+        let rules = self.files.rules;
+        let Some(node) = &self.node else {
+            return Ok(());
+        };
+        if self.segments.is_some() && self.segments_rules == rules {
+            return Ok(());
+        }
+        // The thread before ends.
+        self.segments = None;
         let spawn = self.starter.for_clients(&self.writer.sandbox);
         let root = self.directory.root();
-        let answering = segments::serve(options.clone(), root, &parts, node.stopped(), &spawn);
+        let answering = segments::serve(options.clone(), root, parts, node.stopped(), &spawn);
         self.segments = Some(answering?);
-        self.node = Some(node);
+        self.segments_rules = rules;
         Ok(())
     }
 
@@ -102,7 +211,7 @@ impl Writer {
     pub(super) fn has_articles(&self) -> bool {
         let queue = &self.writer.intake_queue;
         match &self.node {
-            Some(node) => node.is_due(queue),
+            Some(node) => self.has_new_settings || node.is_due(queue),
             None => !queue.is_empty(),
         }
     }
@@ -224,6 +333,11 @@ impl Writer {
 
     fn apply_log(&mut self) -> anyhow::Result<()> {
         self.open()?;
+        if let Some(node) = &self.node
+            && (node.awaits_settings() || self.has_new_settings)
+        {
+            self.go_by_new_settings(node.rules_in_force())?;
+        }
         let posts = self.take_posts();
         let queue = self.writer.intake_queue.clone();
         let commit_bytes = self.files.settings.rnews_options().commit_bytes;

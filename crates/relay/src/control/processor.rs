@@ -75,10 +75,13 @@ impl ControlProcessor {
         }
     }
 
-    /// Reads policy and keys, and keeps them however their files change: all nodes of a cluster decide by the files whose hash they have
-    /// compared.
-    pub fn fix_policy(&mut self) {
-        self.refresh_policy();
+    /// Reads policy and keys in a directory, and keeps them however their files change: all nodes of a cluster decide by the files whose
+    /// hash they have compared.
+    pub fn fix_policy(&mut self, directory: &Path) {
+        self.policy_files = Some(PolicyFiles {
+            identities: FileIdentities::new(),
+            read: read(directory),
+        });
         self.is_fixed = true;
     }
 

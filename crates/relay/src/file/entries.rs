@@ -8,8 +8,8 @@ use crate::error::Error;
 
 impl Filer {
     /// Reads the policy and the keys for control messages, and keeps them however their files change.
-    pub fn fix_policy(&mut self) {
-        self.processor.fix_policy();
+    pub fn fix_policy(&mut self, directory: &std::path::Path) {
+        self.processor.fix_policy(directory);
     }
 
     /// Makes sure that an entry of the log of a cluster fits into the current segment ([`Spool::reserve`]).

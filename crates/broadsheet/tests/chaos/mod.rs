@@ -8,10 +8,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod admins;
 mod articles;
+mod changes;
+mod comebacks;
 mod faults;
 mod load;
 mod peers;
+mod power;
 mod readers;
 mod rig;
 mod verdict;
@@ -79,7 +83,7 @@ fn run(seed: u64, time: Duration) -> bool {
         .for_each(|thread| thread.join().unwrap());
     let healed = Instant::now();
     verdict::until_all_take(&mut rig);
-    let again = verdict::until_fed(&mut rig);
+    let again = verdict::until_fed(&mut rig, &load);
     if std::env::var_os("BROADSHEET_CHAOS_JOURNAL").is_some() {
         println!("{}", rig.journal.join("\n"));
     }
@@ -101,7 +105,11 @@ fn start_load(load: &Arc<Load>) -> Vec<JoinHandle<()>> {
         let load = load.clone();
         std::thread::spawn(move || readers::read(&load, node))
     });
-    peers.chain(readers).collect()
+    let admins = (0..admins::ADMINS).map(|own| {
+        let load = load.clone();
+        std::thread::spawn(move || admins::administer(&load, own))
+    });
+    peers.chain(readers).chain(admins).collect()
 }
 
 fn random_seed() -> u64 {

@@ -197,6 +197,10 @@ impl Admin<'_> {
         let Ok(_open) = gate.try_read() else {
             return;
         };
+        let is_new = self.load.are_new.get(node);
+        if is_new.is_some_and(|is_new| is_new.load(Ordering::SeqCst)) {
+            return;
+        }
         let life = self.load.life(node);
         let began = Instant::now();
         let words = words(self.load, what);

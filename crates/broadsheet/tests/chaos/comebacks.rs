@@ -131,6 +131,7 @@ impl Rig {
                 self.note(&format!("node {place} has the articles of another one"));
                 self.counts.reseeded += 1;
                 self.nodes[place].life.fetch_add(1, Ordering::SeqCst);
+                self.nodes[place].is_new.store(false, Ordering::SeqCst);
                 if self.diverged == Some(place) {
                     self.diverged = None;
                 }
@@ -194,6 +195,7 @@ impl Rig {
             .status();
         assert!(done.unwrap().success());
         node.life.fetch_add(1, Ordering::SeqCst);
+        node.is_new.store(true, Ordering::SeqCst);
         true
     }
 
@@ -253,7 +255,8 @@ fn copy(
         let told = program.run(&words);
         let last = told.err.lines().last().unwrap_or_default().to_owned();
         if told.status == 0 {
-            notes.push(format!("cluster {word}: {last}"));
+            let took = begun.elapsed().as_secs_f64();
+            notes.push(format!("cluster {word} took {took:.1} s: {last}"));
             return Ok(notes);
         }
         // It was interrupted after its end.
@@ -263,7 +266,8 @@ fn copy(
         if begun.elapsed() > PATIENCE {
             return Err(format!("cluster {word} never succeeded: {told:?}"));
         }
-        notes.push(format!("cluster {word} failed: {last}"));
+        let took = begun.elapsed().as_secs_f64();
+        notes.push(format!("cluster {word} failed after {took:.1} s: {last}"));
         std::thread::sleep(Duration::from_millis(300));
     }
 }

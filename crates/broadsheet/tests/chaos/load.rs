@@ -33,6 +33,8 @@ pub struct Load {
     addresses: Vec<Arc<Mutex<Option<String>>>>,
     /// Closed while the disk of a node is changed.
     pub gates: Vec<Arc<RwLock<()>>>,
+    /// Nodes that are to join the cluster again: administrators wait for that.
+    pub are_new: Vec<Arc<AtomicBool>>,
     lives: Vec<Arc<AtomicU64>>,
     is_over: AtomicBool,
     /// The newest article that a peer has offered.
@@ -59,6 +61,7 @@ impl Load {
             programs: nodes.iter().map(|node| node.program.clone()).collect(),
             addresses: nodes.iter().map(|node| node.address.clone()).collect(),
             gates: nodes.iter().map(|node| node.gate.clone()).collect(),
+            are_new: nodes.iter().map(|node| node.is_new.clone()).collect(),
             lives: nodes.iter().map(|node| node.life.clone()).collect(),
             is_over: AtomicBool::new(false),
             newest: AtomicU64::new(1),

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
@@ -45,6 +45,8 @@ pub struct Node {
     pub daemon: Option<Daemon>,
     /// Closed while its disk is changed.
     pub gate: Arc<RwLock<()>>,
+    /// It was made anew, and has not joined the cluster yet.
+    pub is_new: Arc<AtomicBool>,
     /// See [`super::load::Load::life`].
     pub life: Arc<AtomicU64>,
     pub said: Vec<String>,
@@ -124,6 +126,7 @@ impl Rig {
                 address: Arc::default(),
                 daemon: None,
                 gate: Arc::default(),
+                is_new: Arc::default(),
                 life: Arc::default(),
                 said: Vec::new(),
                 read: 0,

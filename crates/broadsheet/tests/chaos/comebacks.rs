@@ -67,12 +67,16 @@ impl Rig {
             .collect();
         let worker = std::thread::spawn(move || {
             let begun = Instant::now();
+            let mut refused = (0, String::new());
             for round in 0_u64.. {
                 match members(&options) {
                     Ok((_, extent)) if extent.first > next + 1 => {
                         return Ok(vec![format!(
-                            "the log begins with entry {}, and node {place} has applied {next}; {round} batches more",
-                            extent.first
+                            "the log begins with entry {}, and node {place} has applied {next}; {round} batches more in {:.1} s, {} refused: {}",
+                            extent.first,
+                            begun.elapsed().as_secs_f64(),
+                            refused.0,
+                            refused.1
                         )]);
                     }
                     _ if begun.elapsed() > PATIENCE => {
@@ -88,7 +92,10 @@ impl Rig {
                 };
                 let articles: Vec<Vec<u8>> = (0..16).map(filler).collect();
                 if let Ok(_open) = gate.try_read() {
-                    let _ = other.rnews(&batch(&articles));
+                    let told = other.rnews(&batch(&articles));
+                    if told.status != 0 {
+                        refused = (refused.0 + 1, told.err);
+                    }
                 }
             }
             Ok(Vec::new())

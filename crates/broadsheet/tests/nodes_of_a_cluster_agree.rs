@@ -376,6 +376,9 @@ fn expire_and_commands_act_on_all_nodes() {
     let told = programs[2].rnews(&batch(&filed[..10]));
     assert_eq!(told.status, 0, "{told:?}");
     until_equal(&programs);
+    let fresh = programs[2].rnews(&batch(&many("fresh", 5, "comp.test", 100)));
+    assert_eq!(fresh.count("accepted"), 5, "{fresh:?}");
+    until_equal(&programs);
     // Without a daemon the decision goes to the log all the same, and expire does not wait long for it.
     served.remove(1).daemon.stop();
     let begun = std::time::Instant::now();

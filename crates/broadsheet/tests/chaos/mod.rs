@@ -1,7 +1,8 @@
 //! A cluster under faults by chance: nodes and servers are killed and stopped, links are cut, a disk is full, a bit of a server's file is
-//! flipped, clocks are an hour apart. Four peers send meanwhile, and readers look. In the end every reply that a peer got, and every number
-//! that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for as long
-//! as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
+//! flipped, clocks are an hour apart, the power of a node fails, and nodes come back by the articles of others. Four peers send meanwhile,
+//! readers look, and administrators remove articles and change groups. In the end every reply that a peer or an administrator got, and every
+//! number that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for
+//! as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -166,6 +166,10 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
     );
     let nodes = &rig.counts;
     assert!(nodes.reseeded > 0, "no node came back: {nodes:?}");
+    assert!(
+        nodes.power_cuts > 0 || !rig.has_lossy(),
+        "no power was lost: {nodes:?}"
+    );
     format!(
         "{accepted} articles were acknowledged, {} are known, {} numbers seen in {samples} looks; {done:?}, {expired} must have expired; {nodes:?}",
         found.known.len(),

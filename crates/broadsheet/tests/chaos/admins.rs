@@ -142,8 +142,8 @@ impl Admin<'_> {
     fn plan(&mut self) -> Option<What> {
         let newest = self.load.newest.load(Ordering::Relaxed);
         match self.dice.below(100) {
-            0..=44 => self.plan_article(newest),
-            45..=84 => Some(self.plan_group(newest)),
+            0..=39 => self.plan_article(newest),
+            40..=72 => Some(self.plan_group(newest)),
             _ if self.own == 0 => Some(What::Expire),
             _ => None,
         }

@@ -23,6 +23,10 @@ const ENTRY_ADDED_BYTES: usize = HEADER_BYTES + 4;
 const EXPIRE_PATIENCE: Duration = Duration::from_secs(120);
 /// Longest wait until it has applied a change by another command.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for a daemon that does not run here, or does not answer. `cluster reseed` waits for an expire meanwhile.
+const ABSENCE: Duration = Duration::from_secs(5);
+/// Interval between looks at the daemon.
+const DAEMON_LOOK: Duration = Duration::from_secs(1);
 /// Interval between looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// Aliases that lead from one group to the next.
@@ -122,8 +126,15 @@ impl ClusterLog<'_> {
         })?;
         let root = self.directory.root();
         let until = Instant::now() + EXPIRE_PATIENCE;
+        let (mut answered, mut looked) = (Instant::now(), Instant::now());
         while AppliedEntry::read(root)?.sequence < last {
-            if Instant::now() >= until {
+            if looked.elapsed() >= DAEMON_LOOK {
+                if daemon::client::status_within(root, DAEMON_LOOK).is_some() {
+                    answered = Instant::now();
+                }
+                looked = Instant::now();
+            }
+            if Instant::now() >= until || answered.elapsed() >= ABSENCE {
                 return Err(told(format!(
                     "the articles go by entry {last} of the log, which the daemon here has not applied yet (`broadsheet cluster status'); \
                      the next run of expire returns the space"

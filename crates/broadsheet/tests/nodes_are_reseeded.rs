@@ -358,6 +358,24 @@ fn what_the_cluster_may_not_have_goes_only_when_told() {
 }
 
 #[test]
+fn a_node_that_has_not_joined_yet_files_nothing() {
+    // Made anew after its disk was lost, and a batch comes before `cluster join`.
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let section = "\n[cluster]\nservers = \"nats://127.0.0.1:1\"\n";
+    program.write(
+        "news/broadsheet.toml",
+        (settings.clone() + section).as_bytes(),
+    );
+    let text = batch(&mixed("early", 3));
+    let told = program.rnews(&text);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("belongs to no cluster yet"), "{told:?}");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    assert_eq!(program.rnews(&text).count("accepted"), 3);
+}
+
+#[test]
 fn bits_that_flip_on_the_way_are_noticed() {
     let Some(servers) = Servers::start(3) else {
         return;

@@ -304,7 +304,7 @@ fn expire_and_commands_act_on_all_nodes() {
         return;
     };
     let programs = nodes(&servers, 3, ACTIVE);
-    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     let mut filed = many("old", 200, "comp.test", 5000);
     filed.extend(many("other", 30, "comp.misc", 100));
     let told = programs[0].rnews(&batch(&filed));
@@ -384,6 +384,18 @@ fn expire_and_commands_act_on_all_nodes() {
     let told = programs[2].rnews(&batch(&filed[..10]));
     assert_eq!(told.status, 0, "{told:?}");
     until_equal(&programs);
+    let fresh = programs[2].rnews(&batch(&many("fresh", 5, "comp.test", 100)));
+    assert_eq!(fresh.count("accepted"), 5, "{fresh:?}");
+    until_equal(&programs);
+    // Without a daemon the decision goes to the log all the same, and expire does not wait long for it.
+    served.remove(1).daemon.stop();
+    let begun = std::time::Instant::now();
+    let expired = programs[1].run(&words);
+    assert_eq!(expired.status, 2, "{expired:?}");
+    assert!(expired.err.contains("has not applied yet"), "{expired:?}");
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    served.push(Served::start(&programs[1]));
+    until_equal(&programs);
     for served in served {
         served.daemon.stop();
     }
@@ -392,6 +404,7 @@ fn expire_and_commands_act_on_all_nodes() {
         program.assert_clean();
         assert!(seen(program, &GROUPS) == first);
     }
+    assert_eq!(first["comp.test"], "");
     assert_eq!(told.count("accepted") + told.count("duplicates"), 10);
 }
 

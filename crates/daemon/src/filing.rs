@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use anyhow::ensure;
 use feed::feeds;
 use relay::Rules;
 use relay::file::{Filer, FilerOptions};
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use settings::{NewsDirectory, Settings};
-use store::Spool;
+use store::{AppliedEntry, Spool};
 
 use crate::{client, say};
 
@@ -25,7 +26,7 @@ pub const FEEDS_SECONDS_MAX: i64 = 5;
 /// `patience`; without `patience` it waits.
 ///
 /// # Errors
-/// Errors of the store, `sys` and the log.
+/// Errors of the store, `sys` and the log. The directory is to be a node of a cluster: `cluster join` would refuse what was filed here.
 pub fn open_filer(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -33,6 +34,12 @@ pub fn open_filer(
     options: FilerOptions,
     patience: Option<Duration>,
 ) -> anyhow::Result<Option<Filer>> {
+    // A node that has joined is refused by the store.
+    ensure!(
+        !settings.is_node() || !AppliedEntry::read(directory.root())?.log.is_empty(),
+        "{} has a section [cluster] and belongs to no cluster yet: run `broadsheet cluster join' (or `cluster init') first, and offer this again",
+        directory.root().display()
+    );
     let store = store::Options {
         patience,
         ..settings.store_options()

@@ -526,7 +526,8 @@ impl Spool {
     }
 
     fn sync_all(&mut self) -> Result<(), Error> {
-        if self.options.durability == Durability::None {
+        // In a cluster another program may have written without a sync.
+        if self.options.durability == Durability::None || self.options.follows_log {
             self.art.append.sync()?;
         }
         self.derived.sync()?;

@@ -5,8 +5,13 @@
 use crate::program::articles::with;
 use crate::program::dice::Dice;
 
-pub const GROUPS: [&str; 4] = ["comp.test", "comp.misc", "comp.a", "comp.b"];
-pub const ACTIVE: &str = "comp.test 0 1 y\ncomp.misc 0 1 y\ncomp.a 0 1 y\ncomp.b 0 1 y\ncontrol 0 1 y\ncontrol.cancel 0 1 y\njunk 0 1 y\n";
+pub const GROUPS: [&str; 5] = ["comp.test", "comp.misc", "comp.a", "comp.b", SHORT];
+/// The group whose articles expire.
+pub const SHORT: &str = "comp.short";
+pub const ACTIVE: &str = "comp.test 0 1 y\ncomp.misc 0 1 y\ncomp.a 0 1 y\ncomp.b 0 1 y\ncomp.short 0 1 y\ncontrol 0 1 y\ncontrol.cancel 0 1 y\njunk 0 1 y\n";
+
+/// Articles of so many numbers know the same group of those that administrators make.
+pub const MADE_EVERY: u64 = 250;
 
 /// An article.
 pub struct Article {
@@ -17,6 +22,8 @@ pub struct Article {
     pub groups: Vec<usize>,
     /// The number of the article that it cancels.
     pub cancels: Option<u64>,
+    /// A group that an administrator may have made, in which it is, too.
+    pub made: Option<u64>,
 }
 
 impl Article {
@@ -29,6 +36,7 @@ impl Article {
             groups.push(dice.below(GROUPS.len() as u64) as usize);
         }
         let (mut names, mut header, mut cancels) = (list(&groups), String::new(), None);
+        let mut made = None;
         match dice.below(100) {
             0..=2 => (groups, names) = (Vec::new(), "no.such.group".to_owned()),
             // Cancels of later articles wait for them.
@@ -37,6 +45,10 @@ impl Article {
                 header = format!("Control: cancel {}\n", self::id(seed, cancelled));
                 (groups, names) = (Vec::new(), GROUPS[0].to_owned());
                 cancels = Some(cancelled);
+            }
+            5..=24 => {
+                made = Some(number / MADE_EVERY);
+                names = format!("{names},{}", self::made(number / MADE_EVERY));
             }
             _ => {}
         }
@@ -52,6 +64,7 @@ impl Article {
             id,
             groups,
             cancels,
+            made,
         }
     }
 
@@ -80,6 +93,19 @@ impl Article {
 /// The id of the article of this number.
 pub fn id(seed: u64, number: u64) -> String {
     format!("<{number}.{seed:x}@example.org>")
+}
+
+/// The name of a group that an administrator may make.
+pub fn made(number: u64) -> String {
+    format!("comp.made{number}")
+}
+
+/// Whether another article cancels this one, if it comes.
+pub fn is_cancelled(seed: u64, number: u64) -> bool {
+    let around = number.saturating_sub(10)..=number + 10;
+    around
+        .map(|other| Article::of(seed, other))
+        .any(|other| other.cancels == Some(number))
 }
 
 /// The number of the article with this id.

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::rig::{COUNT, Rig};
+use super::rig::{COUNT, LOSSY, Rig};
 use crate::program::dice::Dice;
 
 /// Most faults at once.
@@ -21,6 +21,9 @@ const LASTS_MS: u64 = 6_000;
 const PAUSE_MS: u64 = 1_500;
 /// Longest wait for the servers before one of them is damaged, and after it; then there is no damage, or the server is emptied.
 const WHOLE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longest wait for commands that run at a node.
+const PATIENCE_AT_GATE: Duration = Duration::from_secs(2);
 
 /// A fault.
 #[derive(Clone, Debug)]
@@ -53,6 +56,14 @@ enum Fault {
         server: usize,
         chance: u64,
     },
+    /// The power of the node whose disk then lacks what was not synced.
+    PowerCut,
+    /// A node is away until the log has forgotten what it lacks.
+    Away(usize),
+    /// A node loses its disk, and joins again.
+    LoseDisk(usize),
+    /// A node has other numbers than the others.
+    Diverge(usize),
 }
 
 /// A part of the rig that has at most one fault at a time.
@@ -63,6 +74,8 @@ enum Part {
     NodeLink(usize, usize),
     ServerLink(usize, usize),
     Disk,
+    /// A node that gets the articles of another one: the others must have all of them.
+    Comeback,
 }
 
 struct Active {
@@ -71,27 +84,33 @@ struct Active {
     until: Instant,
 }
 
-/// Plays faults for this time, and heals all of them. Returns their number.
+/// Plays faults for this time, and heals all of them, but for nodes that still get the articles of others. Returns their number.
 pub fn play(rig: &mut Rig, seed: u64, time: Duration) -> usize {
     let mut dice = Dice::new(seed ^ 0xfa01);
     // Only one server is ever damaged: two damaged ones of three may have lost something for good.
     let damaged = dice.below(COUNT as u64) as usize;
+    let mut needed = needed(rig, seed);
     let mut active: Vec<Active> = Vec::new();
     let (mut count, mut is_calm) = (0, false);
-    let end = Instant::now() + time;
-    while Instant::now() < end {
-        heal(rig, &mut active, Instant::now());
+    let begun = Instant::now();
+    while begun.elapsed() < time || !needed.is_empty() {
+        heal(rig, &mut active, Instant::now(), seed);
         rig.tend();
-        if active.len() < FAULTS_MAX && !is_calm {
-            let fault = any(&mut dice, damaged, rig.disk().is_some());
+        let is_time = begun.elapsed() < time;
+        let is_needed = begun.elapsed() > time / 6 && !needed.is_empty();
+        if active.len() < FAULTS_MAX && (is_needed || is_time && !is_calm) {
+            let fault = match needed.last() {
+                Some(fault) if is_needed => fault.clone(),
+                _ => any(&mut dice, damaged, rig),
+            };
             let lasts = Duration::from_millis(200 + dice.below(LASTS_MS));
             let parts = parts(&fault);
-            let busy: BTreeSet<Part> = active
-                .iter()
-                .flat_map(|active| active.parts.clone())
-                .collect();
+            let busy = busy(rig, &active);
             if !parts.iter().any(|part| busy.contains(part)) && begin(rig, &fault) {
                 count += 1;
+                if is_needed {
+                    needed.pop();
+                }
                 active.push(Active {
                     fault,
                     parts,
@@ -106,12 +125,38 @@ pub fn play(rig: &mut Rig, seed: u64, time: Duration) -> usize {
         };
         std::thread::sleep(Duration::from_millis(20 + dice.below(PAUSE_MS)));
     }
-    heal(rig, &mut active, end + Duration::from_secs(3600));
+    let healing = Instant::now();
+    while !active.is_empty() {
+        assert!(healing.elapsed() < super::PATIENCE, "faults that never end");
+        heal(rig, &mut active, healing + Duration::from_secs(3600), seed);
+        std::thread::sleep(Duration::from_millis(20));
+    }
     rig.note("healed");
     count
 }
 
-fn any(dice: &mut Dice, damaged: usize, has_small_disk: bool) -> Fault {
+/// Faults that no run is without.
+fn needed(rig: &Rig, seed: u64) -> Vec<Fault> {
+    let mut dice = Dice::new(seed ^ 0x3eed);
+    let node = dice.below(COUNT as u64) as usize;
+    let comeback = match seed % 3 {
+        0 => Fault::Diverge(node),
+        1 => Fault::LoseDisk(node),
+        _ => Fault::Away(node),
+    };
+    let power = rig.has_lossy().then_some(Fault::PowerCut);
+    [comeback].into_iter().chain(power).collect()
+}
+
+/// The parts that have a fault now.
+fn busy(rig: &Rig, active: &[Active]) -> BTreeSet<Part> {
+    let faulty = active.iter().flat_map(|active| active.parts.clone());
+    let coming = (0..COUNT).filter(|node| rig.comes_back(*node));
+    let coming = coming.flat_map(|node| [Part::Node(node), Part::Comeback]);
+    faulty.chain(coming).collect()
+}
+
+fn any(dice: &mut Dice, damaged: usize, rig: &Rig) -> Fault {
     let place = dice.below(COUNT as u64) as usize;
     let other = (place + 1 + dice.below(COUNT as u64 - 1) as usize) % COUNT;
     let is_silent = dice.chance(50);
@@ -121,27 +166,31 @@ fn any(dice: &mut Dice, damaged: usize, has_small_disk: bool) -> Fault {
         _ => vec![place],
     };
     match dice.below(100) {
-        0..=19 => Fault::KillNodes(some(dice)),
-        20..=26 => Fault::StopNode(place),
-        27..=43 => Fault::KillServers(some(dice)),
-        44..=50 => Fault::StopServer(place),
-        51..=58 => Fault::CutNode {
+        0..=16 => Fault::KillNodes(some(dice)),
+        17..=22 => Fault::StopNode(place),
+        23..=36 => Fault::KillServers(some(dice)),
+        37..=42 => Fault::StopServer(place),
+        43..=49 => Fault::CutNode {
             node: dice.below(COUNT as u64) as usize,
             servers: some(dice),
             is_silent,
         },
-        59..=66 => Fault::CutServers {
+        50..=56 => Fault::CutServers {
             one: place,
             other,
             is_silent,
         },
-        67..=74 => Fault::Isolate {
+        57..=63 => Fault::Isolate {
             server: place,
             is_silent,
         },
-        75..=82 if has_small_disk => {
+        64..=71 if rig.disk().is_some() => {
             Fault::FullDisk([0, 100, 3_000, 30_000][dice.below(4) as usize])
         }
+        72..=79 if rig.has_lossy() => Fault::PowerCut,
+        80..=83 => Fault::Away(place),
+        84..=87 => Fault::LoseDisk(place),
+        88..=91 => Fault::Diverge(place),
         _ => Fault::FlippedBit {
             server: damaged,
             chance: dice.next(),
@@ -170,6 +219,12 @@ fn parts(fault: &Fault) -> Vec<Part> {
                 .collect()
         }
         Fault::FullDisk(_) => vec![Part::Disk],
+        Fault::PowerCut => vec![Part::Node(LOSSY)],
+        Fault::Away(node) | Fault::Diverge(node) => vec![Part::Node(*node), Part::Comeback],
+        Fault::LoseDisk(node) if node + 1 == COUNT => {
+            vec![Part::Node(*node), Part::Comeback, Part::Disk]
+        }
+        Fault::LoseDisk(node) => vec![Part::Node(*node), Part::Comeback],
         // Until it has got everything from the others, none of them may fail.
         Fault::FlippedBit { .. } => {
             let links = (0..COUNT)
@@ -223,7 +278,35 @@ fn begin(rig: &mut Rig, fault: &Fault) -> bool {
                 disk.fill(*free);
             }
         }
+        Fault::PowerCut => rig.cut_power(),
+        Fault::Away(node) => rig.kill_node(*node),
+        Fault::LoseDisk(node) => {
+            rig.kill_node(*node);
+            if !until(PATIENCE_AT_GATE, || rig.lose_disk(*node)) {
+                rig.note("somebody works there");
+                rig.start_node(*node);
+                return false;
+            }
+            rig.counts.lost_disks += 1;
+        }
+        Fault::Diverge(node) => {
+            rig.kill_node(*node);
+            rig.diverge(*node);
+            rig.start_node(*node);
+        }
         Fault::FlippedBit { .. } => {}
+    }
+    true
+}
+
+/// Whether something comes in this time.
+fn until(patience: Duration, mut comes: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while !comes() {
+        if begun.elapsed() > patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
     true
 }
@@ -236,15 +319,36 @@ fn fail(link: &crate::program::link::Link, is_silent: bool) {
 }
 
 /// Heals the faults whose time is over.
-fn heal(rig: &mut Rig, active: &mut Vec<Active>, now: Instant) {
+fn heal(rig: &mut Rig, active: &mut Vec<Active>, now: Instant, seed: u64) {
     let (over, rest) = std::mem::take(active)
         .into_iter()
         .partition(|active| active.until <= now);
     *active = rest;
     let over: Vec<Active> = over;
-    for Active { fault, .. } in over {
+    for Active { fault, parts, .. } in over {
+        if let Fault::PowerCut = fault
+            && !rig.power_is_back()
+        {
+            // A command still runs there.
+            active.push(Active {
+                fault,
+                parts,
+                until: now,
+            });
+            continue;
+        }
         rig.note(&format!("end of {fault:?}"));
         match fault {
+            Fault::PowerCut => {}
+            Fault::Away(node) => rig.stay_away(node, seed),
+            Fault::LoseDisk(node) => rig.fetch(node, "join", seed),
+            // It may have noticed by itself.
+            Fault::Diverge(node) => {
+                if !rig.comes_back(node) && rig.diverged == Some(node) {
+                    rig.kill_node(node);
+                    rig.fetch(node, "reseed", seed);
+                }
+            }
             Fault::KillNodes(nodes) => nodes.into_iter().for_each(|node| rig.start_node(node)),
             Fault::StopNode(node) => Rig::signal(rig.node_pid(node), "CONT"),
             Fault::KillServers(servers) => servers
@@ -336,14 +440,7 @@ fn flip(rig: &mut Rig, server: usize, chance: u64) -> bool {
 }
 
 fn until_whole(rig: &mut Rig) -> bool {
-    let begun = Instant::now();
-    while !rig.servers_are_whole() {
-        if begun.elapsed() > WHOLE_PATIENCE {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    true
+    until(WHOLE_PATIENCE, || rig.servers_are_whole())
 }
 
 /// All files that are not empty.

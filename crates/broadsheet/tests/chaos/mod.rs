@@ -1,17 +1,22 @@
 //! A cluster under faults by chance: nodes and servers are killed and stopped, links are cut, a disk is full, a bit of a server's file is
-//! flipped, clocks are an hour apart. Four peers send meanwhile, and readers look. In the end every reply that a peer got, and every number
-//! that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for as long
-//! as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
+//! flipped, clocks are an hour apart, the power of a node fails, and nodes come back by the articles of others. Four peers send meanwhile,
+//! readers look, and administrators remove articles and change groups. In the end every reply that a peer or an administrator got, and every
+//! number that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for
+//! as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking"
 )]
 
+mod admins;
 mod articles;
+mod changes;
+mod comebacks;
 mod faults;
 mod load;
 mod peers;
+mod power;
 mod readers;
 mod rig;
 mod verdict;
@@ -27,7 +32,7 @@ use rig::{COUNT, Rig};
 /// Peers.
 const PEERS: u64 = 4;
 /// The faults of a run of `make test`; there are two.
-const SHORT: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_secs(25);
 /// The faults of a run of `make chaos`: each has new nodes and servers.
 const LONG: Duration = Duration::from_secs(45);
 /// The seed of the run that is always the same.
@@ -79,7 +84,7 @@ fn run(seed: u64, time: Duration) -> bool {
         .for_each(|thread| thread.join().unwrap());
     let healed = Instant::now();
     verdict::until_all_take(&mut rig);
-    let again = verdict::until_fed(&mut rig);
+    let again = verdict::until_fed(&mut rig, &load);
     if std::env::var_os("BROADSHEET_CHAOS_JOURNAL").is_some() {
         println!("{}", rig.journal.join("\n"));
     }
@@ -101,7 +106,11 @@ fn start_load(load: &Arc<Load>) -> Vec<JoinHandle<()>> {
         let load = load.clone();
         std::thread::spawn(move || readers::read(&load, node))
     });
-    peers.chain(readers).collect()
+    let admins = (0..admins::ADMINS).map(|own| {
+        let load = load.clone();
+        std::thread::spawn(move || admins::administer(&load, own))
+    });
+    peers.chain(readers).chain(admins).collect()
 }
 
 fn random_seed() -> u64 {

@@ -23,6 +23,8 @@ struct Peer<'a> {
     load: &'a Load,
     dice: Dice,
     node: usize,
+    /// The life of the node before the connection.
+    life: u64,
     client: Option<Client>,
 }
 
@@ -33,6 +35,7 @@ pub fn send(load: &Arc<Load>, peer: u64) {
         load,
         node: dice.below(COUNT as u64) as usize,
         dice,
+        life: 0,
         client: None,
     };
     while load.goes_on() {
@@ -59,7 +62,10 @@ impl Peer<'_> {
         }
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => self.load.client(self.node)?,
+            None => {
+                self.life = self.load.life(self.node);
+                self.load.client(self.node)?
+            }
         };
         let done = match self.dice.below(10) {
             0..=6 => self.stream(&mut client),
@@ -73,7 +79,7 @@ impl Peer<'_> {
     /// The number of an article: a new one, or one that was offered lately, perhaps by another peer at this moment.
     fn number(&mut self) -> u64 {
         match self.dice.chance(40) {
-            true => self.load.newest.fetch_add(1, Ordering::Relaxed) + 1,
+            true => self.load.next_number(),
             false => {
                 let newest = self.load.newest.load(Ordering::Relaxed);
                 newest.saturating_sub(self.dice.below(BEHIND)).max(1)
@@ -176,7 +182,8 @@ impl Peer<'_> {
 
     fn post(&mut self, client: &mut Client) -> Option<()> {
         for (number, article) in self.articles(3) {
-            if article.cancels.is_some() {
+            // Groups that do not exist, or allow no posts, are another story for a post.
+            if article.cancels.is_some() || article.made.is_some() {
                 continue;
             }
             let line = client.ask_if_any("POST")?;
@@ -200,10 +207,12 @@ impl Peer<'_> {
             .iter()
             .map(|(_, article)| article.bytes.clone())
             .collect();
+        let _open = self.load.gates.get(self.node)?.try_read().ok()?;
+        let place = (self.node, self.load.life(self.node));
         let told = self.load.programs.get(self.node)?.rnews(&batch(&bytes));
         for (number, _) in articles {
             self.load
-                .hear(number, self.node, &format!("rnews {}", told.status));
+                .hear(number, place, &format!("rnews {}", told.status));
         }
         Some(())
     }
@@ -221,7 +230,7 @@ impl Peer<'_> {
                 let _ = self.unexpected(line);
             }
             Some("239" | "439" | "438" | "235" | "435" | "437" | "240" | "441") => {
-                self.load.hear(number, self.node, line)
+                self.load.hear(number, (self.node, self.life), line)
             }
             Some("400" | "431" | "436") => {}
             _ => {

@@ -7,12 +7,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
 use cluster::jetstream::LogOptions;
 
+use super::admins::policy;
 use super::articles::ACTIVE;
+use super::comebacks::{Comeback, Counts};
+use super::power::Lossy;
 use crate::program::Program;
 use crate::program::cluster::become_node;
 use crate::program::daemon::Daemon;
@@ -26,6 +30,10 @@ use crate::program::taker::Taker;
 pub const COUNT: usize = 3;
 /// The disk of the last node. An entry needs a segment of 64 MiB.
 const DISK: &str = "768m";
+/// The size of the log: it is trimmed within a run.
+const LOG: &str = "24 MiB";
+/// The node whose power may be lost.
+pub const LOSSY: usize = 1;
 /// Seconds by which the clocks of the nodes are ahead.
 const CLOCKS: [i64; COUNT] = [0, 1800, -1800];
 
@@ -35,7 +43,19 @@ pub struct Node {
     /// Where it listens, while it runs.
     pub address: Arc<Mutex<Option<String>>>,
     pub daemon: Option<Daemon>,
-    said: Vec<String>,
+    /// Closed while its disk is changed.
+    pub gate: Arc<RwLock<()>>,
+    /// It was made anew, and has not joined the cluster yet.
+    pub is_new: Arc<AtomicBool>,
+    /// See [`super::load::Load::life`].
+    pub life: Arc<AtomicU64>,
+    pub said: Vec<String>,
+    /// Lines of it that were acted on.
+    pub read: usize,
+    /// It is away, and will be started.
+    pub comeback: Option<Comeback>,
+    /// Its disk, if that may lose what was not synced.
+    lossy: Option<Lossy>,
     clock: Option<(PathBuf, i64)>,
     /// Its disk, if it is a small one.
     disk: Option<Small>,
@@ -51,6 +71,9 @@ pub struct Rig {
     /// The ways of each server to each other.
     between: Vec<Vec<Link>>,
     begun: Instant,
+    /// A node that has other numbers than the others: nobody may look at it.
+    pub diverged: Option<usize>,
+    pub counts: Counts,
     /// The events of the run, with the time since its beginning.
     pub journal: Vec<String>,
     /// Where everything is kept after a failure.
@@ -84,6 +107,12 @@ impl Rig {
                 true => Small::under(&program, DISK),
                 false => None,
             };
+            let lossy = match place == LOSSY && clock.is_some() {
+                true => Lossy::under(&program, servers.room()),
+                false => None,
+            };
+            let (file, text) = policy();
+            program.write(file, text.as_bytes());
             let options = LogOptions {
                 servers: to_servers[place]
                     .iter()
@@ -91,12 +120,18 @@ impl Rig {
                     .collect(),
                 ..servers.options()
             };
-            become_node(&program, options, (place == 0).then_some("1 GiB"));
+            become_node(&program, options, (place == 0).then_some(LOG));
             Node {
                 program: Arc::new(program),
                 address: Arc::default(),
                 daemon: None,
+                gate: Arc::default(),
+                is_new: Arc::default(),
+                life: Arc::default(),
                 said: Vec::new(),
+                read: 0,
+                comeback: None,
+                lossy,
                 clock: clock.clone().map(|clock| (clock, CLOCKS[place])),
                 disk,
             }
@@ -109,6 +144,8 @@ impl Rig {
             to_servers,
             between,
             begun: Instant::now(),
+            diverged: None,
+            counts: Counts::default(),
             journal: Vec::new(),
             keep,
         };
@@ -134,7 +171,8 @@ impl Rig {
         let heard = daemon.hear("listening at ", &mut node.said);
         let address = heard.and_then(|line| Some(line.rsplit_once(' ')?.1.to_owned()));
         node.daemon = Some(daemon);
-        *node.address.lock().unwrap() = address;
+        let is_open = self.diverged != Some(place);
+        *node.address.lock().unwrap() = address.filter(|_| is_open);
     }
 
     pub fn kill_node(&mut self, place: usize) {
@@ -147,8 +185,46 @@ impl Rig {
         node.said.push("-- killed".to_owned());
     }
 
-    /// Starts nodes again that have ended by themselves, as systemd would.
+    /// Cuts the power of the node whose disk loses something by that.
+    pub fn cut_power(&mut self) {
+        let node = &self.nodes[LOSSY];
+        node.life.fetch_add(1, Ordering::SeqCst);
+        if let Some(lossy) = &node.lossy {
+            lossy.cut();
+            self.counts.power_cuts += 1;
+        }
+        self.kill_node(LOSSY);
+    }
+
+    /// Starts its machine again. False while a command still runs there.
+    pub fn power_is_back(&mut self) -> bool {
+        let node = &self.nodes[LOSSY];
+        node.life.fetch_add(1, Ordering::SeqCst);
+        if let Some(lossy) = &node.lossy {
+            let Some(boot) = lossy.start() else {
+                return false;
+            };
+            let clock = node
+                .clock
+                .iter()
+                .map(|(clock, _)| clock.display().to_string());
+            let preload = clock.map(|clock| ("LD_PRELOAD".to_owned(), clock));
+            let boot = ("CHAOS_BOOT".to_owned(), boot);
+            *node.program.environment.lock().unwrap() = preload.chain([boot]).collect();
+        }
+        self.start_node(LOSSY);
+        true
+    }
+
+    /// Whether a node has a disk that loses something with the power.
+    pub fn has_lossy(&self) -> bool {
+        self.nodes[LOSSY].lossy.is_some()
+    }
+
+    /// Starts nodes again that have ended by themselves, as systemd would, and those that come back.
     pub fn tend(&mut self) {
+        self.tend_comebacks();
+        self.hear_nodes();
         for place in 0..COUNT {
             let node = &mut self.nodes[place];
             let Some(daemon) = &mut node.daemon else {

@@ -11,7 +11,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::PATIENCE;
+use super::admins::counts;
 use super::articles::{Article, GROUPS, id, number_of};
+use super::changes::{Changes, Presence, is_short};
 use super::load::{Heard, Load};
 use super::rig::{COUNT, Rig};
 use crate::program::articles::with;
@@ -64,8 +66,11 @@ fn take(rig: &Rig, place: usize, id: &str, article: &[u8]) -> Option<()> {
 }
 
 /// Waits until the peer has every article that is there in the end, whichever node fed it. Returns how many came more than once.
-pub fn until_fed(rig: &mut Rig) -> usize {
-    let all = read(&seen(&rig.nodes[0].program, &GROUPS)).groups;
+/// One that was removed for a while may have been passed meanwhile.
+pub fn until_fed(rig: &mut Rig, load: &Load) -> usize {
+    let changes = Changes::of(load);
+    let mut all = read(&seen(&rig.nodes[0].program, &GROUPS)).groups;
+    all.retain(|id, _| number_of(id).is_none_or(|number| !changes.touches(number)));
     until("every article at the peer", rig, |rig| {
         let got = rig.taker.got();
         all.keys().all(|id| got.contains_key(id))
@@ -91,10 +96,19 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
         let daemon = node.daemon.take().unwrap();
         daemon.stop();
     }
-    let first = seen(&rig.nodes[0].program, &GROUPS);
+    let active = rig.nodes[0].program.read("news/active");
+    let all: Vec<&str> = active
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let first = seen(&rig.nodes[0].program, &all);
     for (place, node) in rig.nodes.iter().enumerate() {
         node.program.assert_clean();
-        for (what, text) in seen(&node.program, &GROUPS) {
+        assert!(
+            node.program.read("news/active") == active,
+            "the groups of node {place} are not those of node 0"
+        );
+        for (what, text) in seen(&node.program, &all) {
             assert!(
                 text == first[&what],
                 "{what} of node {place} is not that of node 0"
@@ -102,7 +116,8 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
         }
     }
     let found = read(&first);
-    let cancelled = cancelled(load, &found);
+    let changes = Changes::of(load);
+    let cancelled = cancelled(load, &found, &changes);
     let mut faults = std::mem::take(&mut *load.faults.lock().unwrap());
     let mut accepted = 0;
     for (number, heard) in load.heard.lock().unwrap().iter() {
@@ -111,7 +126,13 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
     }
     for (place, (id, node)) in load.seen.lock().unwrap().iter() {
         let last = found.places.get(place);
-        let is_true = last.map_or_else(|| cancelled.contains(id), |last| last == id);
+        // What expire removed, and what an administrator has not restored.
+        let is_gone = cancelled.contains(id)
+            || number_of(id).is_some_and(|number| {
+                changes.presence(number) != Presence::Here
+                    || is_short(place.0) && changes.may_have_expired(number)
+            });
+        let is_true = last.map_or(is_gone, |last| last == id);
         if !is_true {
             faults.push(format!(
                 "{}/{} was {id} at node {node}, and is {last:?} in the end",
@@ -120,15 +141,37 @@ pub fn check(mut rig: Rig, load: &Load) -> String {
         }
     }
     for (node, id) in load.vanished.lock().unwrap().iter() {
-        if !cancelled.contains(id) {
+        let may_vanish = number_of(id).is_some_and(|number| {
+            changes.may_have_vanished(number, &Article::of(load.seed, number).groups)
+        });
+        if !cancelled.contains(id) && !may_vanish {
             faults.push(format!("node {node} had taken {id}, and did not show it"));
         }
     }
+    let rows = |group: &str| -> BTreeSet<String> {
+        let rows = first.get(group).map_or("", String::as_str).lines();
+        rows.filter_map(|row| row.split('\t').nth(4))
+            .map(str::to_owned)
+            .collect()
+    };
+    faults.extend(changes.check_groups(&active, &rows, &found.known, load.seed));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(accepted > 0, "no article was taken");
     let samples = load.samples.load(Ordering::Relaxed);
+    let done = counts(&load.acts.lock().unwrap());
+    let expired = changes.have_expired(&load.heard.lock().unwrap()).len();
+    assert!(
+        done.values().all(|count| *count > 0),
+        "administrators could not do everything: {done:?}"
+    );
+    let nodes = &rig.counts;
+    assert!(nodes.reseeded > 0, "no node came back: {nodes:?}");
+    assert!(
+        nodes.power_cuts > 0 || !rig.has_lossy(),
+        "no power was lost: {nodes:?}"
+    );
     format!(
-        "{accepted} articles were acknowledged, {} are known, {} numbers seen in {samples} looks",
+        "{accepted} articles were acknowledged, {} are known, {} numbers seen in {samples} looks; {done:?}, {expired} must have expired; {nodes:?}",
         found.known.len(),
         load.seen.lock().unwrap().len()
     )
@@ -206,32 +249,25 @@ fn check_article(found: &Final, seed: u64, number: u64, heard: &[Heard]) -> Vec<
     faults
 }
 
-/// The articles of which a known article is the cancel. Those of others that are known must be there, in their groups.
-fn cancelled(load: &Load, found: &Final) -> BTreeSet<String> {
+/// The articles of which a known article is the cancel. Those of others that are known must be there, in their groups, unless an administrator
+/// or expire removed them.
+fn cancelled(load: &Load, found: &Final, changes: &Changes) -> BTreeSet<String> {
     let numbers = || found.known.iter().filter_map(|id| number_of(id));
     let cancels = numbers().filter_map(|number| Article::of(load.seed, number).cancels);
     let cancelled: BTreeSet<String> = cancels.map(|number| id(load.seed, number)).collect();
-    let mut faults = load.faults.lock().unwrap();
+    let is_cancelled = |number: u64| cancelled.contains(&id(load.seed, number));
+    let there = |number: u64| found.groups.get(&id(load.seed, number)).cloned();
+    let mut faults = changes.check_articles(load, numbers(), &is_cancelled, &there);
     for number in numbers() {
         let article = Article::of(load.seed, number);
-        let there = found.groups.get(&article.id);
-        if !article.groups.is_empty()
-            && !cancelled.contains(&article.id)
-            && there != Some(&article.groups)
-        {
-            faults.push(format!(
-                "{} is in {there:?}, and belongs into {:?}",
-                article.id, article.groups
-            ));
-        }
-        if !article.is_good() && there.is_some() {
+        if !article.is_good() && there(number).is_some() {
             faults.push(format!(
                 "{} is there, and belongs into no group",
                 article.id
             ));
         }
     }
-    drop(faults);
+    load.faults.lock().unwrap().extend(faults);
     cancelled
 }
 

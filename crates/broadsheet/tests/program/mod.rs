@@ -42,6 +42,8 @@ pub struct Program {
     room: tempfile::TempDir,
     /// Commands run as who owns the news directory: root is refused in one that was given to another user.
     pub owner_runs: bool,
+    /// Variables that every command gets.
+    pub environment: std::sync::Mutex<Vec<(String, String)>>,
 }
 
 /// What the program said.
@@ -69,6 +71,7 @@ impl Program {
         Program {
             room: tempfile::tempdir().expect("a temporary directory"),
             owner_runs: false,
+            environment: std::sync::Mutex::default(),
         }
     }
 
@@ -182,6 +185,8 @@ impl Program {
     }
 
     fn as_owner(&self, command: &mut Command) {
+        let environment = self.environment.lock().expect("the environment");
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
         if self.owner_runs {
             let news = std::fs::metadata(self.path("news")).expect("a news directory");
             command.uid(news.uid()).gid(news.gid());

@@ -176,6 +176,7 @@ fn whole_copy(
         let checked = fetching.say_while("checking", || check(staged))?;
         done.check_seconds += begun.elapsed().as_secs_f64();
         refuse_damage(&checked, &node, staged)?;
+        fetching.ensure_complete()?;
         let applied = checked.place;
         ensure!(
             applied.log == wanted.log.name,

@@ -45,6 +45,8 @@ pub struct Fetching {
     staged: PathBuf,
     segments: PathBuf,
     fetched: Fetched,
+    /// The last list.
+    listed: Vec<reseed::File>,
     pace: Pace,
     bar: Option<ProgressBar>,
     is_told: bool,
@@ -70,6 +72,7 @@ impl Fetching {
             staged: staged.to_owned(),
             segments,
             fetched,
+            listed: Vec::new(),
             pace: Pace::new(wanted.rate),
             bar: bar(),
             is_told: false,
@@ -106,6 +109,7 @@ impl Fetching {
             if is_same && self.fetched_bytes - before < NEAR_BYTES {
                 self.files = listing.files.len() as u64;
                 self.bytes = listing.files.iter().map(|file| file.length).sum();
+                self.listed = listing.files;
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();
                 }
@@ -116,6 +120,20 @@ impl Fetching {
             "the node {} changes its segments faster than they can be fetched: run this again when its expire has ended",
             self.asking.node()
         )
+    }
+
+    /// Compares the checked copy with the list of the node: the check sees only the segments that are there.
+    ///
+    /// # Errors
+    /// A file is missing.
+    pub fn ensure_complete(&self) -> anyhow::Result<()> {
+        if let Some(lacked) = self.fetched.lacks(&self.listed) {
+            bail!(
+                "{} vanished from the copy, and nothing was changed here: look at the disk, and run this again, which fetches it",
+                self.fetched.path_of(lacked).display()
+            );
+        }
+        Ok(())
     }
 
     /// Does something that takes a while, and says so on a terminal.
@@ -182,7 +200,7 @@ impl Fetching {
         for file in &listing.files {
             all += file.allocated;
             if !self.fetched.is_whole(file) {
-                let here = fs::metadata(self.path(file)).map_or(0, |facts| facts.len());
+                let here = fs::metadata(self.fetched.path_of(file)).map_or(0, |facts| facts.len());
                 missing += file.allocated.saturating_sub(here);
             }
         }
@@ -214,17 +232,12 @@ impl Fetching {
         Ok(())
     }
 
-    fn path(&self, listed: &reseed::File) -> PathBuf {
-        self.segments
-            .join(format!("{:020}.{}", listed.base, listed.kind))
-    }
-
     /// Fetches what is missing of a file.
     fn fetch_file(&mut self, listed: &reseed::File) -> anyhow::Result<Outcome> {
         if self.fetched.is_whole(listed) {
             return Ok(Outcome::Whole);
         }
-        let path = self.path(listed);
+        let path = self.fetched.path_of(listed);
         for _ in 0..FILE_ATTEMPTS {
             if !self.fetched.is_begun(listed) {
                 match fs::remove_file(&path) {
@@ -338,6 +351,8 @@ impl Fetching {
         }
         file.sync_all().with_context(writing)?;
         if listed.version.is_some() {
+            let synced = File::open(&self.segments).and_then(|opened| opened.sync_all());
+            synced.with_context(|| format!("cannot sync {}", self.segments.display()))?;
             self.put(listed, true)?;
         }
         Ok(Outcome::Whole)

@@ -186,6 +186,7 @@ fixed! {
     cluster::jetstream::WAITING_BYTES_MAX, Unit::Bytes, "entries that were read and wait to be applied", "Then the node reads on when it has applied some.";
     cluster::reseed::PIECE_BYTES_MAX, Unit::Bytes, "piece of a segment on its way to another node", "Larger files go in several; fewer bytes if the NATS servers take smaller messages only.";
     cluster::reseed::LISTED_MAX, Unit::Count("files"), "files of a node in one reply to another", "Further ones are asked for by another request.";
+    cluster::reseed::FILES_MAX, Unit::Count("files"), "files of a node that gives its segments to another", "The other one fetches none.";
     cluster::jetstream::segments::REQUESTS_FLYING_MAX, Unit::Count("requests"), "requests for segments on their way to another node", "The next one waits for a reply.";
     daemon::FLYING_ENTRIES_MAX, Unit::Count("entries"), "entries of a node on the way to the log", "Further articles wait, and become larger entries.";
     daemon::FLYING_BYTES_MAX, Unit::Bytes, "entries of a node on the way to the log", "Further articles wait.";

@@ -12,11 +12,11 @@ use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
 use cluster::jetstream::{LogIdentity, LogOptions, announce, members};
-use cluster::members::Mark;
+use cluster::members::{CopyMark, Mark};
 use groups::size;
 use serde_json::{Value, json};
 use store::reseed::{Checked, check, finish, go_on, is_interrupted, place, staging};
@@ -101,7 +101,7 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
         done.sequence = spool.applied_entry()?.sequence;
         drop(spool);
         if reaches_back(wanted, done.sequence)? {
-            announce_at(options_of_log, done.sequence);
+            announce_at(options_of_log, done.sequence, false);
             return Ok(done);
         }
     }
@@ -113,7 +113,7 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
     place(root, &staged, &note)?;
     cursors::apply(root, &note)?;
     finish(root, &staged)?;
-    announce_at(options_of_log, applied.sequence);
+    announce_at(options_of_log, applied.sequence, false);
     done.sequence = applied.sequence;
     done.seconds = started.elapsed().as_secs_f64();
     Ok(done)
@@ -169,13 +169,14 @@ fn whole_copy(
     let node = done.from.clone();
     let mut fetching = Fetching::begin(chosen, staged, wanted)?;
     for _ in 0..ATTEMPTS {
-        fetching.fetch(|sequence| announce_at(wanted.options, sequence))?;
+        fetching.fetch(|sequence| announce_at(wanted.options, sequence, true))?;
         (done.files, done.bytes, done.fetched) = fetching.counts();
         done.damaged = fetching.damaged();
         let begun = Instant::now();
         let checked = fetching.say_while("checking", || check(staged))?;
         done.check_seconds += begun.elapsed().as_secs_f64();
         refuse_damage(&checked, &node, staged)?;
+        fetching.ensure_complete()?;
         let applied = checked.place;
         ensure!(
             applied.log == wanted.log.name,
@@ -209,10 +210,18 @@ fn refuse_damage(checked: &Checked, node: &str, staged: &Path) -> anyhow::Result
     )
 }
 
-/// Lets the log keep what comes after an entry.
-fn announce_at(options: &LogOptions, sequence: u64) {
+/// Lets the log keep what comes after an entry. `is_copying`: also if a daemon of this node is further, until the copy is in its place.
+fn announce_at(options: &LogOptions, sequence: u64, is_copying: bool) {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = since_1970.map_or(0, |time| time.as_secs() as i64);
+    let copy = CopyMark {
+        durable: sequence,
+        time,
+    };
     let mark = Mark {
         durable: sequence,
+        time,
+        copy: is_copying.then_some(copy),
         ..Mark::default()
     };
     if let Err(error) = announce(options, &mark) {

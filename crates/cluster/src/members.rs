@@ -13,11 +13,13 @@ pub const COMPARE_EVERY: u64 = 64;
 pub const OUTCOMES_TOLD: usize = 16;
 /// Part of the log's size down to which entries leave it: the rest serves nodes that join or come back.
 const KEEP_PART: u64 = 2;
+/// Time for which the log keeps what comes behind a copy of segments, s: each look of the copying program at the other node begins it anew.
+const COPY_SECONDS: i64 = 24 * 60 * 60;
 
 /// The mark of one node: how far it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// The process: a random number for each start of a daemon.
+    /// The process: a random number for each start of a daemon; 0 for a command.
     pub process: u64,
     /// The last entry that is on the disk of the node.
     pub durable: u64,
@@ -25,6 +27,26 @@ pub struct Mark {
     pub time: i64,
     /// Hashes of what the node made of the entries up to some sequence numbers (multiples of [`COMPARE_EVERY`]).
     pub outcomes: BTreeMap<u64, String>,
+    /// A program copies the segments of another node for this one, beside a daemon perhaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyMark>,
+}
+
+impl Mark {
+    /// The last entry that nobody on the node needs any more.
+    fn done(&self) -> u64 {
+        self.copy
+            .map_or(self.durable, |copy| self.durable.min(copy.durable))
+    }
+}
+
+/// How far a copy of the segments of another node is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyMark {
+    /// The last entry that the copy will have.
+    pub durable: u64,
+    /// The time of the mark, seconds since 1970.
+    pub time: i64,
 }
 
 /// The marks of all nodes, by their names.
@@ -57,9 +79,19 @@ pub struct Trim {
 }
 
 impl Members {
-    /// The last entry that all nodes have on their disks.
+    /// Puts the mark of a daemon. The mark of a copy stays, until it is too old. Returns the mark of the daemon before.
+    pub fn put(&mut self, own: &str, mut mark: Mark) -> Option<Mark> {
+        let last = self.nodes.get(own);
+        let copy = last.and_then(|last| last.copy);
+        mark.copy = copy.filter(|copy| mark.time.saturating_sub(copy.time) < COPY_SECONDS);
+        let last = self.nodes.insert(own.to_owned(), mark);
+        // A command is no daemon.
+        last.filter(|last| last.process != 0)
+    }
+
+    /// The last entry that all nodes have on their disks, and in their copies.
     pub fn lowest(&self) -> Option<u64> {
-        self.nodes.values().map(|mark| mark.durable).min()
+        self.nodes.values().map(Mark::done).min()
     }
 
     /// The part of the log that has to go, as the node `own` finds it.
@@ -72,7 +104,7 @@ impl Members {
         let count = (log.last + 1).saturating_sub(log.first);
         let share = u128::from(count) * u128::from(excess) / u128::from(log.bytes.max(1));
         let goal = log.first + share as u64;
-        let is_behind = |mark: &Mark| mark.durable + 1 < goal;
+        let is_behind = |mark: &Mark| mark.done().saturating_add(1) < goal;
         // A node that is behind itself puts nobody out.
         let may_put_out = self.nodes.get(own).is_some_and(|mark| !is_behind(mark));
         if log.bytes > keep + keep / 2 && may_put_out {
@@ -83,9 +115,9 @@ impl Members {
             .nodes
             .iter()
             .filter(|(name, _)| !trim.out.contains(name));
-        let lowest = stay.map(|(_, mark)| mark.durable).min();
+        let lowest = stay.map(|(_, mark)| mark.done()).min();
         trim.before = lowest
-            .map(|lowest| goal.min(lowest + 1))
+            .map(|lowest| goal.min(lowest.saturating_add(1)))
             .filter(|before| *before > log.first);
         trim
     }
@@ -178,6 +210,44 @@ mod tests {
         assert_eq!(none.trim(log(800), "a"), Trim::default());
         let behind = members(&[("a", 100)]);
         assert_eq!(behind.trim(log(1000), "a"), Trim::default());
+    }
+
+    #[test]
+    fn the_log_keeps_what_a_copy_needs_beside_the_daemon() {
+        let of_daemon = |durable, time| Mark {
+            process: 7,
+            durable,
+            time,
+            ..Mark::default()
+        };
+        let mut all = members(&[("a", 200), ("b", 200)]);
+        // A command looks, while the daemon of the node runs.
+        let copy = CopyMark {
+            durable: 110,
+            time: 1000,
+        };
+        let of_command = Mark {
+            durable: 110,
+            time: 1000,
+            copy: Some(copy),
+            ..Mark::default()
+        };
+        all.nodes.insert("b".to_owned(), of_command);
+        // It is no other node.
+        assert_eq!(all.put("b", of_daemon(200, 1001)), None);
+        assert_eq!(all.lowest(), Some(110));
+        assert_eq!(all.trim(log(700), "a").before, Some(111));
+        let again = all.put("b", of_daemon(200, 1000 + COPY_SECONDS - 1));
+        assert_eq!(again.map(|last| last.process), Some(7));
+        assert_eq!(all.lowest(), Some(110));
+        // It was given up.
+        all.put("b", of_daemon(200, 1000 + COPY_SECONDS));
+        assert_eq!(all.lowest(), Some(200));
+        // A list of an earlier build.
+        let text = r#"{"process":7,"durable":9,"time":3,"outcomes":{}}"#;
+        let mark: Mark = serde_json::from_str(text).unwrap_or_default();
+        assert_eq!(mark, of_daemon(9, 3));
+        assert_eq!(serde_json::to_string(&mark).unwrap_or_default(), text);
     }
 
     #[test]

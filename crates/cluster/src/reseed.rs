@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const PIECE_BYTES_MAX: usize = 512 << 10;
 /// Most files in a reply.
 pub const LISTED_MAX: usize = 1000;
+/// Most files that a node may list in all its replies.
+pub const FILES_MAX: usize = 1 << 20;
 
 /// A file of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -515,6 +515,7 @@ impl Node {
                 durable: self.appliance.place().sequence,
                 time: since.map_or(0, |since| since.as_secs() as i64),
                 outcomes: self.appliance.outcomes().newest(),
+                copy: None,
             });
         }
     }

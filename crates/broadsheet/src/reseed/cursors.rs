@@ -41,8 +41,17 @@ pub fn note(root: &Path, staged: &Path) -> anyhow::Result<Vec<u8>> {
     let mut moved = Vec::new();
     for entry in entries {
         let site = entry.with_context(reading)?.file_name();
-        let Some(summary) = site_state::look(root, site.as_bytes())? else {
-            continue;
+        let summary = match site_state::look(root, site.as_bytes()) {
+            Ok(Some(summary)) => summary,
+            Ok(None) => continue,
+            // One site must not keep the others from the copy.
+            Err(error) => {
+                eprintln!(
+                    "broadsheet: {error}; the site {} is not moved: tell with `broadsheet feed reset' where it goes on",
+                    site.display()
+                );
+                continue;
+            }
         };
         let passed = entry_before(root, summary.cursor.position);
         let passed = passed.ok().flatten().unwrap_or(0).min(own);
@@ -106,4 +115,57 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use feed::cursor::Cursor;
+    use groups::Active;
+
+    /// A news directory of a node behind an entry; returns its end.
+    fn node(dir: &Path, sequence: u64) -> Position {
+        fs::create_dir_all(dir.join("segments")).unwrap();
+        let active = Active::parse(b"g 0 1 y\n".to_vec()).unwrap();
+        fs::write(dir.join("active"), active.image()).unwrap();
+        let options = store::Options {
+            follows_log: true,
+            ..store::Options::default()
+        };
+        let mut spool = store::Spool::open(dir, options).unwrap();
+        let place = AppliedEntry {
+            log: "l".to_owned(),
+            sequence,
+            chain: "-".to_owned(),
+            ..AppliedEntry::default()
+        };
+        spool.follow_from(&place).unwrap();
+        spool.end()
+    }
+
+    #[test]
+    fn a_damaged_cursor_keeps_no_other_site_from_the_copy() {
+        let room = tempfile::tempdir().unwrap();
+        let (root, staged) = (room.path().join("news"), room.path().join("copy"));
+        let end = node(&root, 9);
+        let there = node(&staged, 9);
+        for site in ["bad", "good"] {
+            let dir = site_state::directory(&root, site.as_bytes()).unwrap();
+            fs::create_dir_all(&dir).unwrap();
+            CursorFile::create(&dir, Cursor::new(end)).unwrap();
+        }
+        let damaged = root.join(FEEDS).join("bad/cursor");
+        assert!(damaged.exists());
+        fs::write(&damaged, b"no cursor").unwrap();
+        let note = note(&root, &staged).unwrap();
+        let moved: Vec<Moved> = serde_json::from_slice(&note).unwrap();
+        let moved: Vec<_> = moved
+            .iter()
+            .map(|moved| (&*moved.site, moved.position))
+            .collect();
+        assert_eq!(moved, [(&b"good"[..], there.0)]);
+        apply(&root, &note).unwrap();
+        assert_eq!(fs::read(&damaged).unwrap(), b"no cursor");
+    }
 }

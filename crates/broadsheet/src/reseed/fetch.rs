@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use cluster::jetstream::segments::Asking;
-use cluster::reseed::{self, Listing, Reply, Request};
+use cluster::reseed::{self, FILES_MAX, Listing, Reply, Request};
 use groups::size;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
@@ -45,6 +45,8 @@ pub struct Fetching {
     staged: PathBuf,
     segments: PathBuf,
     fetched: Fetched,
+    /// The last list.
+    listed: Vec<reseed::File>,
     pace: Pace,
     bar: Option<ProgressBar>,
     is_told: bool,
@@ -70,6 +72,7 @@ impl Fetching {
             staged: staged.to_owned(),
             segments,
             fetched,
+            listed: Vec::new(),
             pace: Pace::new(wanted.rate),
             bar: bar(),
             is_told: false,
@@ -105,7 +108,8 @@ impl Fetching {
             }
             if is_same && self.fetched_bytes - before < NEAR_BYTES {
                 self.files = listing.files.len() as u64;
-                self.bytes = listing.files.iter().map(|file| file.length).sum();
+                self.bytes = sum(listing.files.iter().map(|file| file.length));
+                self.listed = listing.files;
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();
                 }
@@ -116,6 +120,20 @@ impl Fetching {
             "the node {} changes its segments faster than they can be fetched: run this again when its expire has ended",
             self.asking.node()
         )
+    }
+
+    /// Compares the checked copy with the list of the node: the check sees only the segments that are there.
+    ///
+    /// # Errors
+    /// A file is missing.
+    pub fn ensure_complete(&self) -> anyhow::Result<()> {
+        if let Some(lacked) = self.fetched.lacks(&self.listed) {
+            bail!(
+                "{} vanished from the copy, and nothing was changed here: look at the disk, and run this again, which fetches it",
+                self.fetched.path_of(lacked).display()
+            );
+        }
+        Ok(())
     }
 
     /// Does something that takes a while, and says so on a terminal.
@@ -145,26 +163,11 @@ impl Fetching {
                     self.asking.node()
                 ),
             };
-            whole.log = page.log;
-            whole.files.extend(page.files);
-            // The earliest: the list has at least this entry.
-            whole.sequence = match from {
-                0 => page.sequence,
-                _ => whole.sequence,
-            };
-            match page.next {
-                Some(next) if next > from => from = next,
-                _ => break,
+            match add_page(&mut whole, page, from, self.asking.node())? {
+                Some(next) => from = next,
+                None => return Ok(whole),
             }
         }
-        for file in &whole.files {
-            ensure!(
-                matches!(file.kind.as_str(), "art" | "his" | "ovr" | "exp"),
-                "the node {} lists a file that is none of a segment",
-                self.asking.node()
-            );
-        }
-        Ok(whole)
     }
 
     /// Removes files that the node does not have any more, and looks whether there is room for the others.
@@ -178,18 +181,18 @@ impl Fetching {
                     .with_context(|| format!("cannot remove {}", path.display()))?;
             }
         }
-        let (mut missing, mut all) = (0, 0);
+        let all = sum(listing.files.iter().map(|file| file.allocated));
+        let mut missing: u64 = 0;
         for file in &listing.files {
-            all += file.allocated;
             if !self.fetched.is_whole(file) {
-                let here = fs::metadata(self.path(file)).map_or(0, |facts| facts.len());
-                missing += file.allocated.saturating_sub(here);
+                let here = fs::metadata(self.fetched.path_of(file)).map_or(0, |facts| facts.len());
+                missing = missing.saturating_add(file.allocated.saturating_sub(here));
             }
         }
         let disk = rustix::fs::statvfs(&self.staged)
             .with_context(|| format!("cannot read {}", self.staged.display()))?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let needed = missing + all / DERIVED_PART;
+        let needed = missing.saturating_add(all / DERIVED_PART);
         if !self.is_told {
             self.is_told = true;
             eprintln!(
@@ -209,14 +212,9 @@ impl Fetching {
             size::rough_bytes(free)
         );
         if let Some(bar) = &self.bar {
-            bar.set_length(self.fetched_bytes + missing);
+            bar.set_length(self.fetched_bytes.saturating_add(missing));
         }
         Ok(())
-    }
-
-    fn path(&self, listed: &reseed::File) -> PathBuf {
-        self.segments
-            .join(format!("{:020}.{}", listed.base, listed.kind))
     }
 
     /// Fetches what is missing of a file.
@@ -224,7 +222,7 @@ impl Fetching {
         if self.fetched.is_whole(listed) {
             return Ok(Outcome::Whole);
         }
-        let path = self.path(listed);
+        let path = self.fetched.path_of(listed);
         for _ in 0..FILE_ATTEMPTS {
             if !self.fetched.is_begun(listed) {
                 match fs::remove_file(&path) {
@@ -338,10 +336,48 @@ impl Fetching {
         }
         file.sync_all().with_context(writing)?;
         if listed.version.is_some() {
+            let synced = File::open(&self.segments).and_then(|opened| opened.sync_all());
+            synced.with_context(|| format!("cannot sync {}", self.segments.display()))?;
             self.put(listed, true)?;
         }
         Ok(Outcome::Whole)
     }
+}
+
+/// Adds a page, from the segment `from` on, to the list of a node. Returns where the next one begins; `None`: the list is whole.
+fn add_page(
+    whole: &mut Listing,
+    page: Listing,
+    from: u64,
+    node: &str,
+) -> anyhow::Result<Option<u64>> {
+    // A node may be faulty: the list must come to an end.
+    ensure!(
+        whole.files.len().saturating_add(page.files.len()) <= FILES_MAX,
+        "the node {node} lists more than {FILES_MAX} files: fetch from another node with --from"
+    );
+    let is_file = |file: &reseed::File| matches!(&*file.kind, "art" | "his" | "ovr" | "exp");
+    ensure!(
+        page.files.iter().all(is_file),
+        "the node {node} lists a file that is none of a segment"
+    );
+    let next = page.next.filter(|next| *next > from);
+    ensure!(
+        next.is_none() || !page.files.is_empty(),
+        "the node {node} gave a page of its list without files: fetch from another node with --from"
+    );
+    // The earliest: the list has at least this entry.
+    if from == 0 {
+        whole.sequence = page.sequence;
+    }
+    whole.log = page.log;
+    whole.files.extend(page.files);
+    Ok(next)
+}
+
+/// The sum of numbers of another node.
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 /// The name of a file of a segment.
@@ -409,4 +445,47 @@ fn bar() -> Option<ProgressBar> {
         bar.set_style(style);
         bar
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_faulty_node_does_not_fill_the_memory() {
+        let file = reseed::File {
+            base: 4096,
+            kind: "art".to_owned(),
+            length: u64::MAX,
+            allocated: u64::MAX,
+            version: None,
+        };
+        let page = |count: usize, next| Listing {
+            log: "l".to_owned(),
+            sequence: 7,
+            files: vec![file.clone(); count],
+            next,
+            ..Listing::default()
+        };
+        // It never comes to the end of its list.
+        let (mut whole, mut from, mut pages) = (Listing::default(), 0, 0);
+        let error = loop {
+            match add_page(&mut whole, page(4096, Some(from + 1)), from, "b") {
+                Ok(next) => (from, pages) = (next.unwrap(), pages + 1),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("more than 1048576 files"), "{error}");
+        assert_eq!((pages, whole.files.len()), (256, FILES_MAX));
+        let mut whole = Listing::default();
+        assert!(add_page(&mut whole, page(0, Some(1)), 0, "b").is_err());
+        assert_eq!(
+            add_page(&mut whole, page(2, Some(5)), 0, "b").unwrap(),
+            Some(5)
+        );
+        assert_eq!(add_page(&mut whole, page(1, None), 5, "b").unwrap(), None);
+        assert_eq!((whole.files.len(), whole.sequence), (3, 7));
+        assert_eq!(sum(whole.files.iter().map(|file| file.length)), u64::MAX);
+    }
 }

@@ -18,6 +18,7 @@ type Version = Option<(u64, i64, u64)>;
 /// The files that are here, as far as they are.
 pub struct Fetched {
     path: PathBuf,
+    segments: PathBuf,
     file: File,
     /// The files, and whether they are whole.
     files: HashMap<Name, (Version, bool)>,
@@ -42,8 +43,8 @@ impl Fetched {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read?,
         };
+        let segments = staged.join("segments");
         if !text.starts_with(&head) {
-            let segments = staged.join("segments");
             match fs::remove_dir_all(&segments) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => fs::write(&path, &head)?,
@@ -53,6 +54,7 @@ impl Fetched {
         let mut fetched = Fetched {
             file: OpenOptions::new().append(true).open(&path)?,
             path,
+            segments,
             files: HashMap::new(),
         };
         for line in text.split_inclusive('\n').skip(1) {
@@ -67,10 +69,36 @@ impl Fetched {
         Ok(fetched)
     }
 
+    /// The path of a listed file in the copy.
+    pub fn path_of(&self, listed: &reseed::File) -> PathBuf {
+        self.segments
+            .join(format!("{:020}.{}", listed.base, listed.kind))
+    }
+
     /// Whether a file is here as the node lists it.
     pub fn is_whole(&self, listed: &reseed::File) -> bool {
         let known = self.files.get(&name_of(listed));
-        listed.version.is_some() && known == Some(&(listed.version, true))
+        let is_known = listed.version.is_some() && known == Some(&(listed.version, true));
+        // The record may be older than what is here.
+        is_known && self.length_of(listed) == Some(listed.length)
+    }
+
+    /// The first listed file that the copy lacks. Only files of articles and of history count: the others are made again from them, with
+    /// other lengths perhaps, and so is the end of the current segment.
+    pub fn lacks<'a>(&self, listed: &'a [reseed::File]) -> Option<&'a reseed::File> {
+        listed.iter().find(|file| {
+            let length = self.length_of(file);
+            match (file.kind.as_str(), file.version) {
+                ("art", Some(_)) => length != Some(file.length),
+                ("art" | "his", _) => length.is_none(),
+                _ => false,
+            }
+        })
+    }
+
+    fn length_of(&self, listed: &reseed::File) -> Option<u64> {
+        let facts = fs::metadata(self.path_of(listed));
+        facts.ok().map(|facts| facts.len())
     }
 
     /// Whether the bytes that are here may be the first of a file that the node lists. The hash tells.
@@ -152,6 +180,23 @@ mod tests {
         // It was sealed meanwhile.
         assert!(fetched.is_begun(&old) && !fetched.is_whole(&old));
         fetched.put(&old, true).unwrap();
+        // What is listed there is not always here.
+        let path = fetched.path_of(&old);
+        assert!(!fetched.is_whole(&old));
+        assert_eq!(fetched.lacks(&[old.clone()]), Some(&old));
+        fs::write(&path, b"short").unwrap();
+        assert!(!fetched.is_whole(&old) && fetched.lacks(&[old.clone()]).is_some());
+        assert_eq!(fetched.lacks(&[listed(None)]), None);
+        fs::write(&path, b"7 bytes").unwrap();
+        assert!(fetched.is_whole(&old) && fetched.lacks(&[old.clone()]).is_none());
+        let history = reseed::File {
+            kind: "his".to_owned(),
+            ..old.clone()
+        };
+        assert_eq!(
+            fetched.lacks(&[old.clone(), history.clone()]),
+            Some(&history)
+        );
         drop(fetched);
         // Torn by a power cut.
         let path = dir.path().join(FILE);

@@ -37,7 +37,7 @@ pub async fn make_store(options: &LogOptions, context: &Context) -> Result<(), L
 }
 
 /// Puts the mark of this node, takes nodes out that are too far behind, and trims the log. `is_known`: the last mark of this name should be
-/// one of this process.
+/// one of this process, or of a command.
 pub async fn exchange(
     options: &LogOptions,
     client: &Client,
@@ -49,7 +49,7 @@ pub async fn exchange(
     let mut before = None;
     let mut is_double = false;
     let members = change(options, client, |members| {
-        let last = members.nodes.insert(own.to_owned(), mark.clone());
+        let last = members.put(own, mark.clone());
         is_double = is_known && last.is_some_and(|last| last.process != mark.process);
         let trim = members.trim(log, own);
         before = trim.before;

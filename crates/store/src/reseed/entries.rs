@@ -7,29 +7,33 @@ use crate::io::disk::{Disk, Open, RealDisk};
 use crate::log::position::Position;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
-use crate::log::segments::{SegmentFile, Segments, base_of};
+use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::state::state_file::LogState;
 use crate::{AppliedEntry, Error};
 
-/// The last entry that ends at a position of a news directory, or before it. `None`: the segment there tells none.
+/// The last entry that ends at a position of a news directory, or before it. `None`: the segments do not reach back to one.
 ///
 /// # Errors
-/// The segment cannot be read.
+/// A segment cannot be read.
 pub fn entry_before(dir: &Path, position: Position) -> Result<Option<u64>, Error> {
     let segments = segments_of(dir);
-    let Some(base) = base_of(&segments.bases()?, position.0) else {
-        return Ok(None);
-    };
-    let mut found = None;
-    each_place(&segments, base, |end, sequence| {
-        let is_before = end <= position.0;
-        if is_before {
-            found = Some(sequence);
+    let bases = segments.bases()?;
+    // A segment begins with a copy of the place, so that the one before is looked at for its beginning only.
+    for &base in bases.iter().rev().filter(|base| **base < position.0) {
+        let mut found = None;
+        each_place(&segments, base, |end, sequence| {
+            let is_before = end <= position.0;
+            if is_before {
+                found = Some(sequence);
+            }
+            is_before
+        })?;
+        if found.is_some() {
+            return Ok(found);
         }
-        is_before
-    })?;
-    Ok(found)
+    }
+    Ok(None)
 }
 
 /// The position behind an entry; the oldest one if the entry is not in the log any more.
@@ -94,7 +98,7 @@ fn sequence_of(record: &Record<'_>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
     use crate::spool::Spool;
     use crate::spool::options::Options;
@@ -139,6 +143,14 @@ mod tests {
             let before = entry_before(dir.path(), Position(end.0 - 1)).unwrap();
             assert!(before < Some(sequence), "{sequence} {before:?}");
         }
+        // Before the first entry of a segment, the one before it counts.
+        let bases = segments_of(dir.path()).bases().unwrap();
+        let base = bases.iter().rev().find(|base| **base > 4096).unwrap();
+        for position in [*base, base + 1, base + SEGMENT_HEADER_BYTES] {
+            let before = entry_before(dir.path(), Position(position)).unwrap();
+            assert_eq!(before, Some(15), "{bases:?} {position}");
+        }
+        assert_eq!(entry_before(dir.path(), Position(bases[0])).unwrap(), None);
         assert_eq!(position_behind(dir.path(), 3).unwrap(), Position(4096 + 64));
     }
 }

@@ -6,18 +6,20 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::check::fsck::fsck;
 use crate::check::rebuild::rebuild;
 use crate::check::report::Report;
-use crate::io::disk::RealDisk;
+use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::replace::replace;
-use crate::log::segments::SegmentFile;
+use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
 use crate::spool::options::Options;
+use crate::state::group_files::{ACTIVE_TIMES, GROUP_FILES, NEWSGROUPS};
 use crate::{AppliedEntry, Error};
 
 /// A file in the directory of segments of a whole copy, until everything is in its place.
@@ -29,8 +31,8 @@ const DERIVED: [&str; 12] = [
     "index",
     "index.key",
     "active",
-    "newsgroups",
-    "active.times",
+    NEWSGROUPS.name,
+    ACTIVE_TIMES.name,
     "cancels",
     "expired",
     "cancels.early",
@@ -40,7 +42,7 @@ const DERIVED: [&str; 12] = [
     "erasing",
 ];
 /// Those that stay until the copy is in its place: the first two may have been edited by hand, and the last tells whose node this is.
-const KEPT: [&str; 3] = ["newsgroups", "active.times", "cluster.applied"];
+const KEPT: [&str; 3] = [NEWSGROUPS.name, ACTIVE_TIMES.name, "cluster.applied"];
 
 /// The result of a check.
 #[derive(Debug)]
@@ -119,6 +121,8 @@ pub fn go_on(dir: &Path, staged: &Path) -> Result<Vec<u8>, Error> {
         fs::rename(&there, &here).map_err(|source| Error::io("put in place", &here, source))?;
     }
     if is_unfinished(dir) {
+        let _lock = Lock::take(dir, None)?;
+        write_group_files(dir)?;
         return read(here.join(WHOLE));
     }
     let note = read(there.join(WHOLE))?;
@@ -147,14 +151,12 @@ pub fn place(dir: &Path, staged: &Path, note: &[u8]) -> Result<(), Error> {
     exchange(&here, &there)?;
     sync(dir)?;
     sync(staged)?;
-    for name in DERIVED.iter().rev() {
+    write_group_files(dir)?;
+    let is_group_file = |name: &str| GROUP_FILES.iter().any(|file| file.name == name);
+    for name in DERIVED.iter().rev().filter(|name| !is_group_file(name)) {
         let (from, to) = (staged.join(name), dir.join(name));
         match fs::rename(&from, &to) {
-            // Without lines, `newsgroups' is an empty file.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match *name {
-                "newsgroups" => replace(&RealDisk, &to, |_| Ok(()))?,
-                _ => remove(&to)?,
-            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => remove(&to)?,
             // The segments are on another disk: the next program makes the files again.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => break,
             renamed => renamed.map_err(|source| Error::io("put in place", &to, source))?,
@@ -162,6 +164,23 @@ pub fn place(dir: &Path, staged: &Path, note: &[u8]) -> Result<(), Error> {
         sync(dir)?;
     }
     Ok(())
+}
+
+/// Writes `newsgroups` and `active.times` as the new segments have them. Programs that open the news directory restore them only if they are
+/// missing, and those of the old segments may be there.
+fn write_group_files(dir: &Path) -> Result<(), Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let segments = Segments::of(&disk, dir);
+    for file in GROUP_FILES {
+        // Segments of an earlier release take the file that is there for a copy.
+        remove(&file.path(dir))?;
+        let text = file.fold(&segments, dir)?;
+        // Without lines, `newsgroups' is an empty file.
+        if !text.is_empty() || file == NEWSGROUPS {
+            file.write(&segments, dir, &text)?;
+        }
+    }
+    sync(dir)
 }
 
 /// Removes the old segments, after the copy is in their place.
@@ -216,7 +235,9 @@ fn sync(directory: &Path) -> Result<(), Error> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::state::group_files::GroupEdits;
     use groups::Active;
+    use groups::times::GroupCreation;
 
     /// A news directory of a node behind an entry.
     fn node(dir: &Path, sequence: u64) {
@@ -230,7 +251,26 @@ mod tests {
             ..AppliedEntry::default()
         };
         let mut spool = Spool::open(dir, options()).unwrap();
+        let (group, text) = (format!("g{sequence}"), format!("Of {sequence}."));
+        let creation = GroupCreation {
+            group: group.as_bytes(),
+            seconds: 7,
+            creator: b"x",
+        };
+        let edits = GroupEdits {
+            descriptions: vec![(group.as_bytes(), Some(text.as_bytes()))],
+            creations: vec![creation],
+            removed: vec![],
+        };
+        spool.edit_groups(&edits).unwrap();
         spool.follow_from(&place).unwrap();
+    }
+
+    /// That the group files are those of the node behind entry 9.
+    #[track_caller]
+    fn assert_group_files(dir: &Path) {
+        let texts = GROUP_FILES.map(|file| fs::read_to_string(file.path(dir)).unwrap());
+        assert_eq!(texts, ["g9\t\t\tOf 9.\n", "g9 7 x\n"]);
     }
 
     fn options() -> Options {
@@ -280,6 +320,7 @@ mod tests {
             assert_eq!(seen(&dir), (9, true), "{removed}");
             finish(&dir, &staged).unwrap();
             assert!(!is_interrupted(&dir, &staged) && !staged.exists());
+            assert_group_files(&dir);
         }
         // After the exchange, and after each number of files that came.
         for came in 0..=DERIVED.len() {
@@ -298,23 +339,36 @@ mod tests {
             finish(&dir, &staged).unwrap();
             assert_eq!(seen(&dir), (9, true), "{came}");
             assert!(!is_interrupted(&dir, &staged) && !staged.exists());
+            assert_group_files(&dir);
         }
-        // Where the segments are elsewhere.
-        let room = tempfile::tempdir().unwrap();
-        let (dir, disk) = (room.path().join("news"), room.path().join("disk"));
-        node(&dir, 5);
-        fs::rename(dir.join(SEGMENTS), &disk).unwrap();
-        std::os::unix::fs::symlink(&disk, dir.join(SEGMENTS)).unwrap();
-        let staged = staging(&dir).unwrap();
-        assert_eq!(
-            staged,
-            room.path().canonicalize().unwrap().join("disk.reseed")
-        );
-        node(&staged, 9);
-        check(&staged).unwrap();
-        place(&dir, &staged, b"").unwrap();
-        finish(&dir, &staged).unwrap();
-        assert!(dir.join(SEGMENTS).is_symlink());
-        assert_eq!(seen(&dir), (9, true));
+        // Where the segments are elsewhere: beside the news directory, or on another disk.
+        let other_disk = tempfile::tempdir_in("/dev/shm");
+        if other_disk.is_err() {
+            eprintln!("skipped in part: /dev/shm cannot be written");
+        }
+        for elsewhere in [tempfile::tempdir(), other_disk].into_iter().flatten() {
+            let room = tempfile::tempdir().unwrap();
+            let (dir, disk) = (room.path().join("news"), elsewhere.path().join("disk"));
+            node(&dir, 5);
+            fs::create_dir(&disk).unwrap();
+            for entry in fs::read_dir(dir.join(SEGMENTS)).unwrap() {
+                let entry = entry.unwrap();
+                fs::copy(entry.path(), disk.join(entry.file_name())).unwrap();
+            }
+            fs::remove_dir_all(dir.join(SEGMENTS)).unwrap();
+            std::os::unix::fs::symlink(&disk, dir.join(SEGMENTS)).unwrap();
+            let staged = staging(&dir).unwrap();
+            assert_eq!(
+                staged,
+                elsewhere.path().canonicalize().unwrap().join("disk.reseed")
+            );
+            node(&staged, 9);
+            check(&staged).unwrap();
+            place(&dir, &staged, b"").unwrap();
+            finish(&dir, &staged).unwrap();
+            assert!(dir.join(SEGMENTS).is_symlink());
+            assert_group_files(&dir);
+            assert_eq!(seen(&dir), (9, true));
+        }
     }
 }

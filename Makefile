@@ -107,13 +107,10 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # Linked statically and at a fixed address, since a process then starts in half the time: rnews often runs for a few milliseconds, and
 # relocations would write to 37 pages first. (SECURITY.md says what that means.) With --target the flags do not reach procedural macros,
 # which they would break. The copy starts a fifth faster than what the linker wrote: the kernel has it in
-# larger pieces. With counts of the code that runs (packaging/profile; PGO=no: without), filing takes 14 % fewer instructions.
+# larger pieces.
 release:
-	@variable="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
-	flags="-C target-feature=+crt-static -C relocation-model=static"
-	counts=""
-	if [[ "$(PGO)" != no ]]; then counts="$$(packaging/profile "$(TARGET)" "$(HOST)" "$$flags")"; fi
-	env "$$variable=$$flags$${counts:+ -C profile-use=$$counts}" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
+	@flags="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
+	env "$$flags=-C target-feature=+crt-static -C relocation-model=static" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
 	@cp --remove-destination "$(TARGET)/$(HOST)/release/broadsheet" "$(TARGET)/broadsheet"
 
 static: release

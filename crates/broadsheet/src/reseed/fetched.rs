@@ -183,12 +183,12 @@ mod tests {
         // What is listed there is not always here.
         let path = fetched.path_of(&old);
         assert!(!fetched.is_whole(&old));
-        assert_eq!(fetched.lacks(&[old.clone()]), Some(&old));
+        assert_eq!(fetched.lacks(std::slice::from_ref(&old)), Some(&old));
         fs::write(&path, b"short").unwrap();
-        assert!(!fetched.is_whole(&old) && fetched.lacks(&[old.clone()]).is_some());
+        assert!(!fetched.is_whole(&old) && fetched.lacks(std::slice::from_ref(&old)).is_some());
         assert_eq!(fetched.lacks(&[listed(None)]), None);
         fs::write(&path, b"7 bytes").unwrap();
-        assert!(fetched.is_whole(&old) && fetched.lacks(&[old.clone()]).is_none());
+        assert!(fetched.is_whole(&old) && fetched.lacks(std::slice::from_ref(&old)).is_none());
         let history = reseed::File {
             kind: "his".to_owned(),
             ..old.clone()

@@ -378,6 +378,20 @@ fn settings_with_errors_are_refused() {
             "headers_only",
         ),
         ("seen.hashes", "x".to_owned(), "seen.hashes has changed"),
+        // A name may lead to any machine, without TLS.
+        (
+            "broadsheet.toml",
+            settings
+                .replace(
+                    "servers = \"nats://127.0.0.1:",
+                    "servers = \"nats://localhost:",
+                )
+                .replace(
+                    "groups_per_article_max = 256",
+                    "groups_per_article_max = 255",
+                ),
+            "servers that they reach by TLS",
+        ),
     ] {
         let kept = std::fs::read(program.path(&format!("news/{file}"))).ok();
         program.write(&format!("news/{file}"), text.as_bytes());

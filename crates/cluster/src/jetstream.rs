@@ -11,6 +11,7 @@ mod run;
 pub mod segments;
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,39 @@ pub struct LogOptions {
     pub replicas: usize,
     /// The largest entry, bytes.
     pub entry_bytes_max: usize,
+}
+
+impl LogOptions {
+    /// Whether nobody on a network can pose as the servers: all are reached by TLS, or are on this machine. Only then may entries change
+    /// settings, which name programs and files.
+    pub fn is_guarded(&self) -> bool {
+        let mut servers = self.servers.iter();
+        !self.servers.is_empty() && servers.all(|server| is_tls(server) || is_here(server))
+    }
+
+    /// Whether all servers are reached by TLS.
+    pub(crate) fn needs_tls(&self) -> bool {
+        !self.servers.is_empty() && self.servers.iter().all(|server| is_tls(server))
+    }
+}
+
+fn is_tls(server: &str) -> bool {
+    server.starts_with("tls://")
+}
+
+/// Whether an address, `nats://HOST:PORT` or `HOST:PORT`, is one of this machine.
+fn is_here(server: &str) -> bool {
+    let rest = server.strip_prefix("nats://").unwrap_or(server);
+    // A login, whose end the client decides.
+    if rest.contains('@') {
+        return false;
+    }
+    let host = match rest.strip_prefix('[') {
+        Some(literal) => literal.split(']').next().unwrap_or_default(),
+        None => rest.split([':', '/']).next().unwrap_or_default(),
+    };
+    host.parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback())
 }
 
 /// News of the log.
@@ -226,5 +260,44 @@ pub fn stream_config(stream: &str, subject: &str, replicas: usize, bytes_max: i6
         duplicate_window: DUPLICATE_WINDOW,
         deny_delete: true,
         ..Config::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_guarded_by_tls_or_on_this_machine() {
+        let is_guarded = |servers: &[&str]| {
+            let servers = servers.iter().map(|server| (*server).to_owned()).collect();
+            LogOptions {
+                servers,
+                ..LogOptions::default()
+            }
+            .is_guarded()
+        };
+        for guarded in [
+            "tls://nats.example.org:4222",
+            "nats://127.0.0.1:4222",
+            "nats://[::1]:4222",
+            "127.0.0.2:4222",
+        ] {
+            assert!(is_guarded(&[guarded]), "{guarded}");
+            assert!(!is_guarded(&[guarded, "nats://192.0.2.1:4222"]));
+        }
+        // A name may lead anywhere, and what stands before an `@' is no host.
+        for open in [
+            "nats://192.0.2.1:4222",
+            "nats.example.org:4222",
+            "nats://localhost:4222",
+            "nats://127.0.0.1:x@192.0.2.1:4222",
+            "nats://127.0.0.1@192.0.2.1:4222",
+            "ws://127.0.0.1",
+            "",
+        ] {
+            assert!(!is_guarded(&[open]), "{open}");
+        }
+        assert!(!is_guarded(&[]));
     }
 }

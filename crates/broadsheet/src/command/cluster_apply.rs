@@ -68,6 +68,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         hashes: (before, new),
         entry: None,
     };
+    if !read.settings.log_options(&directory)?.is_guarded() {
+        anyhow::bail!(
+            "the settings name programs and files, so nodes take them only from servers that they reach by TLS (cluster.servers: tls://), or on \
+             this machine"
+        );
+    }
     if before == 0 {
         anyhow::bail!(
             "the log has no entry yet that tells the settings in force: change the files on all nodes, and restart them"

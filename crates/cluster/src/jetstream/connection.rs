@@ -86,7 +86,9 @@ async fn connect_as(options: &LogOptions, login: Option<&String>) -> Result<Clie
     let mut connect = connect
         .name(format!("broadsheet {}", options.node))
         .connection_timeout(REQUEST_PATIENCE)
-        .request_timeout(Some(REQUEST_PATIENCE));
+        .request_timeout(Some(REQUEST_PATIENCE))
+        // Also for servers of which these tell.
+        .require_tls(options.needs_tls());
     if let Some(ca) = &options.ca {
         connect = connect.add_root_certificates(ca.clone());
     }

@@ -31,6 +31,8 @@ pub struct Appliance {
     outcomes: Outcomes,
     /// The hash of the settings of this node.
     rules: u64,
+    /// Nobody on a network can pose as the servers.
+    is_guarded: bool,
     directory: NewsDirectory,
     grants: HashMap<(bool, bool, Vec<u8>), Grant>,
 }
@@ -58,12 +60,17 @@ pub enum Applied {
 }
 
 impl Appliance {
-    pub fn new(directory: NewsDirectory, place: AppliedEntry, rules: u64) -> Appliance {
+    pub fn new(
+        directory: NewsDirectory,
+        place: AppliedEntry,
+        (rules, is_guarded): (u64, bool),
+    ) -> Appliance {
         Appliance {
             chain: chain_of(&place.chain),
             outcomes: Outcomes::at(chain_of(&place.outcome)),
             place,
             rules,
+            is_guarded,
             directory,
             grants: HashMap::new(),
         }
@@ -128,6 +135,12 @@ impl Appliance {
             Kind::Settings => entry.rules != in_force,
             _ => false,
         };
+        if is_change && entry.kind == Kind::Settings && !self.is_guarded {
+            return Ok(Applied::Stop(format!(
+                "entry {sequence} of the log changes settings, which may name programs and files: this node takes them from servers on \
+                 this machine or by TLS only (cluster.servers: tls://)"
+            )));
+        }
         let made = is_change.then(|| new_settings::make(&self.directory, &entry, in_force));
         let made = made.transpose()?;
         let has_new_settings = matches!(made, Some(NewSettings::Made));

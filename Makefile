@@ -107,10 +107,15 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # Linked statically and at a fixed address, since a process then starts in half the time: rnews often runs for a few milliseconds, and
 # relocations would write to 37 pages first. (SECURITY.md says what that means.) With --target the flags do not reach procedural macros,
 # which they would break. The copy starts a fifth faster than what the linker wrote: the kernel has it in
-# larger pieces.
+# larger pieces. PGO=yes lays the program out by counts of the code that runs (packaging/profile).
 release:
-	@flags="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
-	env "$$flags=-C target-feature=+crt-static -C relocation-model=static" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
+	@variable="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
+	flags="-C target-feature=+crt-static -C relocation-model=static"
+	if [[ "$(PGO)" = yes ]]; then
+	  counts="$$(packaging/profile "$(TARGET)" "$(HOST)" "$$flags")"
+	  flags="$$flags -C profile-use=$$counts"
+	fi
+	env "$$variable=$$flags" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
 	@cp --remove-destination "$(TARGET)/$(HOST)/release/broadsheet" "$(TARGET)/broadsheet"
 
 static: release

@@ -4,4 +4,5 @@ mod a_bucket_keeps_objects;
 mod azure_server;
 mod bucket_server;
 mod faults_name_their_setting;
+mod requests_suit_google;
 mod s3_server;

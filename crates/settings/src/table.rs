@@ -188,8 +188,8 @@ pub static TABLE: &[Setting] = &[
         key: "url",
         unit: Unit::Text,
         range: ANY,
-        help: "Where the articles of old segments go: \"file:///DIRECTORY\", \"s3://BUCKET/PREFIX\", \
-               \"gs://...\" (Google) or \"az://...\" (Azure); empty: nowhere. Before a change, `segments fetch --all'.",
+        help: "Where articles of old segments go: \"file:///DIRECTORY\", \"s3://BUCKET/PREFIX\", gs://, \
+               az://; empty: nowhere. Before a change, `segments fetch --all'.",
         slot: |s| Slot::Text(&mut s.offload.url),
     },
     Setting {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{SECTIONS, Setting, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
-# Settings of this news system. Every setting is listed here with its default,
+# Settings of this news system. Every setting is here with its default,
 # but those of [cluster] (docs/cluster.md) and buckets (docs/operations.md).
 # `broadsheet check' prints the settings in force and where each was set.
 # Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".

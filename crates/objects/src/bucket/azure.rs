@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use object_store::azure::{
     AzureAccessKey, AzureAuthorizer, AzureCredential, MicrosoftAzureBuilder,
@@ -16,7 +16,7 @@ use super::http::Http;
 use super::login::Login;
 use super::place::Endpoint;
 use super::provider::{Access, Client, Delete, Pending, Words};
-use super::{PAUSES, RETRIES, other};
+use super::{PAUSES, RETRIES, RETRY_UNTIL, other};
 
 /// Its words.
 pub const WORDS: Words = Words {
@@ -121,6 +121,7 @@ impl Delete for Deletions {
         let credential = self.credential.clone();
         Box::pin(async move {
             let mut pauses = PAUSES.into_iter();
+            let began = Instant::now();
             for left in (0..=RETRIES).rev() {
                 let mut request = HttpRequest::new(HttpRequestBody::empty());
                 *request.method_mut() = "DELETE".parse().map_err(other)?;
@@ -131,7 +132,7 @@ impl Delete for Deletions {
                     Ok(answer) => answer.status().is_server_error() || answer.status() == 429,
                     Err(error) => error.kind() != HttpErrorKind::Timeout,
                 };
-                if left == 0 || !is_repeated {
+                if left == 0 || !is_repeated || began.elapsed() > RETRY_UNTIL {
                     break;
                 }
                 tokio::time::sleep(pauses.next().unwrap_or(Duration::ZERO)).await;

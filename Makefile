@@ -253,12 +253,22 @@ peers: packages
 	    echo "skipped: building nats-server (go install failed)"
 	  fi
 	fi
-	# The tests of a bucket of S3.
+	# The tests of a bucket of S3, and of Google's interface, which is the same.
 	if [[ ! -e "$$into/versitygw" ]]; then
 	  if ! command -v go > /dev/null; then
 	    echo "skipped: building versitygw (no Go here)"
 	  elif ! GOBIN="$$into" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 > /dev/null 2>&1; then
 	    echo "skipped: building versitygw (go install failed)"
+	  fi
+	fi
+	# The tests of Azure Blob Storage: Microsoft's emulator, 190 MB; the last release that runs with Node.js before 21. npm is not among
+	# PACKAGES, since Debian's brings hundreds of others.
+	if [[ ! -e "$$into/azurite/node_modules/.bin/azurite-blob" ]]; then
+	  if ! command -v npm > /dev/null; then
+	    echo "skipped: fetching azurite (no npm here)"
+	  elif ! npm install --prefix "$$into/azurite" --ignore-scripts --omit=optional --no-audit --no-fund azurite@3.35.0 > /dev/null 2>&1; then
+	    rm -rf "$$into/azurite"
+	    echo "skipped: fetching azurite (npm failed)"
 	  fi
 	fi
 	# Python had nntplib up to 3.12.

@@ -1,4 +1,4 @@
-//! Old articles are in a bucket of S3. Readers get them over NNTP, byte for byte; errors name a server that is down and wrong keys, and
+//! Old articles are in a bucket, of each provider. Readers get them over NNTP, byte for byte; errors name a server that is down and wrong keys, and
 //! a reload takes up other ones.
 
 // A test fails by panicking.
@@ -12,28 +12,30 @@ use std::time::Duration;
 
 use program::Program;
 use program::articles::{batch, filed, id, many};
+use program::bucket_server::{BucketServer, PROVIDERS, Provider};
 use program::faults::{calls, can_trace, copy, inject, rounds, strace};
 use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Client, Served, listen, set};
-use program::s3::{BUCKET, REGION, S3Server, write_login};
+use program::s3_server::{REGION, write_login};
 
 const BODY_BYTES: usize = 300 << 10;
 const ARTICLES: usize = 16;
 const LOGIN: &str = "news/keys/offload.login";
 
 struct Site {
-    server: S3Server,
+    server: BucketServer,
     program: Program,
     articles: Vec<Vec<u8>>,
 }
 
 impl Site {
     /// Articles in some full segments. `None`: there is no server.
-    fn new() -> Option<Site> {
-        let server = S3Server::start()?;
+    fn new(provider: Provider) -> Option<Site> {
+        let server = BucketServer::start(provider)?;
         let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 2);
         let url = format!(
-            "url = \"s3://{BUCKET}/old\"\nendpoint = \"{}\"\nregion = \"{REGION}\"",
+            "url = \"{}\"\nendpoint = \"{}\"\nregion = \"{REGION}\"",
+            server.url("old"),
             server.endpoint()
         );
         set(&program, "url = \"\"", &url);
@@ -72,10 +74,12 @@ impl Site {
             .run(&["segments", "offload", "--dir", "news", &self.first()])
     }
 
-    /// The objects, without that of the owner.
-    fn objects(&self) -> usize {
-        let files = self.server.files();
-        files.iter().filter(|file| file.ends_with(".art")).count()
+    /// Checks the number of the objects, without that of the owner, where the server shows them.
+    fn assert_objects(&self, count: usize) {
+        if let Some(files) = self.server.files() {
+            let found = files.iter().filter(|file| file.ends_with(".art"));
+            assert_eq!(found.count(), count, "{files:?}");
+        }
     }
 
     /// The article in wire form, as a client gets it.
@@ -101,15 +105,16 @@ impl Site {
 
 #[test]
 fn they_are_read_and_come_back() {
-    let Some(site) = Site::new() else {
-        return;
-    };
-    let before = fs::read(site.program.path("news/segments").join(first_art(&site))).unwrap();
+    for site in PROVIDERS.into_iter().filter_map(Site::new) {
+        read_and_fetch(&site);
+    }
+}
+
+fn read_and_fetch(site: &Site) {
+    let before = fs::read(site.program.path("news/segments").join(first_art(site))).unwrap();
     site.move_first_away();
     assert!(site.segments()[0]["local_bytes"].as_u64().unwrap() < 64 << 10);
-    if site.server.has_files() {
-        assert_eq!(site.objects(), 1);
-    }
+    site.assert_objects(1);
     let listed = ["segments", "list", "--check", "--dir", "news"];
     assert_eq!(site.program.run(&listed).status, 0);
     listen(&site.program, ALL_MAY);
@@ -142,11 +147,9 @@ fn they_are_read_and_come_back() {
     let told = site.program.run(&fetch);
     assert_eq!((told.status, told.err.as_str()), (0, ""));
     served.daemon.stop();
-    let after = fs::read(site.program.path("news/segments").join(first_art(&site))).unwrap();
+    let after = fs::read(site.program.path("news/segments").join(first_art(site))).unwrap();
     assert!(before == after);
-    if site.server.has_files() {
-        assert_eq!(site.objects(), 0);
-    }
+    site.assert_objects(0);
     site.program.assert_clean();
 }
 
@@ -178,7 +181,7 @@ fn first_art(site: &Site) -> String {
 
 #[test]
 fn a_server_that_is_down_is_told_and_used_again() {
-    let Some(mut site) = Site::new() else {
+    let Some(mut site) = Site::new(Provider::S3) else {
         return;
     };
     site.move_first_away();
@@ -207,12 +210,18 @@ fn a_server_that_is_down_is_told_and_used_again() {
 
 #[test]
 fn wrong_keys_are_told_and_a_reload_takes_up_right_ones() {
-    let Some(site) = Site::new() else {
-        return;
-    };
+    for provider in [Provider::S3, Provider::Azure] {
+        if let Some(site) = Site::new(provider) {
+            take_up_keys(&site);
+        }
+    }
+}
+
+fn take_up_keys(site: &Site) {
     let login = site.program.path(LOGIN);
     let [key, _] = site.server.keys();
-    write_login(&login, key, &"f".repeat(64));
+    let [_, wrong] = site.server.wrong_keys();
+    write_login(&login, key, wrong);
     let told = site.offload();
     assert_ne!(told.status, 0);
     assert!(told.err.contains("keys/offload.login: "), "{}", told.err);
@@ -242,7 +251,7 @@ fn wrong_keys_are_told_and_a_reload_takes_up_right_ones() {
     let told = reload();
     assert_ne!(told.status, 0);
     assert!(told.err.contains("chmod 600"), "{}", told.err);
-    write_login(&login, key, &"f".repeat(64));
+    write_login(&login, key, wrong);
     assert_eq!(reload().status, 0);
     assert!(client.ask("ARTICLE 3").starts_with("403 "));
     let line = served.daemon.until_said("object_store_down");
@@ -258,7 +267,7 @@ fn killed_offloads_lose_nothing() {
     if !can_trace() {
         return;
     }
-    let Some(site) = Site::new() else {
+    let Some(site) = Site::new(Provider::S3) else {
         return;
     };
     // Afterwards the place belongs to this news directory.
@@ -278,7 +287,7 @@ fn killed_offloads_lose_nothing() {
     let step = (all.len() / rounds(12)).max(1);
     for (name, count) in all.into_iter().step_by(step) {
         copy(&root.join("news.before"), &root.join("news"));
-        fs::remove_dir_all(site.server.bucket().join("old")).ok();
+        site.server.clear("old");
         let fault = inject(&name, "signal=KILL", count);
         // The calls of the threads do not come in the same order each time: it may end before.
         let _ = strace(&root, names, &["-f", "-e", &fault])
@@ -297,9 +306,7 @@ fn killed_offloads_lose_nothing() {
         }
         let told = site.program.run(&words);
         assert_eq!(told.status, 0, "{name} {count}: {}", told.err);
-        if site.server.has_files() {
-            assert_eq!(site.objects(), 1, "{name} {count}");
-        }
+        site.assert_objects(1);
         site.program.assert_clean();
     }
 }

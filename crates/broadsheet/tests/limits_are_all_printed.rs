@@ -298,11 +298,11 @@ const ALSO: &[(&str, &str)] = &[
         "server::DAMAGE_REMEMBERED_MAX",
     ),
     (
-        "objects::s3::http::ANSWER_BYTES_MAX",
+        "objects::bucket::http::ANSWER_BYTES_MAX",
         "objects::ANSWER_BYTES_MAX",
     ),
     (
-        "objects::s3::login::LOGIN_BYTES_MAX",
+        "objects::bucket::login::LOGIN_BYTES_MAX",
         "objects::LOGIN_BYTES_MAX",
     ),
     (

@@ -1,8 +1,8 @@
 //! Object stores for the articles of sealed segments ([`store::offload::Objects`]). A URL names the store; below it, the site's name keeps the
 //! objects of several sites apart.
 
+mod bucket;
 mod directory;
-mod s3;
 
 use std::io;
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use std::sync::Arc;
 
 use store::offload::{Connection, Objects};
 
+pub use bucket::requests::{Job, Spawn, start_threads_by};
+pub use bucket::{ANSWER_BYTES_MAX, Bucket, BucketSettings, LOGIN_BYTES_MAX};
 pub use directory::Directory;
 pub use layers::{Fingerprint, Trust};
-pub use s3::requests::{Job, Spawn, start_threads_by};
-pub use s3::{ANSWER_BYTES_MAX, LOGIN_BYTES_MAX, S3, S3Settings};
 
-use s3::place::{Bucket, Endpoint, fault_of_region};
+use bucket::place::{BucketUrl, Endpoint};
 
 /// Where the objects of a site are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// `file:///DIRECTORY` or `s3://BUCKET/PREFIX`.
+    /// `file:///DIRECTORY`, `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`.
     pub url: String,
     /// How to reach a bucket.
-    pub s3: S3Settings,
+    pub bucket: BucketSettings,
     /// The site's name.
     pub site: String,
     /// Largest size of the local cache, bytes.
@@ -34,7 +34,7 @@ pub struct Location {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Directory(PathBuf),
-    Bucket(Bucket),
+    Bucket(BucketUrl),
 }
 
 impl Place {
@@ -45,11 +45,11 @@ impl Place {
                 false => Err("needs a full path: file:///srv/articles".to_owned()),
             };
         }
-        if let Some(rest) = url.strip_prefix("s3://") {
-            return Bucket::parse(rest).map(Place::Bucket);
+        if let Some(bucket) = BucketUrl::parse(url) {
+            return bucket.map(Place::Bucket);
         }
         Err(
-            "is not the URL of an object store: write file:///DIRECTORY or s3://BUCKET/PREFIX"
+            "is not the URL of an object store: write file:///DIRECTORY, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
                 .to_owned(),
         )
     }
@@ -68,10 +68,10 @@ pub fn faults_of(url: &str, endpoint: &str, region: &str) -> Vec<(&'static str, 
         Ok(Place::Directory(_)) => return Vec::new(),
         Ok(Place::Bucket(bucket)) => bucket,
     };
-    let endpoint = Endpoint::parse(endpoint, &bucket, region).err();
+    let endpoint = Endpoint::parse(endpoint, bucket.provider).err();
     let faults = endpoint.map(|what| ("endpoint", what)).into_iter();
-    let region = fault_of_region(region.trim()).map(|what| ("region", what));
-    faults.chain(region).collect()
+    let region = bucket.provider.fault_of_region(region.trim());
+    faults.chain(region.map(|what| ("region", what))).collect()
 }
 
 /// Connects to an object store. Nothing is asked of it before it is used.
@@ -96,7 +96,7 @@ pub fn connect(location: &Location) -> io::Result<Connection> {
         .map_err(|what| invalid(format!("`[offload] url' in broadsheet.toml {what}")))?;
     let objects: Arc<dyn Objects> = match place {
         Place::Directory(root) => Arc::new(Directory::new(root, site)),
-        Place::Bucket(bucket) => Arc::new(S3::new(&bucket, site, &location.s3)?),
+        Place::Bucket(bucket) => Arc::new(Bucket::new(&bucket, site, &location.bucket)?),
     };
     Ok(Connection {
         objects,
@@ -113,7 +113,7 @@ mod tests {
         let location = |url: &str, site: &str| Location {
             url: url.to_owned(),
             site: site.to_owned(),
-            s3: S3Settings::default(),
+            bucket: BucketSettings::default(),
             cache_bytes_max: 1,
         };
         assert!(connect(&location("file:///srv/articles", "news.example.org")).is_ok());

@@ -1,5 +1,6 @@
-//! Objects of one part and of several, in a bucket of a real server.
+//! Objects of one part and of several, in a bucket of a real server, of each provider.
 #![allow(
+    clippy::needless_pass_by_value,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "a test fails by panicking"
@@ -7,24 +8,38 @@
 
 use std::io::{self, Read};
 
-use objects::{Location, S3Settings, connect};
+use objects::{BucketSettings, Location, connect};
 use store::offload::Objects;
 
-use crate::s3_server::{BUCKET, REGION, S3Server};
+use crate::bucket_server::{BucketServer, PROVIDERS, Provider};
+use crate::s3_server::REGION;
 
 /// More than two parts of 16 MiB.
 const LARGE: usize = (33 << 20) + 5;
 
-pub fn location(server: &S3Server, dir: &std::path::Path) -> Location {
+/// Runs a test with a server of each provider.
+pub fn with_each(test: impl Fn(BucketServer)) {
+    let servers = PROVIDERS.into_iter().filter_map(BucketServer::start);
+    servers.for_each(|server| {
+        eprintln!("{:?}", server.provider);
+        test(server);
+    });
+}
+
+pub fn location(server: &BucketServer, dir: &std::path::Path) -> Location {
     let login = dir.join("keys/offload.login");
     server.write_login(&login);
     Location {
-        url: format!("s3://{BUCKET}/some/where"),
-        s3: S3Settings {
+        url: server.url("some/where"),
+        bucket: BucketSettings {
             endpoint: server.endpoint(),
-            region: REGION.to_owned(),
+            region: match server.provider {
+                Provider::S3 => REGION.to_owned(),
+                // It is not used.
+                Provider::Google | Provider::Azure => String::new(),
+            },
             login,
-            ..S3Settings::default()
+            ..BucketSettings::default()
         },
         site: "news.example.org".to_owned(),
         cache_bytes_max: 1,
@@ -49,7 +64,7 @@ impl Read for Breaks<'_> {
     }
 }
 
-fn check(objects: &dyn Objects, name: &str, content: &[u8]) {
+fn check(provider: Provider, objects: &dyn Objects, name: &str, content: &[u8]) {
     let length = content.len() as u64;
     objects.put(name, &mut &content[..], length).unwrap();
     assert_eq!(objects.length(name).unwrap(), Some(length));
@@ -64,27 +79,29 @@ fn check(objects: &dyn Objects, name: &str, content: &[u8]) {
     let mut past = [0; 8];
     for offset in [length - 4, length, length + 4] {
         let short = objects.read(name, offset, &mut past).unwrap_err();
+        if provider == Provider::Azure && offset == length {
+            // Azurite answers with a range that ends before it begins; Azure refuses it (416).
+            continue;
+        }
         assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof, "{short}");
     }
 }
 
 #[test]
 fn what_is_stored_is_read_until_it_is_deleted() {
-    let Some(server) = S3Server::start() else {
-        return;
-    };
+    with_each(store_read_delete);
+}
+
+fn store_read_delete(server: BucketServer) {
     let dir = tempfile::tempdir().unwrap();
     let objects = connect(&location(&server, dir.path())).unwrap().objects;
     let name = "segments/00000000000000004096-ba7816bf8f01cfea.art";
     assert_eq!(objects.length(name).unwrap(), None);
-    check(&*objects, name, &bytes(5000));
+    check(server.provider, &*objects, name, &bytes(5000));
     // Another one of that name replaces it.
-    check(&*objects, name, &bytes(LARGE));
-    if server.has_files() {
-        assert_eq!(
-            server.files(),
-            [format!("some/where/news.example.org/{name}")]
-        );
+    check(server.provider, &*objects, name, &bytes(LARGE));
+    if let Some(files) = server.files() {
+        assert_eq!(files, [format!("some/where/news.example.org/{name}")]);
     }
     objects.delete(name).unwrap();
     objects.delete(name).unwrap();
@@ -95,9 +112,10 @@ fn what_is_stored_is_read_until_it_is_deleted() {
 
 #[test]
 fn an_upload_that_breaks_leaves_nothing() {
-    let Some(server) = S3Server::start() else {
-        return;
-    };
+    with_each(break_uploads);
+}
+
+fn break_uploads(server: BucketServer) {
     let dir = tempfile::tempdir().unwrap();
     let objects = connect(&location(&server, dir.path())).unwrap().objects;
     let content = bytes(LARGE);
@@ -105,18 +123,19 @@ fn an_upload_that_breaks_leaves_nothing() {
         let put = objects.put("segments/x", &mut Breaks(&content[..sent]), LARGE as u64);
         assert_eq!(put.unwrap_err().to_string(), "the disk is broken");
         assert_eq!(objects.length("segments/x").unwrap(), None);
-        if server.has_files() {
-            assert_eq!(server.files(), [""; 0]);
+        if let Some(files) = server.files() {
+            assert_eq!(files, [""; 0]);
         }
     }
-    check(&*objects, "segments/x", &content);
+    check(server.provider, &*objects, "segments/x", &content);
 }
 
 #[test]
 fn an_object_that_ends_early_is_not_stored() {
-    let Some(server) = S3Server::start() else {
-        return;
-    };
+    with_each(end_early);
+}
+
+fn end_early(server: BucketServer) {
     let dir = tempfile::tempdir().unwrap();
     let objects = connect(&location(&server, dir.path())).unwrap().objects;
     for length in [10, LARGE as u64] {
@@ -128,12 +147,14 @@ fn an_object_that_ends_early_is_not_stored() {
 
 #[test]
 fn a_server_that_was_away_is_used_again() {
-    let Some(mut server) = S3Server::start() else {
-        return;
-    };
+    with_each(be_away);
+}
+
+fn be_away(mut server: BucketServer) {
     let dir = tempfile::tempdir().unwrap();
     let objects = connect(&location(&server, dir.path())).unwrap().objects;
     check(
+        server.provider,
         &*objects,
         "segments/x",
         b"0123456789012345678901234567890123456789"

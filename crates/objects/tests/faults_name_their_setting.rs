@@ -1,15 +1,20 @@
-//! Each fault of a bucket of S3 names the setting, or the file, that the administrator has to change.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Each fault of a bucket names the setting, or the file, that the administrator has to change.
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-use objects::{Location, S3Settings, connect};
+use objects::{BucketSettings, Location, connect};
 
-use crate::a_bucket_keeps_objects::location;
-use crate::s3_server::{S3Server, write_login};
+use crate::a_bucket_keeps_objects::{location, with_each};
+use crate::bucket_server::{BucketServer, PROVIDERS, Provider};
+use crate::s3_server::write_login;
 
 /// The error of a read.
 fn error(location: &Location) -> io::Error {
@@ -19,9 +24,10 @@ fn error(location: &Location) -> io::Error {
 
 #[test]
 fn a_real_server_refuses() {
-    let Some(server) = S3Server::start() else {
-        return;
-    };
+    with_each(refuse);
+}
+
+fn refuse(server: BucketServer) {
     let dir = tempfile::tempdir().unwrap();
     let right = location(&server, dir.path());
     assert_eq!(error(&right).kind(), io::ErrorKind::NotFound);
@@ -29,16 +35,23 @@ fn a_real_server_refuses() {
         let other = dir.path().join("other.login");
         write_login(&other, key, secret);
         let mut location = right.clone();
-        location.s3.login = other;
+        location.bucket.login = other;
         location
     };
     let [key, secret] = server.keys();
-    let told = error(&login("GKffffffffffffffffffffffff", secret)).to_string();
-    assert!(told.contains("other.login: "), "{told}");
-    let told = error(&login(key, &secret.replace('0', "f"))).to_string();
-    assert!(told.contains("other.login: "), "{told}");
+    let [wrong_key, wrong_secret] = server.wrong_keys();
+    for login in [login(wrong_key, secret), login(key, wrong_secret)] {
+        let error = error(&login);
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        let told = error.to_string();
+        assert!(told.contains("other.login: "), "{told}");
+    }
     let mut no_bucket = right.clone();
-    no_bucket.url = "s3://no-such-bucket/x".to_owned();
+    no_bucket.url = right.url.replace("news-articles", "no-such-bucket");
+    let noun = match server.provider {
+        Provider::S3 | Provider::Google => "bucket",
+        Provider::Azure => "container",
+    };
     for work in ["read", "put", "put of parts", "length", "delete"] {
         let objects = connect(&no_bucket).unwrap().objects;
         let done = match work {
@@ -52,46 +65,55 @@ fn a_real_server_refuses() {
         assert_eq!(error.kind(), io::ErrorKind::NotConnected, "{work}: {error}");
         let told = error.to_string();
         assert!(
-            told.contains("offload.url: there is no bucket no-such-bucket"),
+            told.contains(&format!("offload.url: there is no {noun} no-such-bucket")),
             "{work}: {told}"
         );
     }
+    if server.provider != Provider::S3 {
+        return;
+    }
     let mut elsewhere = right.clone();
-    elsewhere.s3.region = "mars-1".to_owned();
+    elsewhere.bucket.region = "mars-1".to_owned();
     let told = error(&elsewhere).to_string();
     assert!(told.contains("offload.region: \"mars-1\""), "{told}");
 }
 
 #[test]
 fn a_certificate_has_to_be_trusted() {
+    for provider in PROVIDERS {
+        trust_certificates(provider);
+    }
+}
+
+fn trust_certificates(provider: Provider) {
     let dir = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
     fs::write(&files[0], made.cert.pem()).unwrap();
     fs::write(&files[1], made.signing_key.serialize_pem()).unwrap();
-    let Some(server) = S3Server::start_with(Some(files.clone())) else {
+    let Some(server) = BucketServer::start_with(provider, Some(files.clone())) else {
         return;
     };
     let mut location = location(&server, dir.path());
-    location.s3.trust.ca = Some(files[0].clone());
+    location.bucket.trust.ca = Some(files[0].clone());
     assert_eq!(error(&location).kind(), io::ErrorKind::NotFound);
     // Another one of that name.
     let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let path = dir.path().join("other.pem");
     fs::write(&path, other.cert.pem()).unwrap();
-    location.s3.trust.ca = Some(path);
+    location.bucket.trust.ca = Some(path);
     let told = error(&location).to_string();
     assert!(
         told.starts_with("offload.endpoint: cannot reach https://localhost:"),
         "{told}"
     );
     assert!(told.contains("tls_ca names a file with the CA"), "{told}");
-    location.s3.trust.ca = Some(dir.path().join("missing.pem"));
+    location.bucket.trust.ca = Some(dir.path().join("missing.pem"));
     let told = connect(&location).unwrap_err().to_string();
     assert!(told.contains("missing.pem"), "{told}");
     // No request goes in the clear to a server that wants TLS.
-    location.s3.trust.ca = None;
-    location.s3.endpoint = server
+    location.bucket.trust.ca = None;
+    location.bucket.endpoint = server
         .endpoint()
         .replace("https://localhost", "http://127.0.0.1");
     let error = error(&location);
@@ -100,10 +122,18 @@ fn a_certificate_has_to_be_trusted() {
 
 /// A server that gives one answer to each request.
 fn answering(answer: Vec<u8>) -> String {
+    answering_in_turn(vec![answer])
+}
+
+/// A server that gives some answers in turn, and the last one from then on.
+fn answering_in_turn(answers: Vec<Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
+        let last = answers.last().cloned();
+        let mut answers = answers.into_iter();
         for stream in listener.incoming() {
+            let answer = answers.next().or(last.clone()).unwrap();
             let mut stream = stream.unwrap();
             let mut request = [0; 4096];
             let _ = stream.read(&mut request);
@@ -113,16 +143,24 @@ fn answering(answer: Vec<u8>) -> String {
     endpoint
 }
 
+/// The same for Azure.
+fn at_azure(endpoint: String, dir: &Path) -> Location {
+    let mut location = at(endpoint, dir);
+    write_login(&location.bucket.login, "account", "c2VjcmV0");
+    location.url = "az://news-articles".to_owned();
+    location
+}
+
 fn at(endpoint: String, dir: &Path) -> Location {
     let login = dir.join("offload.login");
     write_login(&login, "KEY", "secret");
     Location {
         url: "s3://news-articles".to_owned(),
-        s3: S3Settings {
+        bucket: BucketSettings {
             endpoint,
             region: "us-east-1".to_owned(),
             login,
-            ..S3Settings::default()
+            ..BucketSettings::default()
         },
         site: "news.example.org".to_owned(),
         cache_bytes_max: 1,
@@ -173,6 +211,87 @@ fn odd_answers_are_explained() {
     ] {
         let told = error(&at(answering(answer.into_bytes()), dir.path())).to_string();
         assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn refusals_of_azure_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let refusal = |status: &str, code: &str, rest: &str| {
+        let body = format!("<Error><Code>{code}</Code><Message>No</Message>{rest}</Error>");
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    };
+    for (answer, part) in [
+        (
+            refusal(
+                "403 Forbidden",
+                "AuthenticationFailed",
+                "<AuthenticationErrorDetail>Request date header too old</AuthenticationErrorDetail>",
+            ),
+            "set this one by NTP (\"No\")",
+        ),
+        (
+            refusal("403 Forbidden", "AuthorizationFailure", ""),
+            "offload.login: ",
+        ),
+        (
+            // The code is in the header alone.
+            "HTTP/1.1 404 Not Found\r\nx-ms-error-code: ContainerNotFound\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                .to_owned(),
+            "offload.url: there is no container news-articles",
+        ),
+        (
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
+            "answers 404, and not as an object store does",
+        ),
+    ] {
+        let told = error(&at_azure(answering(answer.into_bytes()), dir.path())).to_string();
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn a_deletion_at_azure_is_repeated_while_the_server_is_busy() {
+    let dir = tempfile::tempdir().unwrap();
+    let answer = |status: &str| {
+        format!("HTTP/1.1 {status}\r\nx-ms-error-code: ServerBusy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .into_bytes()
+    };
+    let busy = || answer("503 Busy");
+    let delete = |answers: Vec<Vec<u8>>| {
+        let location = at_azure(answering_in_turn(answers), dir.path());
+        let objects = connect(&location).unwrap().objects;
+        objects.delete("segments/x")
+    };
+    delete(vec![busy(), busy(), answer("202 Accepted")]).unwrap();
+    let told = delete(vec![busy(), busy(), busy(), answer("202 Accepted")]).unwrap_err();
+    assert_eq!(told.kind(), io::ErrorKind::NotConnected);
+    assert!(told.to_string().contains("503 ServerBusy"), "{told}");
+    // A refusal is no reason to try again.
+    let told = delete(vec![answer("403 Forbidden"), answer("202 Accepted")]).unwrap_err();
+    assert_eq!(told.kind(), io::ErrorKind::PermissionDenied, "{told}");
+}
+
+#[test]
+fn a_login_that_azure_cannot_have_is_an_error_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let location = at_azure("https://localhost".to_owned(), dir.path());
+    for (account, key, part) in [
+        ("account", "secret!", "in the second line, is not base64"),
+        ("My.Account", "c2VjcmV0", "in the first line, has 3 to 24"),
+        (
+            "account",
+            "",
+            "write the name of the storage account in its first line",
+        ),
+    ] {
+        write_login(&location.bucket.login, account, key);
+        let told = connect(&location).unwrap_err().to_string();
+        assert!(
+            told.contains("offload.login: ") && told.contains(part),
+            "{told}"
+        );
     }
 }
 

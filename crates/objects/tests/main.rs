@@ -1,5 +1,9 @@
 //! The integration tests of this crate, as one program.
 
 mod a_bucket_keeps_objects;
+mod azure_names_the_account_in_the_host;
+mod azure_server;
+mod bucket_server;
 mod faults_name_their_setting;
+mod requests_suit_google;
 mod s3_server;

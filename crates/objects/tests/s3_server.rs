@@ -24,6 +24,7 @@ pub struct S3Server {
     room: tempfile::TempDir,
     program: PathBuf,
     is_garage: bool,
+    region: &'static str,
     port: u16,
     child: Option<Child>,
     tls: Option<[PathBuf; 2]>,
@@ -54,13 +55,9 @@ fn free_port() -> u16 {
 }
 
 impl S3Server {
-    /// Starts a server with an empty bucket. `None`: a skip was printed.
-    pub fn start() -> Option<S3Server> {
-        S3Server::start_with(None)
-    }
-
-    /// The same, with TLS: the files of the certificate and of its key. Garage has none, so then there is no server.
-    pub fn start_with(tls: Option<[PathBuf; 2]>) -> Option<S3Server> {
+    /// Starts a server with an empty bucket; with TLS by the files of a certificate and of its key. Garage has none, so then there is no
+    /// server. `None`: a skip was printed.
+    pub fn start_with(region: &'static str, tls: Option<[PathBuf; 2]>) -> Option<S3Server> {
         let program = program()?;
         let is_garage = program.ends_with("garage");
         if is_garage && tls.is_some() {
@@ -73,6 +70,7 @@ impl S3Server {
             room,
             program,
             is_garage,
+            region,
             port: free_port(),
             child: None,
             tls,
@@ -87,11 +85,6 @@ impl S3Server {
             Some(_) => format!("https://localhost:{}", self.port),
             None => format!("http://127.0.0.1:{}", self.port),
         }
-    }
-
-    /// Writes the file with the keys.
-    pub fn write_login(&self, path: &Path) {
-        write_login(path, KEY, SECRET);
     }
 
     /// The access key and the secret key.
@@ -139,7 +132,8 @@ impl S3Server {
             command.env("GARAGE_DEFAULT_SECRET_KEY", SECRET);
             command.env("GARAGE_DEFAULT_BUCKET", BUCKET);
         } else {
-            command.args(["--access", KEY, "--secret", SECRET, "--region", REGION]);
+            command.args(["--access", KEY, "--secret", SECRET]);
+            command.args(["--region", self.region]);
             command.args(["--quiet", "--keep-alive", "--port"]);
             command.arg(format!("127.0.0.1:{}", self.port));
             if let Some([certificate, key]) = &self.tls {
@@ -187,8 +181,9 @@ impl S3Server {
         let text = format!(
             "metadata_dir = \"{room}/meta\"\ndata_dir = \"{room}/data\"\ndb_engine = \"sqlite\"\nreplication_factor = 1\n\
              rpc_bind_addr = \"127.0.0.1:{}\"\nrpc_secret = \"{SECRET}\"\n\
-             [s3_api]\ns3_region = \"{REGION}\"\napi_bind_addr = \"127.0.0.1:{}\"\n",
+             [s3_api]\ns3_region = \"{}\"\napi_bind_addr = \"127.0.0.1:{}\"\n",
             free_port(),
+            self.region,
             self.port
         );
         fs::write(path, text).unwrap();

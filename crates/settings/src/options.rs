@@ -99,7 +99,7 @@ impl Settings {
         let fingerprint = offload.fingerprint().ok().flatten();
         objects::Location {
             url: offload.url.clone(),
-            s3: objects::S3Settings {
+            bucket: objects::BucketSettings {
                 endpoint: offload.endpoint.clone(),
                 region: offload.region.clone(),
                 trust: objects::Trust {

@@ -325,6 +325,14 @@ mod tests {
                 "4:1: offload.endpoint http://10.0.0.5 would send the articles",
             ),
             (
+                "url = \"az://Articles\"",
+                "3:1: offload.url needs the name of a container",
+            ),
+            (
+                "url = \"gs://articles\"\nendpoint = \"http://10.0.0.5\"",
+                "4:1: offload.endpoint http://10.0.0.5 would send the articles",
+            ),
+            (
                 "url = \"s3://articles\"\nregion = \"\"",
                 "4:1: offload.region is the name of a region",
             ),
@@ -338,6 +346,11 @@ mod tests {
         }
         let elsewhere = "name = \"a\"\n[offload]\nurl = \"s3://articles\"\nendpoint = \"open http://10.0.0.5:3900\"\n";
         assert!(read(elsewhere).is_ok());
+        // Only S3 has regions that matter.
+        for url in ["gs://articles", "az://articles"] {
+            let text = format!("name = \"a\"\n[offload]\nurl = \"{url}\"\nregion = \"\"\n");
+            assert!(read(&text).is_ok(), "{url}");
+        }
     }
 
     #[test]

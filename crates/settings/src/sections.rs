@@ -56,9 +56,9 @@ pub struct Store {
 pub struct Offload {
     /// The object store; empty: none.
     pub url: String,
-    /// The address of the servers of a bucket; empty: Amazon's.
+    /// The address of the servers of a bucket; empty: those of the provider.
     pub endpoint: String,
-    /// The region of a bucket.
+    /// The region of a bucket of S3.
     pub region: String,
     /// A file of the CAs that are trusted in place of the system's; empty: none.
     pub tls_ca: String,

@@ -188,8 +188,8 @@ pub static TABLE: &[Setting] = &[
         key: "url",
         unit: Unit::Text,
         range: ANY,
-        help: "Where the articles of old segments go: \"file:///DIRECTORY\", \"s3://BUCKET/PREFIX\"; empty: \
-               nowhere. Before a change, `segments fetch --all'.",
+        help: "Where articles of old segments go: \"file:///DIRECTORY\", \"s3://BUCKET/PREFIX\", gs://, \
+               az://; empty: nowhere. Before a change, `segments fetch --all'.",
         slot: |s| Slot::Text(&mut s.offload.url),
     },
     Setting {
@@ -197,7 +197,7 @@ pub static TABLE: &[Setting] = &[
         key: "endpoint",
         unit: Unit::Text,
         range: ANY,
-        help: "The servers of the bucket: \"https://s3.example.org\"; empty: Amazon's. Without TLS only on this machine, or \
+        help: "The servers of the bucket: \"https://s3.example.org\"; empty: Amazon's, Google's or Azure's. Without TLS only on this machine, or \
                marked: \"open http://10.0.0.5:3900\". The keys are in keys/offload.login.",
         slot: |s| Slot::Text(&mut s.offload.endpoint),
     },
@@ -206,7 +206,7 @@ pub static TABLE: &[Setting] = &[
         key: "region",
         unit: Unit::Text,
         range: ANY,
-        help: "The region of the bucket.",
+        help: "The region of the bucket; Google and Azure need none.",
         slot: |s| Slot::Text(&mut s.offload.region),
     },
     Setting {

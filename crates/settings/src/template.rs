@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::{SECTIONS, Setting, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
-# Settings of this news system. Every setting is listed here with its default,
-# but those of [cluster] (docs/cluster.md) and S3 (docs/operations.md).
+# Settings of this news system. Every setting is here with its default,
+# but those of [cluster] (docs/cluster.md) and buckets (docs/operations.md).
 # `broadsheet check' prints the settings in force and where each was set.
 # Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";
@@ -148,7 +148,7 @@ pub fn template(settings: &Settings) -> String {
     out
 }
 
-/// Whether a setting is not written. Few sites are clusters or use S3, and every command reads the file.
+/// Whether a setting is not written. Few sites are clusters or use buckets, and every command reads the file.
 fn is_left_out(setting: &Setting, settings: &Settings) -> bool {
     match (setting.section, setting.key) {
         ("cluster", _) => !settings.is_node(),

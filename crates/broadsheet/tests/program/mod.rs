@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub mod articles;
+#[path = "../../../objects/tests/azure_server.rs"]
+pub mod azure_server;
+#[path = "../../../objects/tests/bucket_server.rs"]
+pub mod bucket_server;
 pub mod clients;
 pub mod cluster;
 pub mod corpus;
@@ -30,7 +34,7 @@ pub mod nntp;
 pub mod peers;
 pub mod pulling;
 #[path = "../../../objects/tests/s3_server.rs"]
-pub mod s3;
+pub mod s3_server;
 pub mod screen;
 pub mod small;
 pub mod taker;

@@ -34,6 +34,9 @@ const IDLE_CONNECTIONS: usize = 4;
 /// Bytes of an answer that is no article: an error, or the confirmation of an upload.
 pub const ANSWER_BYTES_MAX: usize = 64 << 10;
 
+/// The header in which Azure repeats the code of an error.
+const CODE: &str = "x-ms-error-code";
+
 /// The client. Without TLS settings requests go in the clear.
 #[derive(Debug, Clone)]
 pub struct Http(Client<HttpsConnector<HttpConnector>, HttpRequestBody>);
@@ -59,12 +62,16 @@ impl Http {
         Http(client)
     }
 
-    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    /// Makes one request, and notes its fault.
+    ///
+    /// # Errors
+    /// No answer came.
+    pub async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let out = request.body().content_length() as u64;
-        let (is_read, limit) = match request.method().as_str() {
-            "GET" => (true, ANSWER),
-            "POST" => (false, ASSEMBLY),
-            _ => (false, ANSWER),
+        let is_read = request.method().as_str() == "GET";
+        let limit = match is_end_of_upload(&request) {
+            true => ASSEMBLY,
+            false => ANSWER,
         };
         let limit = limit + Duration::from_secs(out / SLOWEST);
         let answer = match tokio::time::timeout(limit, self.0.request(request)).await {
@@ -91,9 +98,19 @@ impl Http {
         }
         let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
         let bytes = whole.map(|whole| whole.to_bytes()).unwrap_or_default();
-        note((!is_done).then(|| Fault::Refused(ErrorAnswer::of(parts.status.as_u16(), &bytes))));
+        note((!is_done).then(|| {
+            let code = parts.headers.get(CODE).and_then(|code| code.to_str().ok());
+            let status = parts.status.as_u16();
+            Fault::Refused(ErrorAnswer::of(status, code.unwrap_or_default(), &bytes))
+        }));
         Ok(HttpResponse::from_parts(parts, bytes.into()))
     }
+}
+
+/// Whether the servers have to put the parts of an upload together: S3 is asked by POST, Azure by the list of the blocks.
+fn is_end_of_upload(request: &HttpRequest) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    request.method().as_str() == "POST" || query.split('&').any(|part| part == "comp=blocklist")
 }
 
 impl HttpService for Http {

@@ -1,10 +1,14 @@
-//! A bucket of S3, or of a store that speaks like it (Garage, MinIO, Ceph): `s3://BUCKET/PREFIX`.
+//! A bucket of an object store that is asked over HTTP: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`, `az://CONTAINER/PREFIX`.
 
+mod azure;
 mod fault;
+mod google;
 mod http;
 mod login;
 pub mod place;
+mod provider;
 pub mod requests;
+mod s3;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -15,12 +19,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use layers::{ClientTrust, Trust};
-use object_store::aws::{AmazonS3, AmazonS3Builder};
-use object_store::multipart::MultipartStore;
 use object_store::path::Path;
-use object_store::{
-    BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
-};
+use object_store::{BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStoreExt, RetryConfig};
 use store::offload::Objects;
 
 pub use http::ANSWER_BYTES_MAX;
@@ -28,12 +28,13 @@ pub use login::LOGIN_BYTES_MAX;
 
 use fault::Names;
 use login::Login;
-use place::{Bucket, Endpoint};
+use place::{BucketUrl, Endpoint};
+use provider::{Access, Client};
 use requests::Requests;
 
 /// Bytes of a part of an upload, which are in memory at once: 16 MiB. A shorter object goes in one request.
 const PART_BYTES: u64 = 16 << 20;
-/// Parts of an upload, as S3 allows.
+/// Parts of an upload, as S3 allows; Azure allows more.
 const PARTS: u64 = 10_000;
 /// Time for a request without its bytes, with its repetitions.
 const LIMIT: Duration = Duration::from_secs(45);
@@ -46,10 +47,10 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 
 /// The settings of a bucket, besides its URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct S3Settings {
-    /// `https://HOST[:PORT]`; empty: Amazon's.
+pub struct BucketSettings {
+    /// `https://HOST[:PORT]`; empty: that of the provider.
     pub endpoint: String,
-    /// The region.
+    /// The region, where there are some.
     pub region: String,
     /// The servers that are trusted.
     pub trust: Trust,
@@ -58,8 +59,8 @@ pub struct S3Settings {
 }
 
 /// The objects of one site in a bucket.
-pub struct S3 {
-    store: Arc<AmazonS3>,
+pub struct Bucket {
+    client: Client,
     names: Names,
     prefix: String,
     /// The thread, once it is needed.
@@ -67,39 +68,43 @@ pub struct S3 {
 }
 
 /// Without the keys.
-impl fmt::Debug for S3 {
+impl fmt::Debug for Bucket {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("S3")
+        out.debug_struct("Bucket")
             .field("names", &self.names)
             .finish_non_exhaustive()
     }
 }
 
-impl S3 {
+impl Bucket {
     /// The objects of a site. Reads the keys and the certificates; no request is made and no thread is started.
     ///
     /// # Errors
     /// The settings, or the file of the keys, cannot be used; the error names them.
-    pub fn new(bucket: &Bucket, site: &str, settings: &S3Settings) -> io::Result<S3> {
+    pub fn new(bucket: &BucketUrl, site: &str, settings: &BucketSettings) -> io::Result<Bucket> {
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let region = settings.region.trim();
-        let endpoint = Endpoint::parse(&settings.endpoint, bucket, region)
+        let provider = bucket.provider;
+        let region = provider.region(settings.region.trim());
+        let login_file = shown_path(&settings.login);
+        let endpoint = Endpoint::parse(&settings.endpoint, provider)
             .map_err(|what| invalid(format!("offload.endpoint {what}")))?;
-        let login = Login::read(&settings.login)?;
+        let login = Login::read(&settings.login, provider.words())?;
+        if let Some(what) = provider.fault_of_login(&login) {
+            return Err(invalid(format!("{login_file}: {what}")));
+        }
+        let endpoint =
+            endpoint.unwrap_or_else(|| provider.default_endpoint(bucket, region, &login));
         let tls = match endpoint.is_plain {
             false => ClientTrust::new(&endpoint.host, &settings.trust).map(|trust| trust.config()),
             true => layers::trust::trusting_nobody(),
         };
         let tls = tls.map_err(|error| invalid(format!("offload.endpoint: {error}")))?;
-        let store = AmazonS3Builder::new()
-            .with_bucket_name(&bucket.name)
-            .with_region(region)
-            .with_endpoint(&endpoint.url)
-            .with_virtual_hosted_style_request(endpoint.has_bucket)
-            .with_access_key_id(login.key_id)
-            .with_secret_access_key(login.secret)
-            .with_disable_bulk_delete(true)
-            .with_retry(RetryConfig {
+        let client = provider.client(Access {
+            bucket,
+            endpoint: &endpoint,
+            region,
+            login,
+            retry: RetryConfig {
                 backoff: BackoffConfig {
                     init_backoff: PAUSES[0],
                     max_backoff: PAUSES[1],
@@ -107,21 +112,21 @@ impl S3 {
                 },
                 max_retries: RETRIES,
                 retry_timeout: RETRY_UNTIL,
-            })
-            .with_http_connector(http::Http::new(tls, endpoint.is_plain))
-            .build()
-            .map_err(|error| invalid(format!("offload.url: {error}")))?;
+            },
+            http: http::Http::new(tls, endpoint.is_plain),
+        })?;
         let prefix = match bucket.prefix.as_str() {
             "" => site.to_owned(),
             prefix => format!("{prefix}/{site}"),
         };
-        Ok(S3 {
-            store: Arc::new(store),
+        Ok(Bucket {
+            client,
             names: Names {
+                provider,
                 bucket: bucket.name.clone(),
                 endpoint: endpoint.url,
                 region: region.to_owned(),
-                login: shown_path(&settings.login),
+                login: login_file,
             },
             prefix,
             requests: Mutex::default(),
@@ -154,7 +159,7 @@ impl S3 {
 
     /// Some bytes of an object, and what is known of it.
     fn get(&self, name: &str, offset: u64, length: usize) -> io::Result<(ObjectMeta, Vec<u8>)> {
-        let (store, path) = (self.store.clone(), self.path(name));
+        let (store, path) = (self.client.objects.clone(), self.path(name));
         self.run(length as u64, async move {
             let range = Some(GetRange::Bounded(offset..offset + length as u64));
             let options = GetOptions {
@@ -178,7 +183,7 @@ impl S3 {
 
     /// Stores an object of more than one part.
     fn put_parts(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
-        let (store, path) = (self.store.clone(), self.path(name));
+        let (store, path) = (self.client.uploads.clone(), self.path(name));
         let begun = {
             let (store, path) = (store.clone(), path.clone());
             self.run(0, async move { store.create_multipart(&path).await })
@@ -218,9 +223,9 @@ fn shown_path(path: &FilePath) -> String {
     path.display().to_string()
 }
 
-fn other(what: &'static str) -> object_store::Error {
+fn other(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> object_store::Error {
     object_store::Error::Generic {
-        store: "S3",
+        store: "bucket",
         source: what.into(),
     }
 }
@@ -231,12 +236,12 @@ fn read_whole(content: &mut dyn Read, length: u64) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-impl Objects for S3 {
+impl Objects for Bucket {
     fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
         if length > PART_BYTES {
             return self.put_parts(name, content, length);
         }
-        let (store, path) = (self.store.clone(), self.path(name));
+        let (store, path) = (self.client.objects.clone(), self.path(name));
         let bytes = read_whole(content, length)?;
         let work = async move { store.put(&path, bytes.into()).await };
         self.run(length, work).map(drop)
@@ -266,8 +271,7 @@ impl Objects for S3 {
     }
 
     fn delete(&self, name: &str) -> io::Result<()> {
-        let (store, path) = (self.store.clone(), self.path(name));
-        match self.run(0, async move { store.delete(&path).await }) {
+        match self.run(0, self.client.deletions.delete(self.path(name))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }

@@ -1,44 +1,58 @@
-//! The bucket that a URL and the settings name: `s3://BUCKET/PREFIX`, `offload.endpoint`, `offload.region`.
+//! The bucket that a URL and the settings name: `s3://BUCKET/PREFIX`, `offload.endpoint`.
 
 use std::net::IpAddr;
 
-/// Longest name of a bucket, bytes.
-const BUCKET_BYTES: std::ops::RangeInclusive<usize> = 3..=63;
+use super::azure::is_account;
+use super::provider::Provider;
+
 /// Longest prefix, bytes: S3 has room for 1,024 with the names of the objects.
 const PREFIX_BYTES: usize = 512;
 
 /// A bucket and the place of the objects in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bucket {
+pub struct BucketUrl {
+    /// The service that has it.
+    pub provider: Provider,
     /// Its name.
     pub name: String,
     /// The prefix, without `/` at its ends; empty: none.
     pub prefix: String,
 }
 
-impl Bucket {
-    /// Reads the rest of a URL, behind `s3://`.
+/// Whether a name in a bucket may have a character.
+pub fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+}
+
+impl BucketUrl {
+    /// Reads a URL. `None`: it is not that of a bucket.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the setting's name.
-    pub fn parse(rest: &str) -> Result<Bucket, String> {
+    pub fn parse(url: &str) -> Option<Result<BucketUrl, String>> {
+        Provider::ALL.into_iter().find_map(|provider| {
+            let rest = url.strip_prefix(provider.words().scheme)?;
+            Some(BucketUrl::parse_rest(provider, rest))
+        })
+    }
+
+    fn parse_rest(provider: Provider, rest: &str) -> Result<BucketUrl, String> {
         let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if !BUCKET_BYTES.contains(&name.len()) || !name.chars().all(is_name) {
-            return Err(format!(
-                "needs the name of a bucket, 3 to 63 letters, digits, `.' and `-': s3://news-articles/PREFIX, not `{name}'"
-            ));
+        if let Some(what) = provider.fault_of_bucket(name) {
+            return Err(what);
         }
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
         let is_part = |part: &str| {
             !part.is_empty() && part != "." && part != ".." && part.chars().all(is_name)
         };
         if prefix.len() > PREFIX_BYTES || !(prefix.is_empty() || prefix.split('/').all(is_part)) {
+            let noun = provider.words().bucket;
             return Err(format!(
-                "has letters, digits, `.', `-', `_' and single `/' behind the bucket only, not `{prefix}'"
+                "has letters, digits, `.', `-', `_' and single `/' behind the {noun} only, not `{prefix}'"
             ));
         }
-        Ok(Bucket {
+        Ok(BucketUrl {
+            provider,
             name: name.to_owned(),
             prefix: prefix.to_owned(),
         })
@@ -48,7 +62,7 @@ impl Bucket {
 /// The address of the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// `https://HOST[:PORT]`, without a `/` at the end.
+    /// `https://HOST[:PORT]`, without a `/` at the end; for Azure maybe with `/ACCOUNT`.
     pub url: String,
     /// The host alone.
     pub host: String,
@@ -59,26 +73,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `offload.endpoint`; empty: that of Amazon for the bucket and the region. Without TLS a host that is not this machine must be
-    /// marked: `open http://HOST`.
+    /// Reads `offload.endpoint`. `None`: it is empty. Without TLS a host that is not this machine must be marked: `open http://HOST`.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the setting's name.
-    pub fn parse(text: &str, bucket: &Bucket, region: &str) -> Result<Endpoint, String> {
+    pub fn parse(text: &str, provider: Provider) -> Result<Option<Endpoint>, String> {
         let text = text.trim();
         if text.is_empty() {
-            // A certificate for all buckets has none with a dot.
-            let has_bucket = !bucket.name.contains('.');
-            let host = match has_bucket {
-                true => format!("{}.s3.{region}.amazonaws.com", bucket.name),
-                false => format!("s3.{region}.amazonaws.com"),
-            };
-            return Ok(Endpoint {
-                url: format!("https://{host}"),
-                host,
-                is_plain: false,
-                has_bucket,
-            });
+            return Ok(None);
         }
         let (is_meant, url) = match text.strip_prefix("open ") {
             Some(url) => (true, url.trim()),
@@ -88,9 +90,13 @@ impl Endpoint {
         let (is_plain, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
             (Some(rest), _) => (false, rest),
             (_, Some(rest)) => (true, rest),
-            _ => return Err(wrong(text)),
+            _ => return Err(wrong(text, provider)),
         };
-        let host = host_of(rest).ok_or_else(|| wrong(text))?;
+        let server = match rest.split_once('/') {
+            Some((server, account)) if provider.has_path() && is_account(account) => server,
+            _ => rest,
+        };
+        let host = host_of(server).ok_or_else(|| wrong(text, provider))?;
         let address: Option<IpAddr> = host.parse().ok();
         let is_here = host == "localhost" || address.is_some_and(|address| address.is_loopback());
         if is_plain && !is_here && !is_meant {
@@ -98,17 +104,21 @@ impl Endpoint {
                 "{url} would send the articles, and the name of the key, in the clear: use https; where nobody else can read or change what goes over the network, say \"open {url}\""
             ));
         }
-        Ok(Endpoint {
+        Ok(Some(Endpoint {
             url: url.to_owned(),
             host: host.to_owned(),
             is_plain,
             has_bucket: false,
-        })
+        }))
     }
 }
 
-fn wrong(text: &str) -> String {
-    format!("is `https://HOST' or `https://HOST:PORT', without a path, not `{text}'")
+fn wrong(text: &str, provider: Provider) -> String {
+    let path = match provider.has_path() {
+        true => "maybe with `/ACCOUNT' at the end",
+        false => "without a path",
+    };
+    format!("is `https://HOST' or `https://HOST:PORT', {path}, not `{text}'")
 }
 
 /// The host of `HOST`, `HOST:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`.
@@ -128,44 +138,40 @@ fn host_of(rest: &str) -> Option<&str> {
     (is_right && port.parse::<u16>().is_ok_and(|port| port > 0)).then_some(host)
 }
 
-/// The fault of a region, as the rest of a sentence that begins with the setting's name.
-pub fn fault_of_region(region: &str) -> Option<String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let is_right = !region.is_empty() && region.len() <= 64 && region.chars().all(is_name);
-    (!is_right).then(|| {
-        format!("is the name of a region, such as \"eu-central-1\" or \"garage\", not `{region}'")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bucket() -> Bucket {
-        Bucket::parse("news-articles/a/b/").unwrap()
+    fn bucket(url: &str) -> Result<BucketUrl, String> {
+        BucketUrl::parse(url).unwrap()
     }
 
     #[test]
     fn buckets_and_prefixes_that_can_be_used_are_taken() {
-        assert_eq!(bucket().prefix, "a/b");
-        assert_eq!(Bucket::parse("abc").unwrap().prefix, "");
-        assert_eq!(Bucket::parse("abc/").unwrap().prefix, "");
-        for bad in [
-            "",
-            "ab",
-            "a b c",
-            "abc//d",
-            "abc/../d",
-            "abc/d?x",
-            "user:pw@abc",
-        ] {
-            assert!(Bucket::parse(bad).is_err(), "{bad}");
+        for scheme in ["s3", "gs", "az"] {
+            let parse = |rest: &str| bucket(&format!("{scheme}://{rest}"));
+            assert_eq!(parse("news-articles/a/b/").unwrap().prefix, "a/b");
+            assert_eq!(parse("abc").unwrap().prefix, "");
+            assert_eq!(parse("abc/").unwrap().prefix, "");
+            for bad in [
+                "",
+                "ab",
+                "a b c",
+                "abc//d",
+                "abc/../d",
+                "abc/d?x",
+                "user:pw@abc",
+            ] {
+                assert!(parse(bad).is_err(), "{bad}");
+            }
         }
+        assert!(bucket("gs://news.articles").is_ok() && bucket("az://news.articles").is_err());
+        assert_eq!(BucketUrl::parse("https://articles"), None);
     }
 
     #[test]
     fn without_tls_a_host_beyond_this_machine_has_to_be_meant() {
-        let parse = |text: &str| Endpoint::parse(text, &bucket(), "garage");
+        let parse = |text: &str| Endpoint::parse(text, Provider::S3);
         for (good, host) in [
             ("https://s3.example.org", "s3.example.org"),
             ("https://s3.example.org:3900/", "s3.example.org"),
@@ -174,10 +180,11 @@ mod tests {
             ("http://localhost", "localhost"),
             ("open http://10.0.0.5:3900", "10.0.0.5"),
         ] {
-            let endpoint = parse(good).unwrap();
+            let endpoint = parse(good).unwrap().unwrap();
             assert_eq!(endpoint.host, host);
             assert_eq!(endpoint.is_plain, good.contains("http:"));
         }
+        assert_eq!(parse(" "), Ok(None));
         let told = parse("http://10.0.0.5:3900").unwrap_err();
         assert!(
             told.ends_with("say \"open http://10.0.0.5:3900\""),
@@ -188,6 +195,7 @@ mod tests {
             "ftp://s3.example.org",
             "https://",
             "https://a/b",
+            "https://a/account",
             "https://a:0",
             "https://user:secret@a",
             "https://[::1",
@@ -198,17 +206,21 @@ mod tests {
     }
 
     #[test]
-    fn amazon_has_an_endpoint_for_each_region() {
-        let endpoint = Endpoint::parse("", &bucket(), "eu-central-1").unwrap();
-        assert_eq!(
-            endpoint.url,
-            "https://news-articles.s3.eu-central-1.amazonaws.com"
-        );
-        assert!(endpoint.has_bucket && !endpoint.is_plain);
-        let dotted = Bucket::parse("news.articles").unwrap();
-        let endpoint = Endpoint::parse("", &dotted, "eu-central-1").unwrap();
-        assert_eq!(endpoint.url, "https://s3.eu-central-1.amazonaws.com");
-        assert!(fault_of_region("eu-central-1").is_none());
-        assert!(fault_of_region("").is_some() && fault_of_region("a/b").is_some());
+    fn an_endpoint_of_azure_may_end_in_the_account() {
+        let parse = |text: &str| Endpoint::parse(text, Provider::Azure);
+        for url in [
+            "http://127.0.0.1:10000/devstoreaccount1",
+            "https://news.blob.example.org",
+        ] {
+            assert_eq!(parse(url).unwrap().unwrap().url, url);
+        }
+        for bad in [
+            "https://a/b/c",
+            "https://a/Account",
+            "https://a//",
+            "https:///account",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -33,7 +33,7 @@ pub fn node_settings(directory: &NewsDirectory) -> anyhow::Result<(LogOptions, u
 /// The state of a news directory before the first entry of a log: without articles, its groups; else [`COPY`].
 ///
 /// # Errors
-/// The store cannot be read.
+/// The store cannot be read, or lacks Cancel-Locks of articles that are in the object store.
 pub fn base_of(root: &Path) -> anyhow::Result<String> {
     let snapshot = Snapshot::open(root)?;
     let mut is_empty = true;
@@ -42,6 +42,12 @@ pub fn base_of(root: &Path) -> anyhow::Result<String> {
         Ok(())
     })?;
     if !is_empty {
+        if store::offload::lacks_cancel_locks(&snapshot)? {
+            anyhow::bail!(
+                "an earlier build moved articles to the object store without their Cancel-Locks, by which all nodes must decide: run \
+                 `broadsheet segments offload' before"
+            );
+        }
         return Ok(COPY.to_owned());
     }
     let digest = Sha256::digest(snapshot.active().image());

@@ -26,7 +26,7 @@ pub const SECRET: &str = "keys/cancel.secret";
 /// Maximum number of locks or keys of one header; more are ignored.
 pub const ELEMENTS_MAX: usize = 32;
 /// Longest Cancel-Lock or Cancel-Key header, bytes; longer ones are ignored.
-pub const HEADER_BYTES_MAX: usize = 8192;
+pub const HEADER_BYTES_MAX: usize = store::offload::CANCEL_LOCK_BYTES_MAX;
 /// Longest lock or key, bytes; longer ones are ignored.
 pub const ELEMENT_BYTES_MAX: usize = 256;
 

@@ -86,11 +86,6 @@ impl Settings {
                 format!("is at least {least} in a cluster"),
             ));
         }
-        if !self.offload.url.is_empty() {
-            // A cancel that needs a proof depends on whether the article is on this machine.
-            let told = "must be empty in a cluster: nodes do not offload yet".to_owned();
-            return Some(("offload.url", told));
-        }
         let entry = self.limits.article_bytes_max as usize + PARCEL_BYTES;
         (entry > ENTRY_BYTES_MAX).then(|| {
             let most = groups::size::bytes((ENTRY_BYTES_MAX - PARCEL_BYTES) as u64);

@@ -4,6 +4,7 @@
 //! record with a right checksum are there, and all others are fetched. No other file tells what is in the cache.
 
 pub(crate) mod cache;
+pub(crate) mod cancel_locks;
 pub(crate) mod fetch;
 pub(crate) mod object_name;
 pub(crate) mod objects;
@@ -13,12 +14,13 @@ mod run;
 pub(crate) mod unnamed;
 
 pub use cache::{FETCH_BYTES_MIN, cached_bytes};
+pub use cancel_locks::CANCEL_LOCK_BYTES_MAX;
 pub use fetch::{Fetch, fetch_by};
 pub use objects::{Connection, Health, Objects, connect, connect_by, health, reconnect};
 pub(crate) use run::recall;
 pub use run::{
-    Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, list, move_away,
-    move_away_on,
+    Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, lacks_cancel_locks, list,
+    move_away, move_away_on,
 };
 
 use crate::Error;

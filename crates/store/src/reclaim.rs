@@ -337,7 +337,7 @@ impl Job<'_> {
                 ));
                 continue;
             }
-            for file in [SegmentFile::Ovr, SegmentFile::Exp] {
+            for file in [SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::Clk] {
                 self.segments.remove(base, file)?;
             }
             if self.snapshot.forgets_all(base)? {

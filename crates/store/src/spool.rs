@@ -42,6 +42,7 @@ use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
+use crate::offload::cancel_locks;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
@@ -169,6 +170,27 @@ impl Spool {
     /// The active table, to take numbers from. Changes of groups go through [`Spool::set_group`].
     pub fn active_mut(&mut self) -> &mut Active {
         &mut self.active.table
+    }
+
+    /// The Cancel-Lock header of the article at a position, also of one that waits for a commit; empty if it has none that counts
+    /// ([`offload::CANCEL_LOCK_BYTES_MAX`](crate::offload::CANCEL_LOCK_BYTES_MAX)). `None`: it is gone.
+    ///
+    /// # Errors
+    /// [`Error::Offloaded`] for an article that an earlier build moved to the object store; or the segment cannot be read.
+    pub fn cancel_lock(&self, position: Position) -> Result<Option<Vec<u8>>, Error> {
+        let mut buffer = Vec::new();
+        match self.record(position, &mut buffer) {
+            Err(Error::Offloaded(_)) => {
+                let base = base_of(&self.segments.bases()?, position.0);
+                base.map(|base| cancel_locks::find(&self.segments, base, position))
+                    .transpose()
+            }
+            record => {
+                let lock =
+                    |record: Record<'_>| cancel_locks::of_article(record.wire_article()).to_vec();
+                Ok(record?.map(lock))
+            }
+        }
     }
 
     /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.

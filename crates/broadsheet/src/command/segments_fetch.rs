@@ -43,7 +43,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         _ => return Err(given.usage("name segments, or --all").into()),
     }
     let mut moved = Moved::default();
-    let options = settings.store_options();
+    let options = segments_offload::store_options(&settings);
     let done = offload::bring_back(directory.root(), options, &bases, |segment| {
         moved.0.push(segment);
     });

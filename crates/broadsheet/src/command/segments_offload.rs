@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use relay::Now;
 use serde_json::{Value, json};
+use settings::Settings;
 use store::offload::{self, Offloaded, Wanted};
 
 use crate::answer::Answer;
@@ -44,15 +45,21 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         bases => Wanted::Bases(bases),
     };
     let mut moved = Moved::default();
-    let done = offload::move_away(
-        directory.root(),
-        settings.store_options(),
-        wanted,
-        |segment| moved.0.push(segment),
-    );
+    let options = store_options(&settings);
+    let done = offload::move_away(directory.root(), options, wanted, |segment| {
+        moved.0.push(segment);
+    });
     given.print(&moved, out)?;
     done?;
     Ok(Status::OK)
+}
+
+/// The options of the store: a node of a cluster moves its own segments, which changes nothing that nodes agree on.
+pub fn store_options(settings: &Settings) -> store::Options {
+    store::Options {
+        follows_log: settings.is_node(),
+        ..settings.store_options()
+    }
 }
 
 /// The numbers of segments among the operands.

@@ -3,7 +3,7 @@
 //! They are applied before the message itself is appended, so that both belong to one commit: after a kill neither exists, and the
 //! batch is filed again.
 
-use article::{Article, Form, Header, message_id};
+use article::{Article, Header, message_id};
 use groups::{Destination, Sender};
 use store::{Expires, HistoryLine, PendingCancel, Position, RemovalNote, RemovedBy};
 
@@ -190,25 +190,23 @@ impl Filer {
             self.cancels_itself = policy == CancelPolicy::Classic;
             return Ok(());
         }
-        let found = self
-            .spool
-            .find(cancelled)?
-            .map(|line| line.position.filter(|_| line.is_filed()));
+        let found = self.spool.find(cancelled)?.map(|line| {
+            let position = line.position.filter(|_| line.is_filed());
+            position.map(|position| (position, may_reach(&line, sender)))
+        });
         match (found, policy) {
             // Known but not filed, or removed already: nothing to do.
             (Some(None), _) => {}
-            (Some(Some(position)), _) if self.spool.cancelled().contains(position) => {}
-            (Some(Some(position)), CancelPolicy::Classic) => {
-                match self.may_reach(position, sender)? {
-                    true => self.remove(position, cancelled, id, now)?,
-                    false => self.note(&[
-                        b"not cancelled `",
-                        cancelled,
-                        b"': the sender of the cancel may not send to its groups",
-                    ]),
-                }
-            }
-            (Some(Some(position)), _) => match self.may_cancel(position, article)? {
+            (Some(Some((position, _))), _) if self.spool.cancelled().contains(position) => {}
+            (Some(Some((position, may_reach))), CancelPolicy::Classic) => match may_reach {
+                true => self.remove(position, cancelled, id, now)?,
+                false => self.note(&[
+                    b"not cancelled `",
+                    cancelled,
+                    b"': the sender of the cancel may not send to its groups",
+                ]),
+            },
+            (Some(Some((position, _))), _) => match self.may_cancel(position, article)? {
                 true => self.remove(position, cancelled, id, now)?,
                 false => self.note(&[
                     b"not cancelled `",
@@ -260,52 +258,18 @@ impl Filer {
         Ok(self.spool.remove(position, id, note)?)
     }
 
-    /// Whether a sender may send to the groups of the article at a position.
-    fn may_reach(
-        &mut self,
-        position: Position,
-        sender: Option<&dyn Sender>,
-    ) -> Result<bool, Error> {
-        let Some(sender) = sender else {
-            return Ok(true);
-        };
-        let mut buffer = Vec::new();
-        let record = match self.spool.record(position, &mut buffer) {
-            // The writer does not wait for the object store: nobody vouches for the sender.
-            Err(store::Error::Offloaded(_)) => None,
-            record => record?,
-        };
-        let Some(record) = record else {
-            return Ok(false);
-        };
-        let line = HistoryLine::parse(record.line());
-        let links = line.iter().flat_map(HistoryLine::links);
-        let destination = |(group, _)| Destination {
-            name: group,
-            filed_in: Some(group),
-        };
-        let destinations: Vec<Destination<'_>> = links.map(destination).collect();
-        Ok(sender.may_file_in(&destinations))
-    }
-
     /// Whether a cancel has a key that matches the lock of the article at a position.
     fn may_cancel(&mut self, position: Position, article: &Article<'_>) -> Result<bool, Error> {
         let key = article.find(b"Cancel-Key").unwrap_or_default();
         if key.is_empty() {
             return Ok(false);
         }
-        let mut buffer = Vec::new();
-        let record = match self.spool.record(position, &mut buffer) {
-            // The writer does not wait for the object store: nobody vouches for the sender.
+        let lock = match self.spool.cancel_lock(position) {
+            // An earlier build moved it away, and the writer does not wait for the object store: nobody vouches for the sender.
             Err(store::Error::Offloaded(_)) => None,
-            record => record?,
+            lock => lock?,
         };
-        let Some(record) = record else {
-            return Ok(false);
-        };
-        let target = Article::parse(record.wire_article(), Form::Wire);
-        let lock = target.find(b"Cancel-Lock").unwrap_or_default();
-        Ok(cancel_lock::matches(lock, key))
+        Ok(lock.is_some_and(|lock| cancel_lock::matches(&lock, key)))
     }
 
     /// Returns the refusal of an article that a pending cancel matches; logs it then, and remembers the id.
@@ -368,4 +332,17 @@ impl Filer {
             self.sites.extend_from_slice(&name);
         }
     }
+}
+
+/// Whether a sender may send to the groups of an article.
+fn may_reach(line: &HistoryLine<'_>, sender: Option<&dyn Sender>) -> bool {
+    let Some(sender) = sender else {
+        return true;
+    };
+    let destination = |(group, _)| Destination {
+        name: group,
+        filed_in: Some(group),
+    };
+    let destinations: Vec<Destination<'_>> = line.links().map(destination).collect();
+    sender.may_file_in(&destinations)
 }

@@ -1,4 +1,4 @@
-//! Checks that the object store has the articles of a segment, and names them if it has lost them.
+//! Checks that the object store has the articles of a segment, and names them if it has lost them; and the Cancel-Locks of these articles.
 
 use std::num::NonZeroU64;
 
@@ -9,6 +9,7 @@ use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::cancel_locks;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects;
 
@@ -48,4 +49,25 @@ pub fn is_lost(
     let ids = lost.iter().take(room).map(|line| line.id.to_vec());
     report.lost_ids.extend(ids);
     Ok(true)
+}
+
+/// Checks that the Cancel-Locks of a segment are there and whole; in a repair, makes them again from the articles.
+///
+/// # Errors
+/// [`Error::ObjectStore`]; the file cannot be read or written.
+pub fn check_cancel_locks(
+    segments: &Segments,
+    base: u64,
+    report: &mut Report,
+    repair: bool,
+) -> Result<(), Error> {
+    let Some(what) = cancel_locks::fault(segments, base)? else {
+        return Ok(());
+    };
+    report.tell(&segments.path(base, SegmentFile::Clk), 0, what, repair);
+    if repair {
+        cancel_locks::write(segments, base)?;
+        segments.sync()?;
+    }
+    Ok(())
 }

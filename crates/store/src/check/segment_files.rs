@@ -101,6 +101,7 @@ pub fn check_segment(
         if offloaded::is_lost(segments, (base, object), report, alive)? {
             return Ok(false);
         }
+        offloaded::check_cancel_locks(segments, base, report, repair)?;
     }
     if let Err(error) = SegmentHeader::read(&*file, &path) {
         report.tell(&path, 0, error.to_string(), false);

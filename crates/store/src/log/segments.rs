@@ -18,7 +18,7 @@ use crate::offload::offloaded_file;
 /// The files of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SegmentFile {
-    /// The articles: the source of the other three.
+    /// The articles: the source of the others.
     Art,
     /// History lines.
     His,
@@ -26,17 +26,20 @@ pub enum SegmentFile {
     Ovr,
     /// History lines that expire decides one by one.
     Exp,
+    /// The Cancel-Locks, while the articles are in an object store.
+    Clk,
 }
 
 impl SegmentFile {
     /// All files of a segment.
-    pub const ALL: [SegmentFile; 4] = [
+    pub const ALL: [SegmentFile; 5] = [
         SegmentFile::Art,
         SegmentFile::Ovr,
         SegmentFile::Exp,
         SegmentFile::His,
+        SegmentFile::Clk,
     ];
-    /// The files that are derived from `.art`.
+    /// The files that are derived from `.art`, and that each segment has.
     pub const DERIVED: [SegmentFile; 3] = [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp];
 
     /// The file name extension, without the dot.
@@ -46,6 +49,7 @@ impl SegmentFile {
             SegmentFile::His => "his",
             SegmentFile::Ovr => "ovr",
             SegmentFile::Exp => "exp",
+            SegmentFile::Clk => "clk",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::{ObjectName, Sum};
 use crate::offload::objects::{self, ObjectStore};
-use crate::offload::{cache, owner, unnamed};
+use crate::offload::{cache, cancel_locks, owner, unnamed};
 use crate::spool::Spool;
 use crate::spool::options::Options;
 use crate::{Error, Snapshot};
@@ -126,6 +126,9 @@ pub fn move_away_on(
     let segments = snapshot.segment_files().clone();
     let store = objects::of(dir)?;
     let swept = unnamed::sweep(&segments, &store);
+    for base in without_cancel_locks(&segments)? {
+        cancel_locks::write(&segments, base)?;
+    }
     let bases = chosen(&snapshot, wanted)?;
     let Some(newest) = bases.last() else {
         return swept;
@@ -137,6 +140,10 @@ pub fn move_away_on(
             bytes: options.segment_bytes,
             segment_bytes: options.segment_bytes,
         });
+    }
+    if options.follows_log {
+        // What a power cut takes back is applied again, into the files here.
+        spool.checkpoint()?;
     }
     drop(spool);
     let moved: Result<(), Error> = bases.iter().try_for_each(|base| {
@@ -151,6 +158,27 @@ pub fn move_away_on(
     moved?;
     // The first object of a site makes its place in the store.
     swept.or_else(|_| unnamed::sweep(&segments, &store))
+}
+
+/// Whether an earlier build moved segments away, whose Cancel-Locks are not here: the next [`move_away`] writes them.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn lacks_cancel_locks(snapshot: &Snapshot) -> Result<bool, Error> {
+    Ok(!without_cancel_locks(snapshot.segment_files())?.is_empty())
+}
+
+/// The segments that are away without their Cancel-Locks.
+fn without_cancel_locks(segments: &Segments) -> Result<Vec<u64>, Error> {
+    let mut without = Vec::new();
+    for base in segments.bases()? {
+        let header = segments.header(base)?;
+        let is_away = header.is_some_and(|header| header.object.is_some());
+        if is_away && !cancel_locks::is_there(segments, base) {
+            without.push(base);
+        }
+    }
+    Ok(without)
 }
 
 /// The bases of the segments to move, ascending.
@@ -215,6 +243,9 @@ fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, 
     };
     store.put(name, &mut content, length)?;
     read_back(store, name, length, |_, _| Ok(()))?;
+    // The writer decides by it as soon as the header says that the articles are away.
+    cancel_locks::write(segments, base)?;
+    segments.sync()?;
     let _lock = cache::lock(segments)?;
     cache::put_empty(segments, &*file, (base, header), sum)?;
     segments.sync()?;
@@ -297,6 +328,7 @@ pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<
         None => replaced?,
     }
     segments.sync()?;
+    segments.remove(base, SegmentFile::Clk)?;
     owner::check(segments, &store)?;
     store.delete(name)?;
     unnamed::remove(segments, name)

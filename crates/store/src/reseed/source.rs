@@ -1,8 +1,9 @@
 //! The files of the segments of a running news directory, for another node: lists them, and reads pieces of them. It takes no lock, and maps
-//! nothing.
+//! nothing. Articles that are in an object store are read from there: the other node has another place in it.
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +15,15 @@ use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::object_name::ObjectName;
+use crate::offload::objects::{self, ObjectStore};
 
 /// Bytes that are hashed at once.
 const PIECE_BYTES: usize = 256 << 10;
 /// Looks at a store whose current segment changes meanwhile.
 const ATTEMPTS: usize = 5;
+/// The time of change of what is in an object store.
+const IN_OBJECT_STORE: i64 = i64::MIN;
 /// Bytes in a unit of `st_blocks`.
 const SECTOR_BYTES: u64 = 512;
 
@@ -42,6 +47,38 @@ impl FileVersion {
                 .saturating_mul(1_000_000_000)
                 .saturating_add(facts.ctime_nsec()),
             length: facts.size(),
+        }
+    }
+
+    /// The version of articles in an object store: the file here changes with each one that is read.
+    fn of_object(sum: NonZeroU64, length: u64) -> FileVersion {
+        FileVersion {
+            inode: sum.get(),
+            changed: IN_OBJECT_STORE,
+            length,
+        }
+    }
+
+    /// The sum in the name of the object.
+    fn object(self) -> Option<NonZeroU64> {
+        match self.changed {
+            IN_OBJECT_STORE => NonZeroU64::new(self.inode),
+            _ => None,
+        }
+    }
+}
+
+/// Where the bytes of a file are.
+enum Content {
+    File(File),
+    Object(Arc<ObjectStore>, ObjectName),
+}
+
+impl Content {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Content::File(file) => file.read_exact_at(buffer, offset),
+            Content::Object(store, name) => store.read_if_up(*name, offset, buffer),
         }
     }
 }
@@ -151,30 +188,62 @@ impl Source {
                 facts => facts.map_err(|source| Error::io("read", &path, source))?,
             };
             has_articles |= file == SegmentFile::Art;
+            // Whoever fetches the articles has them on its disk.
+            if file == SegmentFile::Clk {
+                continue;
+            }
             // Of a segment that is gone, its history alone remains.
             if !has_articles && file != SegmentFile::His {
                 continue;
             }
+            let object = match file {
+                SegmentFile::Art => self.segments.header(base)?.and_then(|header| header.object),
+                _ => None,
+            };
+            let (allocated, version) = match object {
+                Some(sum) => (facts.size(), FileVersion::of_object(sum, facts.size())),
+                None => (facts.blocks() * SECTOR_BYTES, FileVersion::of(&facts)),
+            };
             files.push(ListedFile {
                 base,
                 file,
                 length: facts.size(),
-                allocated: (facts.blocks() * SECTOR_BYTES).min(facts.size()),
-                version: Some(FileVersion::of(&facts)),
+                allocated: allocated.min(facts.size()),
+                version: Some(version),
             });
         }
         Ok(())
     }
 
-    /// Opens a file if it is still the one of a list.
-    fn open(&self, listed: &ListedFile) -> Result<Option<File>, Error> {
+    /// The bytes of a file if it is still the one of a list.
+    fn open(&self, listed: &ListedFile) -> Result<Option<Content>, Error> {
+        if listed.file == SegmentFile::Art
+            && let Some(sum) = listed.version.and_then(FileVersion::object)
+        {
+            let header = self.segments.header(listed.base)?;
+            if header.is_none_or(|header| header.object != Some(sum)) {
+                return Ok(None);
+            }
+            let (base, store) = (listed.base, objects::of(self.segments.directory())?);
+            return Ok(Some(Content::Object(store, ObjectName { base, sum })));
+        }
         let path = self.segments.path(listed.base, listed.file);
         match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => {
                 let file = opened.map_err(|source| Error::io("read", &path, source))?;
-                Ok(self.is_as_listed(&file, listed)?.then_some(file))
+                let is_same = self.is_as_listed(&file, listed)?;
+                Ok(is_same.then_some(Content::File(file)))
             }
+        }
+    }
+
+    /// Whether what was read from it is of the list.
+    fn is_still(&self, content: &Content, listed: &ListedFile) -> Result<bool, Error> {
+        match content {
+            Content::File(file) => self.is_as_listed(file, listed),
+            // An object never changes.
+            Content::Object(..) => Ok(true),
         }
     }
 
@@ -199,7 +268,7 @@ impl Source {
         offset: u64,
         buffer: &mut [u8],
     ) -> Result<Option<usize>, Error> {
-        let Some(file) = self.open(listed)? else {
+        let Some(content) = self.open(listed)? else {
             return Ok(None);
         };
         let path = self.segments.path(listed.base, listed.file);
@@ -207,9 +276,9 @@ impl Source {
         let rest = usize::try_from(listed.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let most = rest.min(buffer.len());
         let buffer = buffer.get_mut(..most).unwrap_or_default();
-        file.read_exact_at(buffer, offset).map_err(at)?;
+        content.read_exact_at(buffer, offset).map_err(at)?;
         // Not what was punched or replaced while it was read.
-        Ok(self.is_as_listed(&file, listed)?.then_some(most))
+        Ok(self.is_still(&content, listed)?.then_some(most))
     }
 
     /// The SHA-256 of a file, as far as it is in the list. `None`: it is not the file of the list any more.
@@ -217,15 +286,16 @@ impl Source {
     /// # Errors
     /// The file cannot be read.
     pub fn hash(&self, listed: &ListedFile) -> Result<Option<[u8; 32]>, Error> {
-        let Some(file) = self.open(listed)? else {
+        let Some(content) = self.open(listed)? else {
             return Ok(None);
         };
         let path = self.segments.path(listed.base, listed.file);
         let at = |source| Error::io("read", &path, source);
-        let hash = hash_of(&file, listed.length).map_err(at)?;
+        let read = |bytes: &mut [u8], offset| content.read_exact_at(bytes, offset);
+        let hash = hash_by(listed.length, read).map_err(at)?;
         // What is sealed may have been punched before it was read.
         let is_same = match listed.version {
-            Some(_) => self.is_as_listed(&file, listed)?,
+            Some(_) => self.is_still(&content, listed)?,
             None => self.mark()?.base == listed.base,
         };
         Ok(is_same.then_some(hash))
@@ -237,6 +307,10 @@ impl Source {
 /// # Errors
 /// The file cannot be read, or is shorter.
 pub fn hash_of(file: &File, length: u64) -> io::Result<[u8; 32]> {
+    hash_by(length, |bytes, offset| file.read_exact_at(bytes, offset))
+}
+
+fn hash_by(length: u64, read: impl Fn(&mut [u8], u64) -> io::Result<()>) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut piece = vec![0; PIECE_BYTES];
     let mut offset = 0;
@@ -244,7 +318,7 @@ pub fn hash_of(file: &File, length: u64) -> io::Result<[u8; 32]> {
         let count = usize::try_from(length - offset).unwrap_or(usize::MAX);
         let count = count.min(piece.len());
         let bytes = piece.get_mut(..count).unwrap_or_default();
-        file.read_exact_at(bytes, offset)?;
+        read(bytes, offset)?;
         hash.update(&bytes);
         offset += count as u64;
     }

@@ -81,6 +81,10 @@ const DEFAULTS: &[(&str, &str)] = &[
 /// Constants that their crate gives out under another name.
 const ALSO: &[(&str, &str)] = &[
     (
+        "store::offload::cancel_locks::CANCEL_LOCK_BYTES_MAX",
+        "relay::cancel_lock::HEADER_BYTES_MAX",
+    ),
+    (
         "daemon::recorder::RECORD_SECONDS_MAX",
         "daemon::RECORD_SECONDS_MAX",
     ),

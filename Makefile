@@ -171,10 +171,13 @@ torture: packages
 
 CHAOS_SECONDS ?= 3600
 CHAOS_SEED ?=
+# The program of an earlier build, for one of the nodes.
+CHAOS_OLDER ?=
 
 # Each seed is printed; everything of a run that fails stays in $(TARGET)/tmp/chaos-SEED. docs/cluster.md tells what is done.
 chaos: packages peers
 	@BROADSHEET_CHAOS_SECONDS=$(CHAOS_SECONDS) $(if $(CHAOS_SEED),BROADSHEET_CHAOS_SEED=$(CHAOS_SEED)) \
+	  $(if $(CHAOS_OLDER),BROADSHEET_CHAOS_OLDER="$(realpath $(CHAOS_OLDER))") \
 	  $(CARGO) test -p broadsheet --test all chaos::for_as_long -- --ignored --nocapture
 
 FUZZ_SECONDS ?= 3600

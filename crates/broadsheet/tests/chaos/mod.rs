@@ -2,7 +2,8 @@
 //! flipped, clocks are an hour apart, the power of a node fails, and nodes come back by the articles of others. Four peers send meanwhile,
 //! readers look, and administrators remove articles and change groups. In the end every reply that a peer or an administrator got, and every
 //! number that a reader saw, must be true on all nodes; and a peer must get every article, whichever node feeds it. `make chaos` does it for
-//! as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
+//! as long as CHAOS_SECONDS says; CHAOS_SEED sets the first seed, and CHAOS_OLDER names the program of an earlier build for one
+//! node. With BROADSHEET_CHAOS_JOURNAL a run that succeeds prints its faults, too.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -34,6 +34,8 @@ const DISK: &str = "768m";
 const LOG: &str = "24 MiB";
 /// The node whose power may be lost.
 pub const LOSSY: usize = 1;
+/// The node that is of an earlier build, if one is told.
+const OLDER: usize = 0;
 /// Seconds by which the clocks of the nodes are ahead.
 const CLOCKS: [i64; COUNT] = [0, 1800, -1800];
 
@@ -322,7 +324,13 @@ impl Drop for Rig {
 }
 
 fn tempfile_rooms() -> Vec<Program> {
-    (0..COUNT).map(|_| Program::with_news(ACTIVE)).collect()
+    let older = std::env::var_os("BROADSHEET_CHAOS_OLDER").map(PathBuf::from);
+    let room = |place| {
+        let mut program = Program::with_news(ACTIVE);
+        program.build = older.clone().filter(|_| place == OLDER);
+        program
+    };
+    (0..COUNT).map(room).collect()
 }
 
 /// The library that lets clocks go wrong. `None`: a reason was printed.

@@ -46,6 +46,8 @@ pub struct Program {
     room: tempfile::TempDir,
     /// Commands run as who owns the news directory: root is refused in one that was given to another user.
     pub owner_runs: bool,
+    /// Another build of the program, in place of this one.
+    pub build: Option<PathBuf>,
     /// Variables that every command gets.
     pub environment: std::sync::Mutex<Vec<(String, String)>>,
 }
@@ -75,6 +77,7 @@ impl Program {
         Program {
             room: tempfile::tempdir().expect("a temporary directory"),
             owner_runs: false,
+            build: None,
             environment: std::sync::Mutex::default(),
         }
     }
@@ -179,7 +182,9 @@ impl Program {
 
     /// The program with these words, to be started in the temporary directory.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsheet"));
+        let build = self.build.as_deref();
+        let mut command =
+            Command::new(build.unwrap_or(Path::new(env!("CARGO_BIN_EXE_broadsheet"))));
         command
             .args(words)
             .current_dir(self.room.path())

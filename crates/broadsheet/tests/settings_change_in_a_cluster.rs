@@ -356,6 +356,16 @@ fn settings_with_errors_are_refused() {
     );
     let before = place(program);
     let settings = program.read("news/broadsheet.toml");
+    let status = || program.run(&["cluster", "status", "--dir", "news"]).out;
+    assert!(!status().contains("not in force"), "{}", status());
+    program.write(
+        "news/broadsheet.toml",
+        settings
+            .replace("groups_per_article_max = 256", "groups_per_article_max = 9")
+            .as_bytes(),
+    );
+    assert!(status().contains("not in force"), "{}", status());
+    program.write("news/broadsheet.toml", settings.as_bytes());
     for (file, text, expected) in [
         (
             "broadsheet.toml",

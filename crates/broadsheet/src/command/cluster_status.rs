@@ -103,6 +103,13 @@ impl Answer for NodeStatus {
         ] {
             writeln!(out, "{what:16} {value}")?;
         }
+        if place.rules != 0 && place.rules != self.rules {
+            writeln!(
+                out,
+                "{:16} the files here were edited: `broadsheet cluster apply' puts them in force (--dry-run: shows what changes)",
+                "not in force"
+            )?;
+        }
         for part in &self.parts {
             writeln!(out, "  {:016x} {}", part.hash, part.name)?;
         }

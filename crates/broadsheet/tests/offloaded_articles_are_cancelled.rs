@@ -8,11 +8,14 @@ use crate::program;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 use program::Program;
 use program::articles::{batch, id, with};
 use program::cluster::{make_node, seen, until_equal};
 use program::daemon::until;
+use program::faults::can_trace;
 use program::nats::Servers;
 use program::nntp::{ALL_MAY, Served, listen, set};
 
@@ -69,21 +72,39 @@ fn set_store(program: &Program) -> PathBuf {
     objects
 }
 
+/// The numbers of the segments.
+fn bases(program: &Program) -> Vec<String> {
+    let listed = program.run(&["segments", "list", "--dir", "news", "--json"]);
+    let listed = listed.summary();
+    let segments = listed["segments"].as_array().unwrap().iter();
+    segments
+        .map(|segment| segment["base"].to_string())
+        .collect()
+}
+
 /// Moves all sealed segments away; returns the number of objects.
 fn offload(program: &Program, objects: &std::path::Path) -> usize {
-    let listed = program.run(&["segments", "list", "--dir", "news", "--json"]);
-    let bases: Vec<String> = listed.summary()["segments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|segment| segment["base"].to_string())
-        .collect();
+    let bases = bases(program);
     let mut words = vec!["segments", "offload", "--dir", "news"];
     words.extend(bases.iter().map(String::as_str));
     let told = program.run(&words);
     assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        bytes_away(program) > (ARTICLES as u64) * 300_000,
+        "{}",
+        bytes_away(program)
+    );
     let names = fs::read_dir(objects.join("news.example.org/segments"));
     names.map_or(0, Iterator::count)
+}
+
+/// Bytes of the articles that are in the object store.
+fn bytes_away(program: &Program) -> u64 {
+    let listed = program.run(&["segments", "list", "--dir", "news", "--json"]);
+    let listed = listed.summary();
+    let segments = listed["segments"].as_array().unwrap().iter();
+    let away = segments.filter(|segment| segment["object"].is_string());
+    away.map(|segment| segment["bytes"].as_u64().unwrap()).sum()
 }
 
 /// The articles that are there, of those with locks and those without.
@@ -151,6 +172,41 @@ fn by_their_locks() {
     program.assert_clean();
 }
 
+/// The writer looks for the locks, and the segment comes back before it finds them.
+#[test]
+fn while_a_segment_comes_back() {
+    if !can_trace() {
+        return;
+    }
+    let program = Program::with_small_segments(ACTIVE, 2);
+    let objects = set_store(&program);
+    file(&program, &articles());
+    assert!(offload(&program, &objects) > 2);
+    let base = bases(&program)[0].clone();
+    let locks = program.path(&format!("news/segments/{base:0>20}.clk"));
+    assert!(locks.exists());
+    program.write("batch", &batch(&attempts(1)));
+    let mut writer = Command::new("strace")
+        .args(["-f", "-o", "trace", "-e", "trace=openat"])
+        .args(["-e", "inject=openat:delay_enter=3000000", "-P"])
+        .arg(&locks)
+        .arg(env!("CARGO_BIN_EXE_broadsheet"))
+        .args(["rnews", "--dir"])
+        .arg(program.path("news"))
+        .arg("batch")
+        .current_dir(program.path(""))
+        .spawn()
+        .unwrap();
+    // It does not wait for the writer: the end of the delay decides nothing but whether this test meets the moment.
+    std::thread::sleep(Duration::from_secs(1));
+    program.run(&["segments", "fetch", "--dir", "news", &base]);
+    assert!(writer.wait().unwrap().success());
+    assert!(program.read("trace").contains("DELAYED"));
+    assert!(!there(&program).contains(&2));
+    assert!(!locks.exists());
+    program.assert_clean();
+}
+
 #[test]
 fn on_all_nodes() {
     let Some(servers) = Servers::start(3) else {
@@ -177,6 +233,12 @@ fn on_all_nodes() {
     let objects = set_store(&programs[0]);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     file(&programs[0], &articles());
+    let gone = id("erased", 1);
+    file(&programs[0], &[with(&gone, "comp.test", "", b"x\n")]);
+    until_equal(&programs);
+    // An erased article begins a new segment.
+    let told = programs[0].run(&["article", "remove", "--erase", "--dir", "news", &gone]);
+    assert_eq!(told.status, 0, "{told:?}");
     until_equal(&programs);
     assert!(offload(&programs[0], &objects) > 0);
     file(&programs[1], &attempts(1));
@@ -211,8 +273,12 @@ fn on_all_nodes() {
     assert_eq!(told.status, 0, "{told:?}");
     listen(&newcomer, ALL_MAY);
     make_node(&newcomer, servers.options());
+    assert!(bytes_away(&programs[0]) > (ARTICLES as u64) * 300_000);
     let told = newcomer.run(&["cluster", "join", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
+    // The log has forgotten them.
+    assert!(told.out.contains("files from the node"), "{told:?}");
+    assert!(bytes_away(&programs[0]) > 0 && bytes_away(&newcomer) == 0);
     newcomer.assert_clean();
     programs.push(newcomer);
     served.push(Served::start(&programs[1]));

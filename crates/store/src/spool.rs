@@ -25,6 +25,7 @@ use groups::Active;
 
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
+use crate::history::HistoryLine;
 use crate::history::cancels::{CancelLine, Cancels, RemovalNote};
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
@@ -43,6 +44,7 @@ use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
 use crate::offload::cancel_locks;
+use crate::offload::object_name::ObjectName;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
@@ -172,25 +174,60 @@ impl Spool {
         &mut self.active.table
     }
 
+    /// Whether an article is filed no more: it was removed, or has expired.
+    ///
+    /// # Errors
+    /// The expiry state cannot be read.
+    pub fn is_gone(&self, line: &HistoryLine<'_>) -> Result<bool, Error> {
+        Ok(self.visibility()?.is_dead(line))
+    }
+
     /// The Cancel-Lock header of the article at a position, also of one that waits for a commit; empty if it has none that counts
     /// ([`offload::CANCEL_LOCK_BYTES_MAX`](crate::offload::CANCEL_LOCK_BYTES_MAX)). `None`: it is gone.
     ///
     /// # Errors
-    /// [`Error::Offloaded`] for an article that an earlier build moved to the object store; or the segment cannot be read.
+    /// [`Error::Offloaded`] for an article in the object store whose Cancel-Lock is not here or damaged; on a node of a cluster, which
+    /// must not decide otherwise than the others, [`Error::Damaged`]. Or the segment cannot be read.
     pub fn cancel_lock(&self, position: Position) -> Result<Option<Vec<u8>>, Error> {
-        let mut buffer = Vec::new();
-        match self.record(position, &mut buffer) {
-            Err(Error::Offloaded(_)) => {
-                let base = base_of(&self.segments.bases()?, position.0);
-                base.map(|base| cancel_locks::find(&self.segments, base, position))
-                    .transpose()
-            }
-            record => {
-                let lock =
-                    |record: Record<'_>| cancel_locks::of_article(record.wire_article()).to_vec();
-                Ok(record?.map(lock))
+        // A segment may move to the object store, or back, while it is read.
+        loop {
+            let place = self.object_of(position)?;
+            let found = self.cancel_lock_at(position, place);
+            if self.object_of(position)? == place {
+                return match found {
+                    Err(Error::Damaged { .. }) if place.is_some() && !self.options.follows_log => {
+                        Err(Error::Offloaded(position))
+                    }
+                    found => found,
+                };
             }
         }
+    }
+
+    fn cancel_lock_at(
+        &self,
+        position: Position,
+        place: Option<ObjectName>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        if let Some(object) = place {
+            return cancel_locks::find(&self.segments, object.base, position).map(Some);
+        }
+        let mut buffer = Vec::new();
+        let record = self.record(position, &mut buffer)?;
+        Ok(record.map(|record| cancel_locks::of_article(record.wire_article()).to_vec()))
+    }
+
+    /// The object that has the article at a position; `None`: it is here, or gone.
+    fn object_of(&self, position: Position) -> Result<Option<ObjectName>, Error> {
+        if position.0 >= self.art.header.base {
+            return Ok(None);
+        }
+        let Some(base) = base_of(&self.segments.bases()?, position.0) else {
+            return Ok(None);
+        };
+        let header = self.segments.header(base)?;
+        let sum = header.and_then(|header| header.object);
+        Ok(sum.map(|sum| ObjectName { base, sum }))
     }
 
     /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.

@@ -190,14 +190,18 @@ impl Filer {
             self.cancels_itself = policy == CancelPolicy::Classic;
             return Ok(());
         }
-        let found = self.spool.find(cancelled)?.map(|line| {
-            let position = line.position.filter(|_| line.is_filed());
-            position.map(|position| (position, may_reach(&line, sender)))
-        });
+        let found = match self.spool.find(cancelled)? {
+            None => None,
+            Some(line) => {
+                // Not whether its space was given back already.
+                let is_there = line.is_filed() && !self.spool.is_gone(&line)?;
+                let position = line.position.filter(|_| is_there);
+                Some(position.map(|position| (position, may_reach(&line, sender))))
+            }
+        };
         match (found, policy) {
-            // Known but not filed, or removed already: nothing to do.
+            // Known but not filed, or removed or expired already: nothing to do.
             (Some(None), _) => {}
-            (Some(Some((position, _))), _) if self.spool.cancelled().contains(position) => {}
             (Some(Some((position, may_reach))), CancelPolicy::Classic) => match may_reach {
                 true => self.remove(position, cancelled, id, now)?,
                 false => self.note(&[
@@ -206,13 +210,9 @@ impl Filer {
                     b"': the sender of the cancel may not send to its groups",
                 ]),
             },
-            (Some(Some((position, _))), _) => match self.may_cancel(position, article)? {
-                true => self.remove(position, cancelled, id, now)?,
-                false => self.note(&[
-                    b"not cancelled `",
-                    cancelled,
-                    b"': no Cancel-Key matches its Cancel-Lock",
-                ]),
+            (Some(Some((position, _))), _) => match self.fault_of_cancel(position, article)? {
+                None => self.remove(position, cancelled, id, now)?,
+                Some(fault) => self.note(&[b"not cancelled `", cancelled, fault]),
             },
             (None, CancelPolicy::Classic) => {
                 self.spool
@@ -258,18 +258,28 @@ impl Filer {
         Ok(self.spool.remove(position, id, note)?)
     }
 
-    /// Whether a cancel has a key that matches the lock of the article at a position.
-    fn may_cancel(&mut self, position: Position, article: &Article<'_>) -> Result<bool, Error> {
+    /// Why a cancel has no effect on the article at a position; `None`: it has a key that matches the lock.
+    fn fault_of_cancel(
+        &mut self,
+        position: Position,
+        article: &Article<'_>,
+    ) -> Result<Option<&'static [u8]>, Error> {
+        const NO_KEY: &[u8] = b"': no Cancel-Key matches its Cancel-Lock";
         let key = article.find(b"Cancel-Key").unwrap_or_default();
         if key.is_empty() {
-            return Ok(false);
+            return Ok(Some(NO_KEY));
         }
         let lock = match self.spool.cancel_lock(position) {
-            // An earlier build moved it away, and the writer does not wait for the object store: nobody vouches for the sender.
-            Err(store::Error::Offloaded(_)) => None,
+            // The writer does not wait for the object store: nobody vouches for the sender.
+            Err(store::Error::Offloaded(_)) => {
+                return Ok(Some(
+                    b"': its Cancel-Lock is not here: run `broadsheet fsck --repair'",
+                ));
+            }
             lock => lock?,
         };
-        Ok(lock.is_some_and(|lock| cancel_lock::matches(&lock, key)))
+        let matches = lock.is_some_and(|lock| cancel_lock::matches(&lock, key));
+        Ok((!matches).then_some(NO_KEY))
     }
 
     /// Returns the refusal of an article that a pending cancel matches; logs it then, and remembers the id.

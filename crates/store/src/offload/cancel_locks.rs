@@ -124,21 +124,26 @@ pub fn is_there(segments: &Segments, base: u64) -> bool {
 /// The Cancel-Lock of the article at a position; empty without one.
 ///
 /// # Errors
-/// [`Error::Offloaded`] if the segment has no such file, since an earlier build moved it away; the file cannot be read, or is damaged.
+/// [`Error::Damaged`] if it is not there, since an earlier build moved the segment away, or damaged; the file cannot be read.
 pub fn find(segments: &Segments, base: u64, position: Position) -> Result<Vec<u8>, Error> {
     let path = segments.path(base, SegmentFile::Clk);
+    let damaged = |what| Error::Damaged {
+        path: path.clone(),
+        offset: 0,
+        what,
+    };
     let file = match segments.open(base, SegmentFile::Clk, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::Offloaded(position));
+            return Err(damaged(
+                "it is missing (run `broadsheet fsck --repair` to make it again)",
+            ));
         }
         opened => opened.map_err(|source| Error::io("read", &path, source))?,
     };
     let found = look(&*file, position.0.saturating_sub(base));
     let found = found.map_err(|source| Error::io("read", &path, source))?;
-    found.ok_or(Error::Damaged {
-        path,
-        offset: 0,
-        what: "its checksum is wrong (run `broadsheet fsck --repair` to make it again)",
+    found.ok_or_else(|| {
+        damaged("its checksum is wrong (run `broadsheet fsck --repair` to make it again)")
     })
 }
 

@@ -126,12 +126,10 @@ pub fn move_away_on(
     let segments = snapshot.segment_files().clone();
     let store = objects::of(dir)?;
     let swept = unnamed::sweep(&segments, &store);
-    for base in without_cancel_locks(&segments)? {
-        cancel_locks::write(&segments, base)?;
-    }
+    let locked = add_cancel_locks(&segments);
     let bases = chosen(&snapshot, wanted)?;
     let Some(newest) = bases.last() else {
-        return swept;
+        return swept.and(locked);
     };
     // A restart, and rebuilding `active`, then read nothing of them.
     let mut spool = Spool::open_on(disk.clone(), dir, options)?;
@@ -157,7 +155,18 @@ pub fn move_away_on(
     drop(Spool::open_on(disk.clone(), dir, options)?);
     moved?;
     // The first object of a site makes its place in the store.
-    swept.or_else(|_| unnamed::sweep(&segments, &store))
+    swept.or_else(|_| unnamed::sweep(&segments, &store))?;
+    locked
+}
+
+/// Writes the Cancel-Locks that are missing. Returns the first error after all segments.
+fn add_cancel_locks(segments: &Segments) -> Result<(), Error> {
+    let mut first = Ok(());
+    for base in without_cancel_locks(segments)? {
+        first = first.and(cancel_locks::write(segments, base));
+    }
+    segments.sync()?;
+    first
 }
 
 /// Whether an earlier build moved segments away, whose Cancel-Locks are not here: the next [`move_away`] writes them.

@@ -20,6 +20,8 @@ use crate::offload::objects::{self, ObjectStore};
 
 /// Bytes that are hashed at once.
 const PIECE_BYTES: usize = 256 << 10;
+/// The same of an object: a store answers within some time, however little it is asked for.
+const OBJECT_PIECE_BYTES: usize = 4 << 20;
 /// Looks at a store whose current segment changes meanwhile.
 const ATTEMPTS: usize = 5;
 /// The time of change of what is in an object store.
@@ -291,8 +293,12 @@ impl Source {
         };
         let path = self.segments.path(listed.base, listed.file);
         let at = |source| Error::io("read", &path, source);
+        let piece_bytes = match content {
+            Content::File(_) => PIECE_BYTES,
+            Content::Object(..) => OBJECT_PIECE_BYTES,
+        };
         let read = |bytes: &mut [u8], offset| content.read_exact_at(bytes, offset);
-        let hash = hash_by(listed.length, read).map_err(at)?;
+        let hash = hash_by((listed.length, piece_bytes), read).map_err(at)?;
         // What is sealed may have been punched before it was read.
         let is_same = match listed.version {
             Some(_) => self.is_still(&content, listed)?,
@@ -307,12 +313,16 @@ impl Source {
 /// # Errors
 /// The file cannot be read, or is shorter.
 pub fn hash_of(file: &File, length: u64) -> io::Result<[u8; 32]> {
-    hash_by(length, |bytes, offset| file.read_exact_at(bytes, offset))
+    let read = |bytes: &mut [u8], offset| file.read_exact_at(bytes, offset);
+    hash_by((length, PIECE_BYTES), read)
 }
 
-fn hash_by(length: u64, read: impl Fn(&mut [u8], u64) -> io::Result<()>) -> io::Result<[u8; 32]> {
+fn hash_by(
+    (length, piece_bytes): (u64, usize),
+    read: impl Fn(&mut [u8], u64) -> io::Result<()>,
+) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut piece = vec![0; piece_bytes];
     let mut offset = 0;
     while offset < length {
         let count = usize::try_from(length - offset).unwrap_or(usize::MAX);

@@ -17,6 +17,8 @@ use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::replace::replace;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::object_name::ObjectName;
+use crate::offload::unnamed;
 use crate::spool::Spool;
 use crate::spool::options::Options;
 use crate::state::group_files::{ACTIVE_TIMES, GROUP_FILES, NEWSGROUPS};
@@ -141,6 +143,7 @@ pub fn place(dir: &Path, staged: &Path, note: &[u8]) -> Result<(), Error> {
     let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
     replace(&RealDisk, &there.join(WHOLE), |file| file.write_at(note, 0))?;
     sync(staged)?;
+    leave_objects(dir)?;
     // A program that finds none of them makes them again from the old segments.
     for name in DERIVED {
         if !KEPT.contains(&name) {
@@ -181,6 +184,25 @@ fn write_group_files(dir: &Path) -> Result<(), Error> {
         }
     }
     sync(dir)
+}
+
+/// Notes the objects of the old segments: when these are gone, the next run of offload or expire deletes them.
+fn leave_objects(dir: &Path) -> Result<(), Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let segments = Segments::of(&disk, dir);
+    let mut names = Vec::new();
+    for base in segments.bases()? {
+        // Of a segment with a damaged header nobody knows an object.
+        if let Ok(Some(header)) = segments.header(base)
+            && let Some(sum) = header.object
+        {
+            names.push(ObjectName { base, sum });
+        }
+    }
+    match names.is_empty() {
+        true => Ok(()),
+        false => unnamed::add(&segments, &names),
+    }
 }
 
 /// Removes the old segments, after the copy is in their place.

@@ -294,6 +294,16 @@ fn on_all_nodes() {
         let (one, two) = (programs[0].run(&words), programs[1].run(&words));
         assert!(one.status == 0 && one.out == two.out, "{number}");
     }
+    // A node that takes them anew leaves no objects behind.
+    served.remove(0).daemon.stop();
+    let told = programs[0].run(&["cluster", "reseed", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(bytes_away(&programs[0]), 0);
+    let told = programs[0].run(&["segments", "offload", "--dir", "news", "1"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let left = fs::read_dir(objects.join("news.example.org/segments"));
+    assert_eq!(left.map_or(0, Iterator::count), 0);
+    programs[0].assert_clean();
     for one in served {
         one.daemon.stop();
     }

@@ -222,12 +222,9 @@ impl Source {
         if listed.file == SegmentFile::Art
             && let Some(sum) = listed.version.and_then(FileVersion::object)
         {
-            let header = self.segments.header(listed.base)?;
-            if header.is_none_or(|header| header.object != Some(sum)) {
-                return Ok(None);
-            }
             let (base, store) = (listed.base, objects::of(self.segments.directory())?);
-            return Ok(Some(Content::Object(store, ObjectName { base, sum })));
+            let content = Content::Object(store, ObjectName { base, sum });
+            return Ok(self.is_still(&content, listed)?.then_some(content));
         }
         let path = self.segments.path(listed.base, listed.file);
         match File::open(&path) {
@@ -244,8 +241,10 @@ impl Source {
     fn is_still(&self, content: &Content, listed: &ListedFile) -> Result<bool, Error> {
         match content {
             Content::File(file) => self.is_as_listed(file, listed),
-            // An object never changes.
-            Content::Object(..) => Ok(true),
+            Content::Object(_, name) => {
+                let header = self.segments.header(name.base)?;
+                Ok(header.is_some_and(|header| header.object == Some(name.sum)))
+            }
         }
     }
 
@@ -278,9 +277,12 @@ impl Source {
         let rest = usize::try_from(listed.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let most = rest.min(buffer.len());
         let buffer = buffer.get_mut(..most).unwrap_or_default();
-        content.read_exact_at(buffer, offset).map_err(at)?;
-        // Not what was punched or replaced while it was read.
-        Ok(self.is_still(&content, listed)?.then_some(most))
+        let done = content.read_exact_at(buffer, offset);
+        // Not what was punched, replaced, or deleted in the object store while it was read.
+        match self.is_still(&content, listed)? {
+            true => done.map(|()| Some(most)).map_err(at),
+            false => Ok(None),
+        }
     }
 
     /// The SHA-256 of a file, as far as it is in the list. `None`: it is not the file of the list any more.
@@ -298,13 +300,16 @@ impl Source {
             Content::Object(..) => OBJECT_PIECE_BYTES,
         };
         let read = |bytes: &mut [u8], offset| content.read_exact_at(bytes, offset);
-        let hash = hash_by((listed.length, piece_bytes), read).map_err(at)?;
+        let hash = hash_by((listed.length, piece_bytes), read);
         // What is sealed may have been punched before it was read.
         let is_same = match listed.version {
             Some(_) => self.is_still(&content, listed)?,
             None => self.mark()?.base == listed.base,
         };
-        Ok(is_same.then_some(hash))
+        match is_same {
+            true => hash.map(Some).map_err(at),
+            false => Ok(None),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! A bucket of an object store that is asked over HTTP: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`, `az://CONTAINER/PREFIX`.
 
+mod answer;
 mod azure;
+mod client;
+pub mod endpoint;
 mod fault;
 mod google;
 mod http;
@@ -9,6 +12,7 @@ pub mod place;
 mod provider;
 pub mod requests;
 mod s3;
+mod words;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -26,10 +30,11 @@ use store::offload::Objects;
 pub use http::ANSWER_BYTES_MAX;
 pub use login::LOGIN_BYTES_MAX;
 
+use client::{Access, Client};
+use endpoint::Endpoint;
 use fault::Names;
 use login::Login;
-use place::{BucketUrl, Endpoint};
-use provider::{Access, Client};
+use place::BucketUrl;
 use requests::Requests;
 
 /// Bytes of a part of an upload, which are in memory at once: 16 MiB. A shorter object goes in one request.
@@ -86,21 +91,21 @@ impl Bucket {
         let provider = bucket.provider;
         let region = provider.region(settings.region.trim());
         let login_file = shown_path(&settings.login);
-        let endpoint = Endpoint::parse(&settings.endpoint, provider)
+        let endpoint = Endpoint::parse(&settings.endpoint, provider.path_of_endpoint())
             .map_err(|what| invalid(format!("offload.endpoint {what}")))?;
         let login = Login::read(&settings.login, provider.words())?;
         if let Some(what) = provider.fault_of_login(&login) {
             return Err(invalid(format!("{login_file}: {what}")));
         }
         let endpoint =
-            endpoint.unwrap_or_else(|| provider.default_endpoint(bucket, region, &login));
+            endpoint.unwrap_or_else(|| provider.default_endpoint(&bucket.name, region, &login));
         let tls = match endpoint.is_plain {
             false => ClientTrust::new(&endpoint.host, &settings.trust).map(|trust| trust.config()),
             true => layers::trust::trusting_nobody(),
         };
         let tls = tls.map_err(|error| invalid(format!("offload.endpoint: {error}")))?;
         let client = provider.client(Access {
-            bucket,
+            bucket: &bucket.name,
             endpoint: &endpoint,
             region,
             login,

@@ -15,7 +15,8 @@ pub use bucket::{ANSWER_BYTES_MAX, Bucket, BucketSettings, LOGIN_BYTES_MAX};
 pub use directory::Directory;
 pub use layers::{Fingerprint, Trust};
 
-use bucket::place::{BucketUrl, Endpoint};
+use bucket::endpoint::Endpoint;
+use bucket::place::BucketUrl;
 
 /// Where the objects of a site are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn faults_of(url: &str, endpoint: &str, region: &str) -> Vec<(&'static str, 
         Ok(Place::Directory(_)) => return Vec::new(),
         Ok(Place::Bucket(bucket)) => bucket,
     };
-    let endpoint = Endpoint::parse(endpoint, bucket.provider).err();
+    let endpoint = Endpoint::parse(endpoint, bucket.provider.path_of_endpoint()).err();
     let faults = endpoint.map(|what| ("endpoint", what)).into_iter();
     let region = bucket.provider.fault_of_region(region.trim());
     faults.chain(region.map(|what| ("region", what))).collect()

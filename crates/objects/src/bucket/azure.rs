@@ -11,11 +11,12 @@ use object_store::azure::{
 use object_store::client::{HttpErrorKind, HttpRequest, HttpRequestBody};
 use object_store::path::Path;
 
-use super::fault::{ErrorAnswer, Meaning};
+use super::answer::{ErrorAnswer, Meaning};
+use super::client::{Access, Client, Delete, Pending};
+use super::endpoint::Endpoint;
 use super::http::Http;
 use super::login::Login;
-use super::place::Endpoint;
-use super::provider::{Access, Client, Delete, Pending, Words};
+use super::words::Words;
 use super::{PAUSES, RETRIES, RETRY_UNTIL, other};
 
 /// Its words.
@@ -84,7 +85,7 @@ pub fn client(access: Access<'_>) -> io::Result<Client> {
     let store = MicrosoftAzureBuilder::new()
         .with_account(account)
         .with_access_key(&access.login.secret)
-        .with_container_name(&access.bucket.name)
+        .with_container_name(access.bucket)
         .with_endpoint(access.endpoint.url.clone())
         .with_retry(access.retry.clone())
         .with_http_connector(access.http.clone())
@@ -95,7 +96,7 @@ pub fn client(access: Access<'_>) -> io::Result<Client> {
         objects: store.clone(),
         uploads: store,
         deletions: Arc::new(Deletions {
-            container: format!("{}/{}", access.endpoint.url, access.bucket.name),
+            container: format!("{}/{}", access.endpoint.url, access.bucket),
             account: account.into(),
             credential: Arc::new(AzureCredential::AccessKey(key)),
             http: access.http.clone(),

@@ -1,9 +1,9 @@
 //! Google Cloud Storage, by the interface that it has in common with S3: `gs://BUCKET/PREFIX`, with HMAC keys.
 
-use super::fault::{ErrorAnswer, Meaning};
-use super::place::Endpoint;
-use super::provider::Words;
+use super::answer::{ErrorAnswer, Meaning};
+use super::endpoint::Endpoint;
 use super::s3;
+use super::words::Words;
 
 /// Its words.
 pub const WORDS: Words = Words {

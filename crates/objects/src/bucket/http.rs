@@ -16,7 +16,7 @@ use object_store::client::{
 };
 use rustls::ClientConfig;
 
-use super::fault::{ErrorAnswer, Fault, shown};
+use super::answer::{ErrorAnswer, Fault, shown};
 use super::requests::{innermost, note};
 
 /// Time to connect.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use layers::files::{self, FileError, Kind};
 
-use super::provider::Words;
+use super::words::Words;
 
 /// Largest file of keys, bytes.
 pub const LOGIN_BYTES_MAX: u64 = 4 << 10;

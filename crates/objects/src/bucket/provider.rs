@@ -1,18 +1,12 @@
 //! The services that have buckets, and the differences between them: each has a file of its own.
 
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 
-use object_store::multipart::MultipartStore;
-use object_store::path::Path;
-use object_store::{ObjectStore, RetryConfig};
-
-use super::fault::{ErrorAnswer, Meaning};
-use super::http::Http;
+use super::answer::{ErrorAnswer, Meaning};
+use super::client::{Access, Client};
+use super::endpoint::{Endpoint, IsPath};
 use super::login::Login;
-use super::place::{BucketUrl, Endpoint};
+use super::words::Words;
 use super::{azure, google, s3};
 
 /// A service that has buckets, or a protocol that many speak.
@@ -24,63 +18,6 @@ pub enum Provider {
     Google,
     /// Azure Blob Storage.
     Azure,
-}
-
-/// The words of a provider.
-#[derive(Debug)]
-pub struct Words {
-    /// The beginning of its URLs.
-    pub scheme: &'static str,
-    /// Its word for a bucket.
-    pub bucket: &'static str,
-    /// The first line of the file of the keys.
-    pub key_id: &'static str,
-    /// The second line.
-    pub secret: &'static str,
-}
-
-/// What a client of a bucket is made of.
-pub struct Access<'a> {
-    /// The bucket.
-    pub bucket: &'a BucketUrl,
-    /// The servers.
-    pub endpoint: &'a Endpoint,
-    /// The region, for a provider that has some.
-    pub region: &'a str,
-    /// The keys.
-    pub login: Login,
-    /// How failed requests are repeated.
-    pub retry: RetryConfig,
-    /// The connections.
-    pub http: Http,
-}
-
-impl Access<'_> {
-    /// The error of a bucket for which there is no client.
-    pub fn wrong_url(&self, error: &dyn std::error::Error) -> io::Error {
-        let what = format!("offload.url: {error}");
-        io::Error::new(io::ErrorKind::InvalidInput, what)
-    }
-}
-
-/// A request that is on its way.
-pub type Pending = Pin<Box<dyn Future<Output = object_store::Result<()>> + Send>>;
-
-/// Deletes objects.
-pub trait Delete: Send + Sync {
-    /// Deletes one.
-    fn delete(&self, path: Path) -> Pending;
-}
-
-/// The requests to a bucket.
-#[derive(Clone)]
-pub struct Client {
-    /// Whole objects, and parts of them.
-    pub objects: Arc<dyn ObjectStore>,
-    /// Uploads in parts.
-    pub uploads: Arc<dyn MultipartStore>,
-    /// Deletions.
-    pub deletions: Arc<dyn Delete>,
 }
 
 impl Provider {
@@ -99,7 +36,7 @@ impl Provider {
     /// The fault of the name of a bucket, as the rest of a sentence that begins with the setting's name.
     pub fn fault_of_bucket(self, name: &str) -> Option<String> {
         match self {
-            Provider::S3 | Provider::Google => s3::fault_of_bucket(self, name),
+            Provider::S3 | Provider::Google => s3::fault_of_bucket(self.words(), name),
             Provider::Azure => azure::fault_of_container(name),
         }
     }
@@ -121,9 +58,12 @@ impl Provider {
         }
     }
 
-    /// Whether an endpoint may end in the name of an account.
-    pub fn has_path(self) -> bool {
-        self == Provider::Azure
+    /// The paths in which an endpoint may end: of Azure the name of an account.
+    pub fn path_of_endpoint(self) -> Option<IsPath> {
+        match self {
+            Provider::S3 | Provider::Google => None,
+            Provider::Azure => Some(azure::is_account),
+        }
     }
 
     /// The fault of the keys, as the rest of a sentence, where a look at them tells it.
@@ -135,7 +75,7 @@ impl Provider {
     }
 
     /// The endpoint of a bucket for which none is set.
-    pub fn default_endpoint(self, bucket: &BucketUrl, region: &str, login: &Login) -> Endpoint {
+    pub fn default_endpoint(self, bucket: &str, region: &str, login: &Login) -> Endpoint {
         match self {
             Provider::S3 => s3::endpoint(bucket, region),
             Provider::Google => google::endpoint(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::fault::{Fault, shown};
+use super::answer::{Fault, shown};
 
 /// The work of a thread.
 pub type Job = Box<dyn FnOnce() + Send>;

@@ -8,9 +8,10 @@ use object_store::ObjectStoreExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
 
-use super::fault::{ErrorAnswer, Meaning};
-use super::place::{BucketUrl, Endpoint, is_name};
-use super::provider::{Access, Client, Delete, Pending, Provider, Words};
+use super::answer::{ErrorAnswer, Meaning};
+use super::client::{Access, Client, Delete, Pending};
+use super::endpoint::Endpoint;
+use super::words::{Words, is_name};
 
 /// Its words.
 pub const WORDS: Words = Words {
@@ -23,9 +24,9 @@ pub const WORDS: Words = Words {
 const BUCKET_BYTES: RangeInclusive<usize> = 3..=63;
 
 /// The fault of the name of a bucket, as the rest of a sentence that begins with the setting's name.
-pub fn fault_of_bucket(provider: Provider, name: &str) -> Option<String> {
+pub fn fault_of_bucket(words: &Words, name: &str) -> Option<String> {
     let is_right = BUCKET_BYTES.contains(&name.len()) && name.chars().all(is_name);
-    let scheme = provider.words().scheme;
+    let scheme = words.scheme;
     (!is_right).then(|| {
         format!(
             "needs the name of a bucket, 3 to 63 letters, digits, `.' and `-': {scheme}news-articles/PREFIX, not `{name}'"
@@ -43,11 +44,11 @@ pub fn fault_of_region(region: &str) -> Option<String> {
 }
 
 /// Amazon's endpoint of a bucket.
-pub fn endpoint(bucket: &BucketUrl, region: &str) -> Endpoint {
+pub fn endpoint(bucket: &str, region: &str) -> Endpoint {
     // A certificate for all buckets has none with a dot.
-    let has_bucket = !bucket.name.contains('.');
+    let has_bucket = !bucket.contains('.');
     let host = match has_bucket {
-        true => format!("{}.s3.{region}.amazonaws.com", bucket.name),
+        true => format!("{}.s3.{region}.amazonaws.com", bucket),
         false => format!("s3.{region}.amazonaws.com"),
     };
     Endpoint {
@@ -64,7 +65,7 @@ pub fn endpoint(bucket: &BucketUrl, region: &str) -> Endpoint {
 /// The settings cannot be used.
 pub fn client(access: Access<'_>) -> io::Result<Client> {
     let store = AmazonS3Builder::new()
-        .with_bucket_name(&access.bucket.name)
+        .with_bucket_name(access.bucket)
         .with_region(access.region)
         .with_endpoint(&access.endpoint.url)
         .with_virtual_hosted_style_request(access.endpoint.has_bucket)
@@ -122,14 +123,13 @@ mod tests {
 
     #[test]
     fn amazon_has_an_endpoint_for_each_region() {
-        let bucket = |url: &str| BucketUrl::parse(url).unwrap().unwrap();
-        let found = endpoint(&bucket("s3://news-articles"), "eu-central-1");
+        let found = endpoint("news-articles", "eu-central-1");
         assert_eq!(
             found.url,
             "https://news-articles.s3.eu-central-1.amazonaws.com"
         );
         assert!(found.has_bucket && !found.is_plain);
-        let found = endpoint(&bucket("s3://news.articles"), "eu-central-1");
+        let found = endpoint("news.articles", "eu-central-1");
         assert_eq!(found.url, "https://s3.eu-central-1.amazonaws.com");
         assert!(fault_of_region("eu-central-1").is_none());
         assert!(fault_of_region("").is_some() && fault_of_region("a/b").is_some());

@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Most errors of one point that are printed.
 const ERRORS_PRINTED_MAX: usize = 3;
 const READY: &str = "ready";
+/// Begins the mark of an article that was acknowledged.
+const FILED: &str = "filed ";
 
 /// Records, cuts and checks; returns the number of points with errors.
 pub fn run(run: &Run) -> Result<u64> {
@@ -152,22 +154,28 @@ fn drive(rig: &Rig, news: &News, plan: &Plan, peer: &Peer, seed: u64) -> Result<
 }
 
 fn filed(id: &str) -> String {
-    format!("filed {id}")
+    format!("{FILED}{id}")
 }
 
-/// Chooses the points of cuts, ascending: half of them anywhere, half next to a flush or a mark.
+/// Chooses the points of cuts, ascending: a quarter of them where files are made, before the first article is filed; a quarter anywhere; half
+/// next to a flush or a mark.
 fn points(events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
     let is_ready = |event: &Event| matches!(event, Event::Mark(line) if line == READY.as_bytes());
     let first = events.iter().position(is_ready);
     let first = first.context("the recording has no beginning")? + 1;
+    let is_filed =
+        |event: &Event| matches!(event, Event::Mark(line) if line.starts_with(FILED.as_bytes()));
+    let filed = events.iter().position(is_filed);
+    let made = filed.context("no article was filed")? - first;
     let edges: Vec<usize> = (first..events.len())
         .filter(|&at| matches!(events.get(at), Some(Event::Flush | Event::Mark(_))))
         .collect();
     let mut random = Random::new(mix(seed ^ 0xc07));
     let mut points: Vec<Point> = (0..count)
         .map(|_| Point {
-            events: match edges.get(random.position(edges.len())) {
-                Some(at) if random.chance(50) => at + random.position(2),
+            events: match (edges.get(random.position(edges.len())), random.below(4)) {
+                (Some(at), 0 | 1) => at + random.position(2),
+                (_, 2) => first + random.position(made + 1),
                 _ => first + random.position(events.len() - first + 1),
             },
             seed: random.word() >> 32,

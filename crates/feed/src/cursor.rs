@@ -15,7 +15,7 @@ use crate::error::Error;
 /// The file's name in the site's directory.
 pub const FILE: &str = "cursor";
 /// Size of a slot, bytes.
-pub const SLOT_BYTES: usize = 256;
+const SLOT_BYTES: usize = 256;
 
 /// The file with the position from which records name the site, a decimal number. The filer writes it; if it is missing or unreadable,
 /// the subscription is evaluated for each article, which is slower with the same result.
@@ -206,17 +206,21 @@ impl CursorFile {
         Ok(())
     }
 
-    /// Creates a file without a sync, for many files that are synced together. Returns false if the file exists.
+    /// Creates the file unless it exists: false. The name is not synced: the caller does it once for many files.
     ///
     /// # Errors
     /// An I/O error.
     pub fn create_first(dir: &Path, cursor: Cursor) -> Result<bool, Error> {
         let path = dir.join(FILE);
         let fresh = dir.join(format!("{FILE}.{}", std::process::id()));
-        std::fs::write(&fresh, both_slots(cursor)).map_err(Error::io("write", &fresh))?;
+        let written = File::create(&fresh).and_then(|file| {
+            file.write_all_at(&both_slots(cursor), 0)?;
+            // A power cut leaves no name of a file without its content.
+            file.sync_all()
+        });
         // Another program may do the same: the first one counts.
-        let linked = std::fs::hard_link(&fresh, &path);
-        std::fs::remove_file(&fresh).map_err(Error::io("remove", &fresh))?;
+        let linked = written.and_then(|()| std::fs::hard_link(&fresh, &path));
+        let _ = std::fs::remove_file(&fresh);
         match linked {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
             linked => linked.map(|()| true).map_err(Error::io("make", &path)),

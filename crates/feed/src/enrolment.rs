@@ -7,7 +7,7 @@ use std::path::Path;
 use hashbrown::HashSet;
 use store::{Position, Snapshot};
 
-use crate::cursor::{Cursor, CursorFile, SLOT_BYTES, select_from};
+use crate::cursor::{Cursor, CursorFile, select_from};
 use crate::error::Error;
 use crate::site_state;
 use crate::start::{self, Start};
@@ -57,7 +57,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
         select_from(&site_state::directory(news, site.name)?, end)?;
     }
     if is_any_new {
-        // One sync for all. A torn cursor counts as missing while `sites.known` does not have the site.
+        // One sync for the names of all.
         sync(news)?;
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
@@ -99,20 +99,12 @@ fn is_on(roll: &[u8], name: &[u8]) -> bool {
     roll.split(|&byte| byte == b'\n').any(|known| known == name)
 }
 
-fn is_short(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|file| file.len() < 2 * SLOT_BYTES as u64)
-}
-
 /// Makes the cursor of a site. Returns false if it has one.
 fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> {
     let dir = site_state::directory(news, site.name)?;
     match CursorFile::read(&dir) {
         Ok(Some(_)) => return Ok(false),
         Ok(None) => {}
-        // Torn during creation and never used: `sites.known` does not have the site.
-        Err(Error::Cursor(path)) if is_short(&path) => {
-            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-        }
         // Damaged; serving the site reports it.
         Err(_) => return Ok(false),
     }

@@ -44,7 +44,6 @@ use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
 use crate::offload::cancel_locks;
-use crate::offload::object_name::ObjectName;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
@@ -189,45 +188,36 @@ impl Spool {
     /// [`Error::Offloaded`] for an article in the object store whose Cancel-Lock is not here or damaged; on a node of a cluster, which
     /// must not decide otherwise than the others, [`Error::Damaged`]. Or the segment cannot be read.
     pub fn cancel_lock(&self, position: Position) -> Result<Option<Vec<u8>>, Error> {
-        // A segment may move to the object store, or back, while it is read.
-        loop {
-            let place = self.object_of(position)?;
-            let found = self.cancel_lock_at(position, place);
-            if self.object_of(position)? == place {
-                return match found {
-                    Err(Error::Damaged { .. }) if place.is_some() && !self.options.follows_log => {
-                        Err(Error::Offloaded(position))
-                    }
-                    found => found,
-                };
-            }
-        }
-    }
-
-    fn cancel_lock_at(
-        &self,
-        position: Position,
-        place: Option<ObjectName>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        if let Some(object) = place {
-            return cancel_locks::find(&self.segments, object.base, position).map(Some);
-        }
         let mut buffer = Vec::new();
-        let record = self.record(position, &mut buffer)?;
-        Ok(record.map(|record| cancel_locks::of_article(record.wire_article()).to_vec()))
-    }
-
-    /// The object that has the article at a position; `None`: it is here, or gone.
-    fn object_of(&self, position: Position) -> Result<Option<ObjectName>, Error> {
+        let lock_of = |record: Record<'_>| cancel_locks::of_article(record.wire_article()).to_vec();
         if position.0 >= self.art.header.base {
-            return Ok(None);
+            return Ok(self.record(position, &mut buffer)?.map(lock_of));
         }
         let Some(base) = base_of(&self.segments.bases()?, position.0) else {
             return Ok(None);
         };
-        let header = self.segments.header(base)?;
-        let sum = header.and_then(|header| header.object);
-        Ok(sum.map(|sum| ObjectName { base, sum }))
+        let object = || -> Result<_, Error> {
+            let header = self.segments.header(base)?;
+            Ok(header.and_then(|header| header.object))
+        };
+        loop {
+            let place = object()?;
+            let found = match place {
+                Some(_) => cancel_locks::find(&self.segments, base, position).map(Some),
+                None => read_record(&self.segments, base, position, &mut buffer)
+                    .map(|record| record.map(lock_of)),
+            };
+            // The segment may have moved to the object store, or back, while it was read.
+            if !matches!(found, Ok(Some(_))) && object()? != place {
+                continue;
+            }
+            return match found {
+                Err(Error::Damaged { .. }) if place.is_some() && !self.options.follows_log => {
+                    Err(Error::Offloaded(position))
+                }
+                found => found,
+            };
+        }
     }
 
     /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.

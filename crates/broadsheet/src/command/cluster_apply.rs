@@ -130,7 +130,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// What changes.
+/// The changes from the settings in force to those of the files.
 struct Changes {
     lines: Vec<String>,
     /// Of the settings in force, and of those here.

@@ -20,7 +20,7 @@ const BEHIND: u64 = 1_000;
 /// Longest time after the load until each has done something of every kind.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What an administrator wants of the cluster.
+/// A command of an administrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Remove(u64),
@@ -34,7 +34,7 @@ pub enum What {
     Expire,
 }
 
-/// What he was told.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Exit status 0.
@@ -57,7 +57,7 @@ pub struct Act {
     pub told: Told,
 }
 
-/// What an administrator believes of an article or a group of his.
+/// The state of an article or a group by the results of the commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// A group that is closed to local posts has `true`.

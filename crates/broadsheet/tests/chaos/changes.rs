@@ -18,7 +18,7 @@ pub enum Presence {
     Either,
 }
 
-/// What administrators did.
+/// The changes that administrators made.
 pub struct Changes {
     /// Articles that somebody removed, or tried to.
     articles: BTreeMap<u64, Presence>,

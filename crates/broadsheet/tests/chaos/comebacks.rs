@@ -32,7 +32,7 @@ const INTERRUPT_MS: u64 = 900;
 /// other disk, and is lost with it, as rnews says; so it stays.
 const KEPT: [&str; 4] = ["broadsheet.toml", "sys", "keys", "in.coming"];
 
-/// What nodes went through.
+/// The numbers of comebacks, by their reasons.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     pub put_out: usize,
@@ -42,7 +42,7 @@ pub struct Counts {
     pub reseeded: usize,
 }
 
-/// What a node that does not run waits for.
+/// The event after which a node that does not run comes back.
 pub enum Comeback {
     /// The log goes on without it; then it is started.
     Absence(JoinHandle<Result<Vec<String>, String>>),

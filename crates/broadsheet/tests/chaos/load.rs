@@ -47,7 +47,7 @@ pub struct Load {
     pub vanished: Mutex<Vec<(usize, String)>>,
     /// When articles were offered first.
     pub offered: Mutex<BTreeMap<u64, Instant>>,
-    /// What administrators did.
+    /// The changes that administrators made.
     pub acts: Mutex<Vec<Act>>,
     /// Contradictions.
     pub faults: Mutex<Vec<String>>,

@@ -78,6 +78,11 @@ impl Lossy {
         if !succeeds("umount", &[&self.at]) {
             return None;
         }
+        // The old one may stay mounted in the mount namespace of another test, and would be mounted again: a copy is another disk.
+        let copy = self.image.with_extension("copy");
+        let copied = succeeds("cp", &["--sparse=always".as_ref(), &self.image, &copy]);
+        assert!(copied, "the disk cannot be copied after a power cut");
+        std::fs::rename(&copy, &self.image).unwrap();
         assert!(self.mount(), "the disk cannot be mounted after a power cut");
         Some(self.boot())
     }

@@ -189,6 +189,8 @@ impl Rig {
 
     /// Cuts the power of the node whose disk loses something by that.
     pub fn cut_power(&mut self) {
+        // Nothing is said after it, not even that the disk is gone.
+        Self::signal(self.node_pid(LOSSY), "STOP");
         let node = &self.nodes[LOSSY];
         node.life.fetch_add(1, Ordering::SeqCst);
         if let Some(lossy) = &node.lossy {

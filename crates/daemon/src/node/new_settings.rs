@@ -5,7 +5,7 @@ use ::cluster::settings_change::SettingsChange;
 use settings::NewsDirectory;
 use settings::in_force::{self, DecidingFiles, InForceError};
 
-/// What an entry does with the settings.
+/// The effect of an entry on the settings.
 pub enum NewSettings {
     /// It replaces others than those in force, and changes nothing: another change came first.
     Overtaken,

@@ -25,7 +25,7 @@ pub struct ErrorAnswer {
     pub code: String,
     /// The text for people.
     pub message: String,
-    /// What Azure adds about a signature that it does not take.
+    /// The reason for which Azure did not take a signature.
     pub detail: String,
 }
 

@@ -13,7 +13,7 @@ use super::endpoint::Endpoint;
 use super::http::Http;
 use super::login::Login;
 
-/// What a client of a bucket is made of.
+/// The parts of a client of a bucket.
 pub struct Access<'a> {
     /// The name of the bucket.
     pub bucket: &'a str,

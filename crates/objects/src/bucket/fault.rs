@@ -6,7 +6,7 @@ use super::answer::{ErrorAnswer, Fault, Meaning};
 use super::provider::Provider;
 use super::words::Words;
 
-/// What a message about a fault names.
+/// The names in a message about a fault.
 #[derive(Debug, Clone)]
 pub struct Names {
     /// The service.

@@ -196,7 +196,8 @@ impl Filer {
                 // Not whether its space was given back already.
                 let is_there = line.is_filed() && !self.spool.is_gone(&line)?;
                 let position = line.position.filter(|_| is_there);
-                Some(position.map(|position| (position, may_reach(&line, sender))))
+                let may_reach = || policy != CancelPolicy::Classic || may_reach(&line, sender);
+                Some(position.map(|position| (position, may_reach())))
             }
         };
         match (found, policy) {

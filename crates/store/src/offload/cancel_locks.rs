@@ -147,7 +147,7 @@ pub fn find(segments: &Segments, base: u64, position: Position) -> Result<Vec<u8
     })
 }
 
-/// What is wrong with the file of a segment, for fsck.
+/// The fault of the file of a segment, for fsck; `None`: it is whole.
 ///
 /// # Errors
 /// It cannot be read.

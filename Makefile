@@ -150,10 +150,16 @@ install: $(if $(SUDO_USER),,release)
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"
-	$(CARGO) test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$(TARGET)/test.log"
+	status=0
+	$(CARGO) test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$(TARGET)/test.log" || status=$$?
 	passed=$$(awk '/^test result:/ { sum += $$4 } END { print sum + 0 }' "$(TARGET)/test.log")
 	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."
 	echo "$$passed tests passed."
+	if (( status )); then
+	  # Once more what the failed tests printed, at most 200 lines of each: it is far above.
+	  awk '/^(successes:|test result:)/ { failed = 0 } /^failures:/ { failed = 1; lines = 0 } /^----/ { lines = 0 } failed && lines++ < 200' "$(TARGET)/test.log"
+	  exit "$$status"
+	fi
 	test "$$passed" -gt 0
 
 SOAK_SECONDS ?= 600

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use cluster::settings_change::Origin;
 use settings::cluster::DecidingPart;
 use settings::in_force::{self, DecidingFiles};
 use settings::{FILE, NewsDirectory, Settings, TABLE, deciding_text};
+use store::AppliedEntry;
 
 /// Lines that are shown of a file with many changes.
 const LINES_SHOWN: usize = 20;
@@ -102,12 +104,18 @@ fn changed_lines(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Stri
     lines
 }
 
-/// The payload of the entry with these files.
+/// The payload of the entry with these files, made at this place in the log.
 ///
 /// # Errors
 /// They are too large for an entry.
-pub fn payload(replaces: u64, files: &DecidingFiles, bytes_max: usize) -> anyhow::Result<Vec<u8>> {
-    let payload = cluster::settings_change::payload(replaces, files.iter());
+pub fn payload(
+    origin: &Origin<'_>,
+    place: &AppliedEntry,
+    files: &DecidingFiles,
+    bytes_max: usize,
+) -> anyhow::Result<Vec<u8>> {
+    let here = (place.rules, place.sequence);
+    let payload = cluster::settings_change::payload(origin, here, files.iter());
     let size = payload.as_ref().map_or(usize::MAX, Vec::len);
     match payload.filter(|_| size <= bytes_max) {
         Some(payload) => Ok(payload),
@@ -138,7 +146,13 @@ mod tests {
     fn settings_that_are_too_large_are_refused() {
         let long = [b'x'; 100];
         let files = DecidingFiles::from_parts([("sys", &long[..])].into_iter()).unwrap_or_default();
-        assert!(payload(1, &files, 50).is_err());
-        assert!(payload(1, &files, 150).is_ok());
+        let place = AppliedEntry::default();
+        let origin = Origin {
+            login: "",
+            log: "",
+            rules: 1,
+        };
+        assert!(payload(&origin, &place, &files, 100).is_err());
+        assert!(payload(&origin, &place, &files, 200).is_ok());
     }
 }

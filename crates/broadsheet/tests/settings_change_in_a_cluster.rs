@@ -9,32 +9,20 @@ use crate::program;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cluster::jetstream::members;
+use cluster::entry::{Entry, Kind};
+use cluster::jetstream::{append, members, new_login};
+use cluster::settings_change::{Origin, payload};
 use program::Program;
 use program::articles::{article, id, with};
-use program::cluster::{applied, nodes, until_equal};
+use program::cluster::{applied, become_node, nodes, until_equal};
 use program::daemon::{Over, until};
 use program::feeding::add_peer;
 use program::nats::Servers;
-use program::nntp::{Client, Served, set, take_this};
+use program::nntp::{Served, offer, set};
 use program::taker::Taker;
 
 const ACTIVE: &str =
     "comp.test 0 1 y\ncomp.a 0 1 y\ncomp.b 0 1 y\ncomp.c 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
-
-/// Offers an article until it is taken or refused for good; the reply.
-fn offer(address: &str, id: &str, article: &[u8]) -> String {
-    let mut reply = String::new();
-    until("a reply to an article", || {
-        let told = Client::greeted_if_any(address).and_then(|mut client| {
-            client.say_if_any(take_this(id, article))?;
-            client.whole_line()
-        });
-        reply = told.unwrap_or_default();
-        reply.starts_with("239 ") || reply.starts_with("439 ")
-    });
-    reply[..3].to_owned()
-}
 
 /// An article in four groups.
 fn in_four_groups(id: &str) -> Vec<u8> {
@@ -388,20 +376,6 @@ fn settings_with_errors_are_refused() {
             "headers_only",
         ),
         ("seen.hashes", "x".to_owned(), "seen.hashes has changed"),
-        // A name may lead to any machine, without TLS.
-        (
-            "broadsheet.toml",
-            settings
-                .replace(
-                    "servers = \"nats://127.0.0.1:",
-                    "servers = \"nats://localhost:",
-                )
-                .replace(
-                    "groups_per_article_max = 256",
-                    "groups_per_article_max = 255",
-                ),
-            "servers that they reach by TLS",
-        ),
     ] {
         let kept = std::fs::read(program.path(&format!("news/{file}"))).ok();
         program.write(&format!("news/{file}"), text.as_bytes());
@@ -423,6 +397,76 @@ fn settings_with_errors_are_refused() {
         "239"
     );
     served.daemon.stop();
+}
+
+#[test]
+fn without_tls_the_login_makes_a_change() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    // A name may lead to any machine.
+    let mut options = servers.options();
+    for server in &mut options.servers {
+        *server = server.replace("127.0.0.1", "localhost");
+    }
+    let programs: Vec<Program> = (0..2)
+        .map(|place| {
+            let program = Program::with_news(ACTIVE);
+            become_node(&program, options.clone(), (place == 0).then_some("1 GiB"));
+            program
+        })
+        .collect();
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let offer = |node: usize, id: &str| offer(&served[node].address, id, &in_four_groups(id));
+    assert_eq!(offer(0, &id("first", 1)), "239");
+    until_equal(&programs);
+    let limit = |to: &str| set(&programs[0], "groups_per_article_max = 256", to);
+    limit("groups_per_article_max = 3");
+    // Without a login nobody knows who brings them.
+    let login = programs[0].path("news/keys/cluster.login");
+    let kept = programs[0].path("login");
+    std::fs::rename(&login, &kept).unwrap();
+    let told = apply(&programs[0]);
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("only with a login"), "{told:?}");
+    std::fs::rename(&kept, &login).unwrap();
+    let told = apply(&programs[0]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until_equal(&programs);
+    for node in [0, 1] {
+        assert_eq!(offer(node, &id("second", 1 + node)), "439");
+    }
+    // Somebody who poses as the servers brings a change that he made with another login.
+    let (_, rules) = place(&programs[1]);
+    let log = applied(&programs[1]);
+    let log = log.split(' ').next().unwrap();
+    let origin = Origin {
+        login: &new_login().unwrap(),
+        log,
+        rules: 1,
+    };
+    let sequence = place(&programs[1]).0;
+    let files = [("sys", &b"ME:all\nevil:all:Lx:rm -rf\n"[..])].into_iter();
+    let entry = Entry {
+        kind: Kind::Settings,
+        origin: 1,
+        counter: 1,
+        arrival: 0,
+        rules: 1,
+        payload: &payload(&origin, (rules, sequence), files).unwrap(),
+    };
+    options.log = log.to_owned();
+    let entries = vec![("1-1".to_owned(), entry.to_bytes().into())];
+    append(&options, entries).unwrap();
+    for served in &served {
+        served
+            .daemon
+            .until_said("not made with the login of this node");
+    }
+    assert!(programs.iter().all(|program| place(program).1 == rules));
+    for served in served {
+        served.daemon.stop();
+    }
 }
 
 #[test]

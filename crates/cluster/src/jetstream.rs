@@ -61,10 +61,29 @@ pub struct LogOptions {
     pub entry_bytes_max: usize,
 }
 
+/// The reason for which a node takes settings from an entry of the log: they name programs and files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsGuard {
+    /// They were made with the login of the nodes.
+    Login(String),
+    /// The nodes have no login, but nobody on a network can pose as the servers.
+    Servers,
+    /// There is none: it takes no settings.
+    Missing,
+}
+
 impl LogOptions {
-    /// Whether nobody on a network can pose as the servers: all are reached by TLS, or are on this machine. Only then may entries change
-    /// settings, which name programs and files.
-    pub fn is_guarded(&self) -> bool {
+    /// The reason for which a node takes settings from an entry.
+    pub fn settings_guard(&self) -> SettingsGuard {
+        match &self.login {
+            Some(login) => SettingsGuard::Login(login.clone()),
+            None if self.is_guarded() => SettingsGuard::Servers,
+            None => SettingsGuard::Missing,
+        }
+    }
+
+    /// Whether nobody on a network can pose as the servers: all are reached by TLS, or are on this machine.
+    fn is_guarded(&self) -> bool {
         let mut servers = self.servers.iter();
         !self.servers.is_empty() && servers.all(|server| is_tls(server) || is_here(server))
     }
@@ -299,5 +318,21 @@ mod tests {
             assert!(!is_guarded(&[open]), "{open}");
         }
         assert!(!is_guarded(&[]));
+    }
+
+    #[test]
+    fn a_login_guards_settings_on_any_way() {
+        let mut options = LogOptions {
+            servers: vec!["nats://192.0.2.1:4222".to_owned()],
+            ..LogOptions::default()
+        };
+        assert_eq!(options.settings_guard(), SettingsGuard::Missing);
+        options.login = Some("SUA".to_owned());
+        let guard = SettingsGuard::Login("SUA".to_owned());
+        assert_eq!(options.settings_guard(), guard);
+        options.servers = vec!["tls://192.0.2.1:4222".to_owned()];
+        assert_eq!(options.settings_guard(), guard);
+        options.login = None;
+        assert_eq!(options.settings_guard(), SettingsGuard::Servers);
     }
 }

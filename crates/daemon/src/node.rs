@@ -140,7 +140,7 @@ impl Node {
     ) -> io::Result<Node> {
         let mut origin = [0; 8];
         rustix::rand::getrandom(&mut origin, rustix::rand::GetRandomFlags::empty())?;
-        let is_guarded = options.is_guarded();
+        let guard = options.settings_guard();
         let options = LogOptions {
             log: place.log.clone(),
             ..options
@@ -157,7 +157,7 @@ impl Node {
             run_results: Vec::new(),
             fault: None,
             freshness: Freshness::new(place.sequence, Instant::now()),
-            appliance: Appliance::new(directory, place, (rules, is_guarded)),
+            appliance: Appliance::new(directory, place, (rules, guard)),
             is_stopped: Arc::default(),
             awaits_settings: false,
             is_behind_queue: false,

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use cluster::entry::Kind;
-use cluster::settings_change::SETTINGS_BYTES_MAX;
+use cluster::jetstream::SettingsGuard;
+use cluster::settings_change::{Origin, SETTINGS_BYTES_MAX};
 use relay::Keyring;
 use relay::control::policy::Policy;
 use serde_json::{Value, json};
@@ -62,16 +63,18 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let files = DecidingFiles::of(&directory)?;
     let log = ClusterLog::of(&directory)?
         .with_context(|| format!("{} is no node of a cluster", directory.root().display()))?;
-    let (before, new) = (AppliedEntry::read(directory.root())?.rules, log.rules());
+    let place = AppliedEntry::read(directory.root())?;
+    let (before, new) = (place.rules, log.rules());
     let mut applied = Changes {
         lines: Vec::new(),
         hashes: (before, new),
         entry: None,
     };
-    if !read.settings.log_options(&directory)?.is_guarded() {
+    let options = read.settings.log_options(&directory)?;
+    if options.settings_guard() == SettingsGuard::Missing {
         anyhow::bail!(
-            "the settings name programs and files, so nodes take them only from servers that they reach by TLS (cluster.servers: tls://), or on \
-             this machine"
+            "the settings name programs and files, so nodes take them only with a login (keys/cluster.login, by `broadsheet cluster \
+             nats-config'), from servers that they reach by TLS, or from servers on the same machine"
         );
     }
     if before == 0 {
@@ -112,15 +115,22 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     let bytes_max = SETTINGS_BYTES_MAX.min(log.payload_bytes_max());
-    let payload = deciding_changes::payload(before, &files, bytes_max)?;
+    let origin = Origin {
+        login: options.login.as_deref().unwrap_or_default(),
+        log: &place.log,
+        rules: new,
+    };
+    let payload = deciding_changes::payload(&origin, &place, &files, bytes_max)?;
     let entry = log.append(Kind::Settings, &[payload])?;
     applied.entry = Some(entry);
     let is_applied = log.wait_until_applied(entry)?;
     let rules = AppliedEntry::read(directory.root())?.rules;
     if is_applied && rules != new {
-        eprintln!(
-            "broadsheet: another change of the settings came first, and nothing was changed; --dry-run shows what differs now"
-        );
+        let why = match rules == before {
+            true => "the log went on for too long before the change arrived: run this again",
+            false => "another change of the settings came first: --dry-run shows what differs now",
+        };
+        eprintln!("broadsheet: nothing was changed: {why}");
         return Ok(Status::NO);
     }
     given.print(&applied, out)?;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 
 use super::Program;
-use super::daemon::{Daemon, PATIENCE};
+use super::daemon::{Daemon, PATIENCE, until};
 
 /// A daemon that speaks NNTP to this machine, where anybody may read, post and send.
 pub struct Served {
@@ -237,4 +237,18 @@ pub fn wire(article: &[u8]) -> Vec<u8> {
 /// TAKETHIS with an article.
 pub fn take_this(id: &str, article: &[u8]) -> Vec<u8> {
     [format!("TAKETHIS {id}\r\n").as_bytes(), &wire(article)].concat()
+}
+
+/// Offers an article, on a new connection each time, until it is taken or refused for good; the code of the reply.
+pub fn offer(address: &str, id: &str, article: &[u8]) -> String {
+    let mut reply = String::new();
+    until("a reply to an article", || {
+        let told = Client::greeted_if_any(address).and_then(|mut client| {
+            client.say_if_any(take_this(id, article))?;
+            client.whole_line()
+        });
+        reply = told.unwrap_or_default();
+        reply.starts_with("239 ") || reply.starts_with("439 ")
+    });
+    reply[..3].to_owned()
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
+use ::cluster::jetstream::SettingsGuard;
 use ::cluster::parcel::{self, Item, Source};
 use access::Grant;
 use article::Form;
@@ -31,8 +32,7 @@ pub struct Appliance {
     outcomes: Outcomes,
     /// The hash of the settings of this node.
     rules: u64,
-    /// Nobody on a network can pose as the servers.
-    is_guarded: bool,
+    guard: SettingsGuard,
     directory: NewsDirectory,
     grants: HashMap<(bool, bool, Vec<u8>), Grant>,
 }
@@ -63,14 +63,14 @@ impl Appliance {
     pub fn new(
         directory: NewsDirectory,
         place: AppliedEntry,
-        (rules, is_guarded): (u64, bool),
+        (rules, guard): (u64, SettingsGuard),
     ) -> Appliance {
         Appliance {
             chain: chain_of(&place.chain),
             outcomes: Outcomes::at(chain_of(&place.outcome)),
             place,
             rules,
-            is_guarded,
+            guard,
             directory,
             grants: HashMap::new(),
         }
@@ -135,13 +135,8 @@ impl Appliance {
             Kind::Settings => entry.rules != in_force,
             _ => false,
         };
-        if is_change && entry.kind == Kind::Settings && !self.is_guarded {
-            return Ok(Applied::Stop(format!(
-                "entry {sequence} of the log changes settings, which may name programs and files: this node takes them from servers on \
-                 this machine or by TLS only (cluster.servers: tls://)"
-            )));
-        }
-        let made = is_change.then(|| new_settings::make(&self.directory, &entry, in_force));
+        let made = is_change
+            .then(|| new_settings::make(&self.directory, &entry, &self.place, &self.guard));
         let made = made.transpose()?;
         let has_new_settings = matches!(made, Some(NewSettings::Made));
         let rules = match (made, entry.kind) {

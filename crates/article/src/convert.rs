@@ -7,6 +7,9 @@ use crate::scan::{BLOCK, Marks};
 /// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
 pub(crate) const BLOCK_ROOM: usize = BLOCK + 2;
 
+/// Bytes of native text that a step reads: a block, and the byte behind it, which may be a dot.
+pub(crate) const TO_WIRE_WINDOW: usize = BLOCK + 1;
+
 /// Bytes of wire text that a step reads: a block, and what may move with it.
 pub(crate) const WINDOW: usize = 2 * BLOCK + 1;
 
@@ -31,7 +34,7 @@ pub(crate) struct Done {
 /// The bits of `starts` for the begin of a text: its first byte begins a line.
 pub(crate) const BEGIN: u64 = 1;
 
-/// Converts as long as a whole block of text and room for it are left. The first dot of the text is already doubled.
+/// Converts as long as a whole block of text with a byte behind it, and room for it, are left. The first dot of the text is already doubled.
 /// `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
 ///
 /// Every byte of the room up to [`Done::written`] is written: `simd` relies on it in unsafe code. The room moves on only behind what
@@ -48,9 +51,10 @@ pub(crate) fn to_wire(
     let (text_bytes, room_bytes) = (text.len(), room.len());
     let (mut rest, mut room) = (text, room);
     let mut lines = 0;
-    while let Some(block) = rest.first_chunk::<BLOCK>()
+    while let Some(window) = rest.first_chunk::<TO_WIRE_WINDOW>()
         && let Some(copy) = room.first_chunk_mut::<BLOCK_ROOM>()
     {
+        let block = first_block(window);
         let feeds = line_feeds(block);
         if let Some(copy) = copy.first_chunk_mut::<BLOCK>() {
             *copy = block.map(MaybeUninit::new);
@@ -166,7 +170,7 @@ fn judge(window: &[u8; WINDOW], mut dots: u64) -> (u64, Option<usize>) {
 }
 
 #[inline(always)]
-fn first_block(window: &[u8; WINDOW]) -> &[u8; BLOCK] {
+fn first_block<const BYTES: usize>(window: &[u8; BYTES]) -> &[u8; BLOCK] {
     window.first_chunk().unwrap_or(&[0; BLOCK])
 }
 

@@ -111,7 +111,7 @@ impl Header {
     #[inline]
     pub(crate) fn from_key(key: Key) -> Option<Header> {
         let slot = SLOTS.get(key.slot())?;
-        if slot.key == key { slot.header } else { None }
+        (slot.key == key).then_some(slot.header)
     }
 }
 
@@ -134,6 +134,9 @@ static MASKS: [u128; 16] = {
 pub(crate) struct Key(u128);
 
 impl Key {
+    /// No name has this key.
+    const NONE: Key = Key(u128::MAX);
+
     /// The bit that distinguishes `A` from `a`, in every byte.
     ///
     /// Setting this bit is exact for names: in their other bytes it is set
@@ -175,14 +178,14 @@ const SLOT_BITS: u32 = 6;
 #[derive(Clone, Copy)]
 struct Slot {
     key: Key,
-    header: Option<Header>,
+    header: Header,
 }
 
 /// The known headers by [`Key::slot`].
 static SLOTS: [Slot; 1 << SLOT_BITS] = {
     let mut slots = [Slot {
-        key: Key(0),
-        header: None,
+        key: Key::NONE,
+        header: Header::MessageId,
     }; 1 << SLOT_BITS];
     let mut rest: &mut [Slot] = &mut slots;
     let mut index = 0;
@@ -193,7 +196,7 @@ static SLOTS: [Slot; 1 << SLOT_BITS] = {
             if key.slot() == index {
                 *slot = Slot {
                     key,
-                    header: Some(*header),
+                    header: *header,
                 };
             }
             headers = others;

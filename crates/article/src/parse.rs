@@ -6,7 +6,8 @@ use std::ops::Range;
 use memchr::memchr;
 
 use crate::header::{Header, Key};
-use crate::scan::{LineFeeds, first_block, length_until, name_ends};
+use crate::scan::{BLOCK, LineFeeds, first_block, length_until, name_ends};
+use crate::simd;
 use crate::wire_facts::LineCounts;
 
 /// The line format of an article.
@@ -131,8 +132,8 @@ impl<'a> Article<'a> {
             error: None,
         };
         match form {
-            Form::Native => article.scan::<false>(),
-            Form::Wire => article.scan::<true>(),
+            Form::Native => simd::scan_header::<false>(&mut article),
+            Form::Wire => simd::scan_header::<true>(&mut article),
         }
         article
     }
@@ -145,10 +146,11 @@ impl<'a> Article<'a> {
         }
     }
 
-    #[inline]
-    fn scan<const WIRE: bool>(&mut self) {
+    /// Records all lines of the header. `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
+    #[inline(always)]
+    pub(crate) fn scan<const WIRE: bool>(&mut self, line_feeds: impl Fn(&[u8; BLOCK]) -> u64) {
         let window = self.bytes.get(..HEADER_BYTES_MAX).unwrap_or(self.bytes);
-        let mut feeds = LineFeeds::new(window);
+        let mut feeds = LineFeeds::new(window, line_feeds);
         let mut open = NONE;
         let mut start = 0;
         while start < window.len() {
@@ -468,16 +470,18 @@ fn without_end(line: &[u8], form: Form) -> &[u8] {
 /// The length of the header name at the start of a line; 0 if the line is not a header. `first` is the first block of the text.
 #[inline]
 fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
-    let ends = name_ends(first);
-    let len = if ends == 0 {
-        length_until(text, name_ends)
-    } else {
-        ends.trailing_zeros() as usize
-    };
+    let len = name_ends(first).trailing_zeros() as usize;
+    if first.get(len..len + 2) == Some(b": ") {
+        return len;
+    }
+    unusual_name_len(text)
+}
+
+/// As [`name_len`], of any line.
+fn unusual_name_len(text: &[u8]) -> usize {
+    let len = length_until(text, name_ends);
     let after = text.get(len..).unwrap_or_default();
-    let is_header = after.starts_with(b": ")
-        || matches!(after, [b':'])
-        || matches!(after, [b':', byte, ..] if is_space(*byte));
+    let is_header = matches!(after, [b':']) || matches!(after, [b':', byte, ..] if is_space(*byte));
     if is_header { len } else { 0 }
 }
 

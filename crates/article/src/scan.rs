@@ -191,7 +191,9 @@ fn short_block<const N: usize>(text: &[u8]) -> [u8; N] {
 }
 
 /// Iterates over the offsets of the line feeds in a text.
-pub(crate) struct LineFeeds<'a> {
+pub(crate) struct LineFeeds<'a, F> {
+    /// [`line_feeds`], or does the same with other instructions.
+    line_feeds: F,
     /// The text after the current block.
     rest: &'a [u8],
     /// The line feeds of the current block not yet returned.
@@ -202,10 +204,11 @@ pub(crate) struct LineFeeds<'a> {
     next: usize,
 }
 
-impl<'a> LineFeeds<'a> {
+impl<'a, F: Fn(&[u8; BLOCK]) -> u64> LineFeeds<'a, F> {
     #[inline]
-    pub(crate) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8], line_feeds: F) -> Self {
         LineFeeds {
+            line_feeds,
             rest: text,
             bits: 0,
             at: 0,
@@ -214,21 +217,21 @@ impl<'a> LineFeeds<'a> {
     }
 }
 
-impl Iterator for LineFeeds<'_> {
+impl<F: Fn(&[u8; BLOCK]) -> u64> Iterator for LineFeeds<'_, F> {
     type Item = usize;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         while self.bits == 0 {
             self.at = self.next;
             if let Some((block, rest)) = self.rest.split_first_chunk::<BLOCK>() {
-                self.bits = line_feeds(block);
+                self.bits = (self.line_feeds)(block);
                 self.rest = rest;
                 self.next += BLOCK;
             } else if self.rest.is_empty() {
                 return None;
             } else {
-                self.bits = line_feeds(&short_block(self.rest));
+                self.bits = (self.line_feeds)(&short_block(self.rest));
                 self.next += self.rest.len();
                 self.rest = &[];
             }
@@ -291,7 +294,7 @@ mod tests {
 
         #[test]
         fn line_feeds_are_found(text in "[a\n]{0,300}") {
-            let found: Vec<_> = LineFeeds::new(text.as_bytes()).collect();
+            let found: Vec<_> = LineFeeds::new(text.as_bytes(), line_feeds).collect();
             let expected: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
             prop_assert_eq!(found, expected);
         }

@@ -1,13 +1,15 @@
 //! Inner loops with instructions that not every processor has, chosen when the program runs. The portable code in
 //! [`scan`](crate::scan) does the same.
 //!
-//! This is the only file of the crate with unsafe code: the calls of functions that need such instructions, and a buffer that they fill.
+//! This is the only file of the crate with unsafe code: the calls of functions that need such instructions, a buffer that they fill, and
+//! the loop that filing spends most of its instructions in.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
-use crate::convert::{self, Done};
+use crate::convert::{self, BLOCK_ROOM, Done, TO_WIRE_WINDOW};
 use crate::counting::Counting;
+use crate::parse::Article;
 use crate::scan::{self, BLOCK};
 
 /// Appends text in wire form, as [`convert::to_wire`] makes it, as long as the capacity suffices.
@@ -36,8 +38,8 @@ fn push_by(out: &mut Vec<u8>, convert: impl FnOnce(&mut [MaybeUninit<u8>]) -> Do
 #[inline]
 fn fastest_to_wire(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+        // SAFETY: the processor has both.
         return unsafe { avx2::to_wire(room, text) };
     }
     convert::to_wire(room, text, scan::line_feeds)
@@ -52,6 +54,17 @@ fn fastest_to_native(room: &mut [MaybeUninit<u8>], text: &[u8], starts: u64) -> 
         return unsafe { avx2::to_native(room, text, starts) };
     }
     convert::to_native(room, (text, starts), scan::marks)
+}
+
+/// [`Article::scan`] with the fastest search for line feeds that this processor has.
+#[inline]
+pub(crate) fn scan_header<const WIRE: bool>(article: &mut Article<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+        // SAFETY: the processor has both.
+        return unsafe { avx2::scan_header::<WIRE>(article) };
+    }
+    article.scan::<WIRE>(scan::line_feeds);
 }
 
 /// [`Counting::go_on`] with the fastest instructions that this processor has.
@@ -184,16 +197,65 @@ mod crc {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
-        _mm256_setr_epi64x,
+        __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8,
+        _mm256_set1_epi8, _mm256_setr_epi64x, _mm256_storeu_si256,
     };
 
-    use super::{BLOCK, Counting, Done, MaybeUninit};
+    use super::{Article, BLOCK, BLOCK_ROOM, Counting, Done, MaybeUninit, TO_WIRE_WINDOW};
     use crate::scan::Marks;
 
-    #[target_feature(enable = "avx2")]
+    /// Does the same as [`crate::convert::to_wire`], by bare pointers, with two thirds of its instructions.
+    #[target_feature(enable = "avx2,bmi1")]
     pub(super) fn to_wire(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
-        crate::convert::to_wire(room, text, |block| marks(block).feeds)
+        let (Some(from_max), Some(to_max)) = (
+            text.len().checked_sub(TO_WIRE_WINDOW),
+            room.len().checked_sub(BLOCK_ROOM),
+        ) else {
+            return Done::default();
+        };
+        let (start, out) = (text.as_ptr(), room.as_mut_ptr().cast::<u8>());
+        // SAFETY: a step begins at most `from_max` bytes behind `start` and `to_max` behind `out`. So the block that it reads and the
+        // byte behind it lie in the text, and the most that it writes lies in the room: a block, or up to BLOCK - 1 bytes, CRLF and a
+        // dot. Everything before `to` was written.
+        let (read, written, dots) = unsafe {
+            let (from_max, to_max) = (start.add(from_max), out.add(to_max));
+            let (mut from, mut to) = (start, out);
+            let mut dots = 0;
+            while from <= from_max && to <= to_max {
+                let low = _mm256_loadu_si256(from.cast());
+                let high = _mm256_loadu_si256(from.add(BLOCK / 2).cast());
+                _mm256_storeu_si256(to.cast(), low);
+                _mm256_storeu_si256(to.add(BLOCK / 2).cast(), high);
+                let feeds = equal(low, b'\n') | equal(high, b'\n') << (BLOCK / 2);
+                if feeds == 0 {
+                    from = from.add(BLOCK);
+                    to = to.add(BLOCK);
+                } else {
+                    let length = feeds.trailing_zeros() as usize;
+                    to = to.add(length);
+                    to.cast::<[u8; 2]>().write(*b"\r\n");
+                    to = to.add(2);
+                    from = from.add(length + 1);
+                    if *from == b'.' {
+                        to.write(b'.');
+                        to = to.add(1);
+                        dots += 1;
+                    }
+                }
+            }
+            (
+                from.offset_from_unsigned(start),
+                to.offset_from_unsigned(out),
+                dots,
+            )
+        };
+        Done {
+            read,
+            written,
+            // A line grows by its CR.
+            lines: written - read - dots,
+            ..Done::default()
+        }
     }
 
     #[target_feature(enable = "avx2,popcnt")]
@@ -204,6 +266,11 @@ mod avx2 {
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn count(counting: &mut Counting, bytes: &[u8]) -> Option<usize> {
         counting.go_on(bytes, |block| marks(block))
+    }
+
+    #[target_feature(enable = "avx2,bmi1")]
+    pub(super) fn scan_header<const WIRE: bool>(article: &mut Article<'_>) {
+        article.scan::<WIRE>(|block| marks(block).feeds);
     }
 
     /// Does the same as [`crate::scan::marks`].

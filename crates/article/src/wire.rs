@@ -13,8 +13,8 @@
 //!
 //! All functions accept text in chunks, if every chunk but the last ends with a line.
 
-use crate::convert::{BEGIN, BLOCK_ROOM, STEP_ROOM, WINDOW};
-use crate::scan::{BLOCK, LineFeeds};
+use crate::convert::{BEGIN, BLOCK_ROOM, STEP_ROOM, TO_WIRE_WINDOW, WINDOW};
+use crate::scan::{BLOCK, LineFeeds, line_feeds};
 use crate::simd::{push_to_native, push_to_wire};
 
 /// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
@@ -32,7 +32,7 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     }
     let mut rest = native;
     let mut lines = 0;
-    while rest.len() >= BLOCK {
+    while rest.len() >= TO_WIRE_WINDOW {
         out.reserve(rest.len() + rest.len() / GROWTH_SHARE + LAST_ROOM);
         let done = push_to_wire(out, rest);
         rest = rest.get(done.read..).unwrap_or_default();
@@ -43,7 +43,9 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
         start.copy_from_slice(rest);
     }
     // A block begins at each byte of the rest, and at none behind it.
-    let blocks = padded.get(..rest.len() + BLOCK - 1).unwrap_or_default();
+    let blocks = padded
+        .get(..rest.len() + TO_WIRE_WINDOW - 1)
+        .unwrap_or_default();
     out.reserve(LAST_ROOM);
     let done = push_to_wire(out, blocks);
     // A last block without line feed was copied whole.
@@ -102,7 +104,7 @@ pub fn wire_len(native: &[u8]) -> usize {
     let mut len = native.len();
     let mut start = 0;
     let is_dot = |at: usize| native.get(at) == Some(&b'.');
-    for lf in LineFeeds::new(native) {
+    for lf in LineFeeds::new(native, line_feeds) {
         len += 1 + usize::from(is_dot(start));
         start = lf + 1;
     }

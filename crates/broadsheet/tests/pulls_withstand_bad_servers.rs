@@ -137,3 +137,59 @@ fn a_server_that_hangs() {
     leaf.write("news/broadsheet.toml", patient.as_bytes());
     assert_eq!(pulled(&leaf), (10 - fetched, 10 - fetched));
 }
+
+#[test]
+fn a_server_where_the_last_article_read_has_expired() {
+    let old = many("old", 3, "comp.test", 100);
+    let mut fake = Fake::default();
+    fake.put(1, &old);
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    assert_eq!(pulled(&leaf), (3, 3));
+    // The second of the new ones came another way.
+    let new = many("new", 4, "comp.test", 100);
+    let batch = program::articles::batch(&new[1..2]);
+    assert_eq!(leaf.feed(&["rnews", "--dir", "news"], &batch).status, 0);
+    let mut locked = fake.lock().unwrap();
+    locked.articles.clear();
+    locked.put(10, &new);
+    drop(locked);
+    let told = pull(&leaf);
+    assert_eq!(
+        (told.count("fetched"), told.count("groups_renumbered")),
+        (3, 0),
+        "{told:?}"
+    );
+    assert_eq!(filed(&leaf, "comp.test"), 7);
+    assert_eq!(pulled(&leaf), (0, 0));
+}
+
+#[test]
+fn more_news_than_one_visit_fetches() {
+    let mut fake = Fake {
+        date: "20261125000000",
+        ..Fake::default()
+    };
+    fake.put(1, &many("old", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (3, 3));
+    let mark = || {
+        let marks = leaf.read("news/pull/up");
+        let line = marks.lines().find(|line| line.starts_with("*newnews"));
+        line.unwrap().to_owned()
+    };
+    let before = mark();
+    // The last article of the list is beyond what one visit fetches.
+    let mut locked = fake.lock().unwrap();
+    locked.date = "20261126000000";
+    locked.gone = 100_000;
+    locked.put(4, &many("new", 1, "comp.test", 100));
+    drop(locked);
+    let told = pull(&leaf);
+    assert_eq!((told.status, told.count("gone")), (0, 100_000), "{told:?}");
+    assert_eq!(mark(), before);
+    fake.lock().unwrap().gone = 0;
+    assert_eq!(pulled(&leaf), (1, 1));
+    assert_ne!(mark(), before);
+}

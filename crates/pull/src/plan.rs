@@ -22,7 +22,7 @@ pub enum Plan {
         is_checked: bool,
     },
     /// The numbers mean something else than before: look through these, and read from the first article on that the history knows; without
-    /// one, read the last ones (or all, if the server has lost the articles in between).
+    /// one, read the last ones.
     Overlap {
         /// First number.
         from: u64,
@@ -54,11 +54,11 @@ pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
         return Plan::Nothing;
     }
     if mark.number < low {
-        let from = low.max((high + 1).saturating_sub(OVERLAP_ARTICLES_MAX));
-        return Plan::Overlap {
-            from,
+        // The article of the mark has expired there. All others are new, or known from another group.
+        return Plan::Read {
+            from: low,
             until: high,
-            last: u64::MAX,
+            is_checked: false,
         };
     }
     Plan::Read {
@@ -148,12 +148,15 @@ mod tests {
             overlap(1, 499, 100)
         );
         assert_eq!(plan(Some(&mark(500)), marks(1, 0), 100), Plan::Nothing);
-        // Everything that was there has gone: new articles, or other numbers.
-        assert_eq!(
-            plan(Some(&mark(500)), marks(600, 700), 100),
-            overlap(600, 700, u64::MAX)
-        );
-        let last = plan(Some(&mark(9)), marks(1_000_000, 9_000_000), 100);
-        assert_eq!(last, overlap(8_980_001, 9_000_000, u64::MAX));
+        let last = plan(Some(&mark(9_500_000)), marks(1_000_000, 9_000_000), 100);
+        assert_eq!(last, overlap(8_980_001, 9_000_000, 100));
+    }
+
+    #[test]
+    fn articles_behind_an_expired_mark_are_all_read() {
+        let all = plan(Some(&mark(500)), marks(600, 700), 100);
+        assert_eq!(all, read(600, 700, false));
+        let all = plan(Some(&mark(9)), marks(1_000_000, 9_000_000), 100);
+        assert_eq!(all, read(1_000_000, 9_000_000, false));
     }
 }

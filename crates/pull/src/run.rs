@@ -12,6 +12,7 @@ use store::Snapshot;
 use crate::connection::{Connection, Text};
 use crate::error::Error;
 use crate::marks::{Mark, Marks};
+use crate::new_news::NewNews;
 use crate::news::{News, Pulled};
 use crate::posts;
 use crate::source::Source;
@@ -125,18 +126,21 @@ impl Visit<'_> {
             true => self.date()?,
             false => None,
         };
-        let is_done = match (now, self.marks.newnews) {
+        let listed = match (now, self.marks.newnews) {
             (Some(_), Some(since)) => self.new_news(since)?,
-            _ => false,
+            _ => NewNews::NotAllowed,
         };
-        if !is_done {
+        if listed == NewNews::NotAllowed {
             let groups = groups.iter().filter(|group| wanted.matches(group));
             let groups: Vec<&[u8]> = groups.map(Vec::as_slice).collect();
             for some in groups.chunks(GROUPS_MAX) {
                 self.by_number(some)?;
             }
         }
-        if let Some(now) = now {
+        // The next visit asks from the same time again, as long as some articles are left.
+        if let Some(now) = now
+            && listed != NewNews::Some
+        {
             self.marks.set_newnews(now);
         }
         Ok(())

@@ -66,6 +66,10 @@ pub struct Fake {
     pub articles_max: Option<usize>,
     /// It stays open instead.
     pub hangs: bool,
+    /// Its reply to DATE; empty: it knows neither DATE nor NEWNEWS.
+    pub date: &'static str,
+    /// So many articles that NEWNEWS lists before all others have gone.
+    pub gone: usize,
 }
 
 impl Fake {
@@ -140,6 +144,17 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
                     out.extend_from_slice(b".\r\n");
                 }
             },
+            "DATE" if !fake.date.is_empty() => writeln!(out, "111 {}\r", fake.date)?,
+            "NEWNEWS" if !fake.date.is_empty() => {
+                out.extend_from_slice(b"230 ids\r\n");
+                for number in 0..fake.gone {
+                    writeln!(out, "<gone-{number}@x>\r")?;
+                }
+                for (_, id, _) in articles {
+                    writeln!(out, "{id}\r")?;
+                }
+                out.extend_from_slice(b".\r\n");
+            }
             "QUIT" => return Ok(()),
             _ => out.extend_from_slice(b"500 what?\r\n"),
         }

@@ -24,6 +24,12 @@ impl<'a> Path<'a> {
         Some(Path::new(article.value(Header::Path)?, approval))
     }
 
+    /// Whether the value of a Path header begins with the mark of an injecting agent, `.POSTED` (RFC 5537, 3.2.1): no site has relayed the
+    /// article yet.
+    pub fn is_of_injection(value: &[u8]) -> bool {
+        strip_injection_mark(value).len() < value.len()
+    }
+
     /// Parses the value of a Path header. `approval` is the value of Approved, or else of Sender.
     pub fn new(value: &'a [u8], approval: Option<&[u8]>) -> Path<'a> {
         let value = strip_injection_mark(value);

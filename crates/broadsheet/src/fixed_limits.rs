@@ -104,6 +104,7 @@ fixed! {
     pull::source::SOURCES_MAX, Unit::Count("servers"), "servers to pull from", "More [[pull]] tables are an error.";
     pull::run::WINDOW_BYTES_MAX, Unit::Bytes, "requests of a pull in flight", "The next ones wait for replies.";
     pull::run::GROUPS_MAX, Unit::Count("groups"), "groups that a pull asks for at once", "The next ones wait.";
+    pull::by_number::EMPTY_PORTIONS_MAX, Unit::Count("requests"), "overview requests of a pull without an article", "After so many in a row the group waits for the next run, which goes on there.";
     pull::by_number::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
     pull::run::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";

@@ -193,3 +193,74 @@ fn more_news_than_one_visit_fetches() {
     assert_eq!(pulled(&leaf), (1, 1));
     assert_ne!(mark(), before);
 }
+
+#[test]
+fn articles_that_nobody_asked_for_are_refused() {
+    let mut fake = Fake::default();
+    let asked = many("asked", 5, "comp.test", 100);
+    fake.put(1, &asked);
+    // Another id; a group that is not read here; and what looks as if it was posted here.
+    let other = with("<other@x>", "comp.test", "", b"body\n");
+    let closed = with("<closed@x>", "comp.other", "", b"body\n");
+    fake.put(6, &[other, closed]);
+    fake.articles[5].1 = "<asked-6@x>".to_owned();
+    let posted = with("<posted@x>", "comp.test", "", b"body\n");
+    let posted = String::from_utf8(posted).unwrap();
+    let path = posted
+        .lines()
+        .find(|line| line.starts_with("Path: "))
+        .unwrap();
+    let posted = posted.replacen(path, "Path: .POSTED.x!not-for-mail", 1);
+    fake.put(8, &[posted.into_bytes()]);
+    let (address, _fake) = fake.start();
+    let leaf = pulling(&address, "");
+    let settings = leaf.read("news/broadsheet.toml");
+    let narrow = settings.replacen("groups = \"comp.*\"", "groups = \"comp.test\"", 1);
+    assert_ne!(settings, narrow);
+    leaf.write("news/broadsheet.toml", narrow.as_bytes());
+    let told = pull(&leaf);
+    assert_eq!(
+        (
+            told.status,
+            told.count("fetched"),
+            told.count("not_asked_for")
+        ),
+        (0, 5, 3),
+        "{told:?}"
+    );
+    assert_eq!(pulled(&leaf), (0, 0));
+    assert_eq!(filed(&leaf, "comp.test") + filed(&leaf, "comp.other"), 5);
+}
+
+#[test]
+fn a_server_with_numbers_without_end() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("first", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    assert_eq!(pulled(&leaf), (3, 3));
+    // The highest number that there is, and nothing before it; the visit ends all the same.
+    fake.lock()
+        .unwrap()
+        .put(u64::MAX, &many("last", 1, "comp.test", 100));
+    for _ in 0..2 {
+        let told = pull(&leaf);
+        assert_eq!((told.status, told.count("fetched")), (0, 0), "{told:?}");
+    }
+}
+
+#[test]
+fn a_server_that_numbers_anew_without_end() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("first", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    assert_eq!(pulled(&leaf), (3, 3));
+    let mut locked = fake.lock().unwrap();
+    locked.articles.pop();
+    locked.put(3, &many("other", 1, "comp.test", 100));
+    locked.put(u64::MAX, &many("last", 1, "comp.test", 100));
+    drop(locked);
+    // It looks through the last numbers only.
+    assert_eq!(pulled(&leaf), (1, 1));
+}

@@ -4,11 +4,15 @@ use nntp::client::{GroupMarks, listed};
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
+use crate::marks::Mark;
 use crate::plan::{Plan, plan, renumbered};
 use crate::run::{Row, Visit};
 
 /// Most numbers of one request for an overview.
 pub const ROWS_MAX: u64 = 2000;
+
+/// Most portions of [`ROWS_MAX`] numbers without an article that one visit asks for in a group.
+pub const EMPTY_PORTIONS_MAX: u64 = 1000;
 
 impl Visit<'_> {
     /// Reads what is new in some groups. Three round trips do for all groups with few new articles: the numbers, the overviews, and the
@@ -120,8 +124,17 @@ impl Visit<'_> {
                 until,
                 is_checked,
             } => {
+                let mut empty = 0;
                 for range in portions(from, until) {
                     let mut rows = self.rows(range)?;
+                    empty = if rows.is_empty() { empty + 1 } else { 0 };
+                    if empty == EMPTY_PORTIONS_MAX {
+                        let number = range.1;
+                        self.marks.set(group, Mark { number, id: None });
+                        let group = group.escape_ascii();
+                        self.news.message(&format!("{group}: the server has no articles up to number {number}, and says that the last one is {until}; the next run goes on there"));
+                        break;
+                    }
                     if range.0 == from
                         && self.is_anew(group, is_checked, &mut rows)
                         && let Plan::Overlap { from, until, last } =

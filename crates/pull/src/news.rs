@@ -44,6 +44,8 @@ pub struct Pulled {
     pub gone: u64,
     /// Articles above the size limit.
     pub too_large: u64,
+    /// Articles that are not filed: they have another id, or none of the groups.
+    pub not_asked_for: u64,
     /// Bytes received from the network.
     pub bytes: u64,
     /// Posts that the server took.

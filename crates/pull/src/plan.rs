@@ -40,7 +40,7 @@ pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
         return match high < low || high == 0 || first == 0 {
             true => Plan::Nothing,
             false => Plan::Read {
-                from: low.max((high + 1).saturating_sub(first)),
+                from: low.max(high.saturating_add(1).saturating_sub(first)),
                 until: high,
                 is_checked: false,
             },
@@ -77,7 +77,7 @@ pub fn renumbered(marks: GroupMarks, first: u64) -> Plan {
     match high < low || high == 0 {
         true => Plan::Nothing,
         false => Plan::Overlap {
-            from: low.max((high + 1).saturating_sub(OVERLAP_ARTICLES_MAX)),
+            from: low.max(high.saturating_add(1).saturating_sub(OVERLAP_ARTICLES_MAX)),
             until: high,
             last: first,
         },
@@ -90,7 +90,7 @@ mod tests {
 
     fn marks(low: u64, high: u64) -> GroupMarks {
         GroupMarks {
-            count: (high + 1).saturating_sub(low),
+            count: high.saturating_add(1).saturating_sub(low),
             low,
             high,
         }

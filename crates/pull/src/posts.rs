@@ -1,7 +1,7 @@
 //! Posts made here go up to the server.
 //!
-//! An article was posted here if our own name in its Path is followed by `.POSTED` (RFC 5536, 3.2.1): what came from another server has a
-//! name there.
+//! An article was posted here if its Path begins with our own name and `.POSTED` (RFC 5536, 3.2.1): what came from another server has a
+//! name there, and peers and servers to pull from may send nothing else. Batches are trusted.
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ const ADDED: &[&[u8]] = &[
 pub fn send(
     connection: &mut Connection,
     may_post: bool,
-    (snapshot, groups): (&Snapshot, &Wildmat),
+    (snapshot, host, groups): (&Snapshot, &str, &Wildmat),
     marks: &mut Marks,
     news: &mut dyn News,
 ) -> Result<(u64, u64), Error> {
@@ -39,7 +39,7 @@ pub fn send(
     let from = marks.posts.map_or(end, |from| from.min(end));
     let mut posts: Vec<(Position, Vec<u8>, Vec<u8>)> = Vec::new();
     let _: ControlFlow<()> = snapshot.each_article((from, end), |logged| {
-        posts.extend(post(&logged, snapshot, groups));
+        posts.extend(post(&logged, snapshot, (host, groups)));
         match posts.len() < POSTS_MAX {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
@@ -79,16 +79,16 @@ pub const POSTS_MAX: usize = 1000;
 fn post(
     logged: &Logged<'_>,
     snapshot: &Snapshot,
-    groups: &Wildmat,
+    (host, groups): (&str, &Wildmat),
 ) -> Option<(Position, Vec<u8>, Vec<u8>)> {
     let line = HistoryLine::parse(logged.record.line())?;
-    let text = to_post(logged.record.wire_article(), groups)?;
+    let text = to_post(logged.record.wire_article(), host, groups)?;
     let is_there = snapshot.is_alive(&line);
     is_there.then(|| (logged.next, line.id.to_vec(), text))
 }
 
 /// An article as it is posted again; `None` if it was not posted here, or not to these groups.
-fn to_post(wire: &[u8], groups: &Wildmat) -> Option<Vec<u8>> {
+fn to_post(wire: &[u8], host: &str, groups: &Wildmat) -> Option<Vec<u8>> {
     let (mut is_ours, mut is_for_them, mut is_dropped) = (false, false, false);
     let mut out = Vec::with_capacity(wire.len());
     let mut rest = wire;
@@ -105,8 +105,8 @@ fn to_post(wire: &[u8], groups: &Wildmat) -> Option<Vec<u8>> {
             let value = value.get(1..).unwrap_or_default().trim_ascii();
             is_dropped = ADDED.iter().any(|known| known.eq_ignore_ascii_case(name));
             if name.eq_ignore_ascii_case(b"Path") {
-                let second = value.split(|byte| *byte == b'!').nth(1);
-                is_ours = second.is_some_and(|part| part.starts_with(b".POSTED"));
+                let after = value.strip_prefix(host.as_bytes());
+                is_ours = after.is_some_and(|after| after.starts_with(b"!.POSTED"));
             }
             if name.eq_ignore_ascii_case(b"Newsgroups") {
                 let mut names = value.split(|byte| *byte == b',');
@@ -135,7 +135,7 @@ mod tests {
             )
         };
         let text = |path: &str, newsgroups: &str| {
-            to_post(article(path, newsgroups).as_bytes(), &groups)
+            to_post(article(path, newsgroups).as_bytes(), "us", &groups)
                 .map(|text| String::from_utf8(text).unwrap())
         };
         let wanted = "From: a@b\r\nNewsgroups: alt.x, comp.test\r\nSubject: x\r\n folded\r\n\r\nPath: body\r\n..\r\n";
@@ -145,6 +145,7 @@ mod tests {
         assert_eq!(text("us!.POSTED!not-for-mail", "alt.x"), None);
         assert_eq!(text("us!them!.POSTED!not-for-mail", "comp.test"), None);
         assert_eq!(text("us!not-for-mail", "comp.test"), None);
-        assert_eq!(to_post(b"no article", &groups), None);
+        assert_eq!(text("them!.POSTED!not-for-mail", "comp.test"), None);
+        assert_eq!(to_post(b"no article", "us", &groups), None);
     }
 }

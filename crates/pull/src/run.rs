@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use article::path::Path as ArticlePath;
 use article::wire::push_native;
+use article::{Article, Form, Header, newsgroups};
 use feed::Remote;
 use groups::wildmat::Wildmat;
 use nntp::client::Ready;
@@ -26,7 +28,22 @@ pub const BATCH_BYTES: usize = 8 << 20;
 /// Most message-ids remembered of one visit; with more, some articles may be fetched twice.
 pub const REMEMBERED_MAX: usize = 100_000;
 
-/// Visits a server. `groups`: those of our active; `news_directory`: where the marks are.
+/// Most messages of one visit about articles that nobody asked for.
+const NOT_ASKED_FOR_SHOWN: u64 = 10;
+
+/// Whether an article has the id, and one of the groups, for which the server was asked, and does not look as if it was posted here: the
+/// server may file nothing else. What has no Message-ID or Newsgroups is refused as from anywhere.
+fn is_asked_for(wire: &[u8], id: &[u8], wanted: &Wildmat) -> bool {
+    let article = Article::parse(wire, Form::Wire);
+    let is_in_group = |names| newsgroups::split(names).any(|name| wanted.matches(name));
+    article.value(Header::MessageId).is_none_or(|own| own == id)
+        && article.value(Header::Newsgroups).is_none_or(is_in_group)
+        && !article
+            .value(Header::Path)
+            .is_some_and(ArticlePath::is_of_injection)
+}
+
+/// Visits a server. `groups`: those of our active; `host`: our name in Path; `news_directory`: where the marks are.
 ///
 /// The counts are valid after an error, too.
 ///
@@ -35,7 +52,7 @@ pub const REMEMBERED_MAX: usize = 100_000;
 pub fn pull(
     source: &Source,
     remote: &Remote,
-    (news_directory, groups): (&Path, &[Vec<u8>]),
+    (news_directory, host, groups): (&Path, &str, &[Vec<u8>]),
     article_bytes_max: u64,
     news: &mut dyn News,
 ) -> (Pulled, Result<(), Error>) {
@@ -52,6 +69,8 @@ pub fn pull(
     };
     let mut visit = Visit {
         source,
+        host,
+        wanted: Wildmat::parse(source.groups.as_bytes()),
         connection,
         ready,
         marks,
@@ -75,6 +94,9 @@ pub fn pull(
 
 pub(crate) struct Visit<'a> {
     pub(crate) source: &'a Source,
+    host: &'a str,
+    /// The groups of the source.
+    wanted: Wildmat,
     pub(crate) connection: Connection,
     pub(crate) ready: Ready,
     /// In memory they say what is settled: filed, known, or in `batch`. They are saved after the batch is filed.
@@ -111,12 +133,11 @@ impl Row {
 
 impl Visit<'_> {
     fn all(&mut self, groups: &[Vec<u8>]) -> Result<(), Error> {
-        let wanted = Wildmat::parse(self.source.groups.as_bytes());
         if self.source.post {
             let counts = posts::send(
                 &mut self.connection,
                 self.ready.may_post,
-                (&self.snapshot, &wanted),
+                (&self.snapshot, self.host, &self.wanted),
                 &mut self.marks,
                 self.news,
             )?;
@@ -131,7 +152,7 @@ impl Visit<'_> {
             _ => NewNews::NotAllowed,
         };
         if listed == NewNews::NotAllowed {
-            let groups = groups.iter().filter(|group| wanted.matches(group));
+            let groups = groups.iter().filter(|group| self.wanted.matches(group));
             let groups: Vec<&[u8]> = groups.map(Vec::as_slice).collect();
             for some in groups.chunks(GROUPS_MAX) {
                 self.by_number(some)?;
@@ -176,7 +197,7 @@ impl Visit<'_> {
                     in_flight_bytes += commands.len();
                     self.connection.send(&commands)?;
                 }
-                self.article()?;
+                self.article(&row.id)?;
                 in_flight_bytes -= row.request_bytes();
             }
             if !group.is_empty() {
@@ -189,8 +210,8 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Receives an article, and adds it to the batch.
-    fn article(&mut self) -> Result<(), Error> {
+    /// Receives the article with this id, and adds it to the batch.
+    fn article(&mut self, id: &[u8]) -> Result<(), Error> {
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
         match reply.code {
@@ -203,6 +224,13 @@ impl Visit<'_> {
         }
         match self.connection.text(self.article_bytes_max)? {
             Text::TooLarge => self.pulled.too_large += 1,
+            Text::Whole(text) if !is_asked_for(text, id, &self.wanted) => {
+                self.pulled.not_asked_for += 1;
+                if self.pulled.not_asked_for <= NOT_ASKED_FOR_SHOWN {
+                    let id = id.escape_ascii();
+                    self.news.message(&format!("refused for {id}: an article with another Message-ID, in none of the groups, or with .POSTED first in Path"));
+                }
+            }
             Text::Whole(text) => {
                 let mut native = Vec::with_capacity(text.len());
                 push_native(&mut native, text);

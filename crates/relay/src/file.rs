@@ -277,8 +277,8 @@ impl Filer {
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2), with the facts found when
-    /// it was received. Refuses an article with another id or with a NUL, and one whose lines other servers would interpret
-    /// differently. `sender` is a peer with limited permissions.
+    /// it was received. Refuses an article with another id or with a NUL, one whose lines other servers would interpret
+    /// differently, and one that looks as if it was posted here. `sender` is a peer with limited permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -298,6 +298,12 @@ impl Filer {
         } else if facts.has_nul {
             // RFC 3977, 3.1.1 forbids NUL, so the article could not be sent to readers.
             Some(b"NUL in the article")
+        } else if article
+            .value(Header::Path)
+            .is_some_and(ArticlePath::is_of_injection)
+        {
+            // With our name before it, it would look like an article that was posted here.
+            Some(b"Path begins with .POSTED: no site has relayed the article")
         } else {
             None
         };

@@ -13,7 +13,7 @@ pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
 /// Version of the decisions of this program. A change raises it if the same article, sender, settings and state then give another
 /// [`Verdict`](crate::Verdict) or another effect of a control message: nodes of a cluster with different versions refuse to work together.
-pub const DECISIONS: u32 = 1;
+pub const DECISIONS: u32 = 2;
 
 /// The limits for articles, besides a valid header.
 #[derive(Debug, Clone, PartialEq, Eq)]

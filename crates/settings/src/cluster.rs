@@ -180,18 +180,10 @@ impl Settings {
         }
         keys.sort_unstable();
         parts.push(part("the trusted keys", format!("{keys:?}").as_bytes()));
-        parts.extend(decisions_part(relay::DECISIONS));
+        let decisions = relay::DECISIONS.to_string();
+        parts.push(part("the decisions of this build", decisions.as_bytes()));
         Ok(parts)
     }
-}
-
-/// The part for the version of the decisions ([`relay::DECISIONS`]). The first version has none, so that its nodes agree with those of
-/// earlier builds.
-fn decisions_part(version: u32) -> Option<DecidingPart> {
-    (version > 1).then(|| DecidingPart {
-        name: "the decisions of this build".to_owned(),
-        hash: hash(&version.to_le_bytes()),
-    })
 }
 
 /// Whether nodes decide by a setting of broadsheet.toml, a single one.
@@ -266,26 +258,4 @@ fn logins(directory: &NewsDirectory) -> io::Result<[Login; 2]> {
     }
     let mut lines = text.lines().map(|line| line.trim().to_owned());
     Ok([lines.next(), lines.next()])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn builds_that_decide_otherwise_have_other_hashes() {
-        let hash = |version| {
-            let settings = DecidingPart {
-                name: "name".to_owned(),
-                hash: 7,
-            };
-            let parts: Vec<_> = std::iter::once(settings)
-                .chain(decisions_part(version))
-                .collect();
-            hash_of_parts(&parts)
-        };
-        assert_eq!(decisions_part(1), None);
-        assert_ne!(hash(1), hash(2));
-        assert_ne!(hash(2), hash(3));
-    }
 }

@@ -201,7 +201,7 @@ impl Shared<'_> {
         let (pulled, result) = pull::pull(
             source,
             &remote,
-            (root, &awake),
+            (root, &self.settings.name, &awake),
             article_bytes_max,
             &mut news,
         );
@@ -290,7 +290,9 @@ impl News for Filing<'_> {
     fn progress(&mut self, pulled: &Pulled) {
         if let Some(bar) = &self.shared.bar {
             bar.inc_length(pulled.wanted - self.shown.wanted);
-            let done = |pulled: &Pulled| pulled.fetched + pulled.gone + pulled.too_large;
+            let done = |pulled: &Pulled| {
+                pulled.fetched + pulled.gone + pulled.too_large + pulled.not_asked_for
+            };
             bar.inc(done(pulled) - done(&self.shown));
             bar.set_message(format!("{} {}", self.name, HumanBytes(pulled.bytes)));
         }
@@ -345,6 +347,7 @@ impl Answer for Visited {
         for (count, what) in [
             (pulled.gone, "gone"),
             (pulled.too_large, "too large"),
+            (pulled.not_asked_for, "not asked for"),
             (pulled.posted, "posted"),
             (pulled.posts_refused, "posts refused by the server"),
             (
@@ -379,6 +382,7 @@ impl Answer for Visited {
             "known": pulled.known,
             "gone": pulled.gone,
             "too_large": pulled.too_large,
+            "not_asked_for": pulled.not_asked_for,
             "posted": pulled.posted,
             "posts_refused": pulled.posts_refused,
             "bytes": pulled.bytes,

@@ -403,7 +403,8 @@ impl Peer {
             .as_mut()
             .and_then(|lanes| lanes.of_kind(is_backlog))
         {
-            lane.found(found, end);
+            let deferrals = &self.deferrals;
+            lane.found(found, end, |position| deferrals.has(position));
         }
     }
 

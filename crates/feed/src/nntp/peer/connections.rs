@@ -21,8 +21,11 @@ use crate::site_state::{self, SiteState};
 const FAILURES_MAX: u8 = 5;
 /// A peer that defers so many articles one after the other rests.
 const DEFERRED_IN_A_ROW: u32 = 100;
-/// How long there are no further connections after one failed.
+/// How long there are no further connections after one failed without an answer, and after one that had answers.
 const FEWER: Duration = Duration::from_secs(300);
+const FEWER_AFTER_ANSWERS: Duration = SECOND;
+/// A peer that answered nothing may close a connection that was idle for so long. An earlier end is a failure.
+const IDLE_EXPECTED: Duration = Duration::from_secs(10);
 /// How long another program may serve the site before it is told.
 const BUSY_PATIENCE: Duration = Duration::from_millis(100);
 /// How long it rests, seconds.
@@ -68,7 +71,7 @@ impl Peer {
                 self.addresses.clear();
             }
             if connection.answered > answered && self.deferred_in_a_row == 0 {
-                self.why.clear();
+                self.is_answered();
             }
             if let Some(refusal) = refusal {
                 self.tell_refusal(&refusal, context);
@@ -101,8 +104,12 @@ impl Peer {
         };
         let (was_ready, is_leaving) = (connection.is_ready(), connection.is_leaving());
         let had_answers = connection.answered > 0;
-        let was_idle = was_ready && connection.in_flight() == 0;
-        let is_expected = is_leaving || (was_idle && matches!(failure, Failure::Closed));
+        let idle_since = connection
+            .idle_since
+            .filter(|_| was_ready && connection.in_flight() == 0);
+        let is_long = |since| context.now.saturating_duration_since(since) >= IDLE_EXPECTED;
+        let may_close = idle_since.is_some_and(|since| had_answers || is_long(since));
+        let is_expected = is_leaving || (may_close && matches!(failure, Failure::Closed));
         self.close(place, context);
         if is_expected {
             return;
@@ -115,9 +122,15 @@ impl Peer {
         if others > 0 {
             self.growth_of_new.shrink();
             self.growth_of_backlog.shrink();
+            let pause = match had_answers {
+                true => FEWER_AFTER_ANSWERS,
+                false => FEWER,
+            };
+            let until = context.now + pause;
+            let longer = self.fewer.filter(|(_, known)| *known > until);
+            self.fewer = Some(longer.map_or((others, until), |(_, known)| (others, known)));
             if !had_answers {
                 // The peer may not want so many.
-                self.fewer = Some((others, context.now + FEWER));
                 let name = site_state::shown(&self.plan.name);
                 (context.tell)(&format!("{name}: a further connection failed: {failure}"));
             }
@@ -148,6 +161,9 @@ impl Peer {
                 (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
                 (Flying::Article(_), None) => None,
             };
+            if let Some(position) = position {
+                self.pace.release(position);
+            }
             let mut is_reason = false;
             if let Some(position) = position.filter(|_| at == 0 && was_ready) {
                 let before = self.suspect.filter(|(suspect, _)| *suspect == position);
@@ -197,7 +213,9 @@ impl Peer {
             };
             (self.is_busy, self.busy_since) = (false, None);
             // Somebody else may have moved it.
-            if self.lanes.is_none() || self.stored != Some(*state.cursor()) {
+            let is_known =
+                self.stored == Some(*state.cursor()) && self.deferrals.knows(state.deferred());
+            if self.lanes.is_none() || !is_known {
                 self.follow(&state);
             }
             self.state = Some(state);
@@ -430,9 +448,6 @@ impl Answers<'_> {
             }
             Outcome::NotWanted => {
                 add(&counts.not_wanted, 1);
-                if let (Flying::Article(ticket), Some(lane)) = (flying, &self.lane) {
-                    self.pace.give_back(lane.bytes(ticket).unwrap_or(0));
-                }
                 Settled::Refused
             }
             Outcome::Refused(text) => {
@@ -445,6 +460,15 @@ impl Answers<'_> {
                 Settled::Deferred
             }
         };
+        let position = match (flying, &self.lane) {
+            (Flying::Deferred(position), _) => Some(position),
+            (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
+            (Flying::Article(_), None) => None,
+        };
+        // An article that was sent has given it back.
+        if let Some(position) = position {
+            self.pace.release(position);
+        }
         *self.deferred_in_a_row = match settled {
             Settled::Deferred => *self.deferred_in_a_row + 1,
             _ => 0,

@@ -19,6 +19,9 @@ use crate::start::Start;
 #[path = "../../../tests/log/mod.rs"]
 mod log;
 
+mod calls;
+mod deferred_articles;
+mod rates;
 mod window;
 
 use log::News;

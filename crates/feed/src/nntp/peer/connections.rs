@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
 use super::super::connection::{Connection, Failure, Flying};
-use super::super::counts::{FeedCounts, add};
+use super::super::counts::{Answer, FeedCounts, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::cursor::Cursor;
@@ -446,12 +446,14 @@ impl Answers<'_> {
                 add(&counts.accepted, 1);
                 Settled::Accepted
             }
-            Outcome::NotWanted => {
+            Outcome::NotWanted(text) => {
                 add(&counts.not_wanted, 1);
+                counts.count_refusal(Answer::NotWanted, &text);
                 Settled::Refused
             }
             Outcome::Refused(text) => {
                 add(&counts.refused, 1);
+                counts.count_refusal(Answer::Refused, &text);
                 self.refusal.get_or_insert(text);
                 Settled::Refused
             }

@@ -28,6 +28,8 @@ const FEWER_AFTER_ANSWERS: Duration = SECOND;
 const IDLE_EXPECTED: Duration = Duration::from_secs(10);
 /// How long another program may serve the site before it is told.
 const BUSY_PATIENCE: Duration = Duration::from_millis(100);
+/// How long the address that worked is used without another look-up.
+const ADDRESS_LASTS: Duration = Duration::from_secs(3600);
 /// How long it rests, seconds.
 const HOLD_SECONDS: u32 = 15;
 
@@ -69,6 +71,7 @@ impl Peer {
             if !was_ready && connection.is_ready() {
                 connection.idle_since = Some(context.now);
                 self.addresses.clear();
+                self.good_address = self.address;
             }
             if connection.answered > answered && self.deferred_in_a_row == 0 {
                 self.is_answered();
@@ -139,6 +142,10 @@ impl Peer {
         if !was_ready && !self.addresses.is_empty() {
             self.connect_next(failure, context);
             return;
+        }
+        if !was_ready {
+            // The host may have another address now.
+            self.looked_up = None;
         }
         self.fail(failure.to_string(), context);
     }
@@ -229,7 +236,14 @@ impl Peer {
                     return Ok(());
                 }
             }
-            self.look_up_addresses(context);
+            let is_recent = |at| context.now.saturating_duration_since(at) < ADDRESS_LASTS;
+            match self.good_address {
+                Some(address) if self.looked_up.is_some_and(is_recent) => {
+                    self.addresses = [address].into();
+                    self.connect_next(no_address(), context);
+                }
+                _ => self.look_up_addresses(context),
+            }
         }
         Ok(())
     }
@@ -253,6 +267,7 @@ impl Peer {
         self.look_up = Some(number);
         let server = &self.plan.via.server;
         let host = (server.host.as_str(), server.port);
+        let number = (number, self.look_up_failed);
         context.resolver.look_up(host, number, context.mailbox);
     }
 
@@ -267,14 +282,21 @@ impl Peer {
             return;
         }
         self.look_up = None;
+        self.look_up_failed = found.is_err();
         match found {
-            Ok(addresses) => {
+            Ok(mut addresses) => {
+                // A dead address before the one that worked would cost a minute.
+                addresses.sort_by_key(|address| Some(*address) != self.good_address);
+                self.looked_up = Some(context.now);
                 self.addresses = addresses.into();
-                let none = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-                self.connect_next(Failure::Io("find an address of the host", none), context);
+                self.connect_next(no_address(), context);
             }
             Err(error) => {
                 let failure = Failure::Io("find the address of the host", error);
+                if let Some(address) = self.good_address {
+                    self.addresses = [address].into();
+                    return self.connect_next(failure, context);
+                }
                 self.fail(
                     format!("{failure} ({})", self.plan.via.server.host),
                     context,
@@ -294,6 +316,7 @@ impl Peer {
                 Err(error) => failure = error,
             }
         }
+        self.looked_up = None;
         self.fail(failure.to_string(), context);
     }
 
@@ -425,6 +448,12 @@ impl Peer {
             }
         }
     }
+}
+
+/// Reports that a host has no address.
+fn no_address() -> Failure {
+    let none = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+    Failure::Io("find an address of the host", none)
 }
 
 /// The state that the answers of a connection change.

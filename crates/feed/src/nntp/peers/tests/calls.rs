@@ -69,3 +69,39 @@ fn a_further_connection_that_closes_at_once_is_not_tried_again_at_once() {
     let calls = calls.load(Ordering::SeqCst);
     assert!((2..=3).contains(&calls), "{calls}");
 }
+
+/// How often the name was looked up.
+static LOOK_UPS: AtomicUsize = AtomicUsize::new(0);
+
+/// Each call was another look-up, which waited behind those of other peers, and began with the dead address.
+#[test]
+fn the_address_that_worked_is_called_again() {
+    let (port, calls) = peer(|_, stream| {
+        let mut count = 0;
+        _ = converse(&stream, |command, _| {
+            count += usize::from(command == "CHECK");
+            count < 2
+        });
+    });
+    let server = NntpServer::new("two.example", port);
+    // Nothing listens at the first one.
+    let resolver = Resolver::with(|_, port| {
+        LOOK_UPS.fetch_add(1, Ordering::SeqCst);
+        let addresses = [[127, 0, 0, 2], [127, 0, 0, 1]];
+        Ok(addresses.map(|address| (address, port).into()).into())
+    });
+    let mut desk = Desk::with(
+        news(),
+        NntpVia {
+            server,
+            ..via(port)
+        },
+        resolver,
+    );
+    for count in 1..=4 {
+        desk.file(1);
+        desk.until("it is there", |desk| desk.accepted() == count);
+    }
+    assert!(calls.load(Ordering::SeqCst) > 2);
+    assert_eq!(LOOK_UPS.load(Ordering::SeqCst), 1);
+}

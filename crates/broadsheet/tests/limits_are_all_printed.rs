@@ -274,6 +274,10 @@ const ALSO: &[(&str, &str)] = &[
         "feed::nntp::ATTEMPTS_MAX",
     ),
     (
+        "feed::nntp::counts::REFUSAL_REASONS_MAX",
+        "feed::nntp::REFUSAL_REASONS_MAX",
+    ),
+    (
         "feed::nntp::lane::FLIGHT_ARTICLES_MAX",
         "feed::nntp::FLIGHT_ARTICLES_MAX",
     ),

@@ -235,7 +235,7 @@ fn what_a_peer_defers_comes_later() {
     let peer = peer(listener, Fault::Defers, 5);
     let daemon = Daemon::start(&program);
     file(&program, "a", 5, 1_000);
-    daemon.until_said("the peer wants 5 articles later");
+    daemon.until_said("the peer wants articles later");
     // They are noted before the cursor passes them.
     assert_eq!(waiting(&program), 0);
     assert!(program.path("news/feeds/peer/deferred").exists());

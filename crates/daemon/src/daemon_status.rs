@@ -65,6 +65,20 @@ pub struct FedPeer {
     pub given_up: u64,
     /// Bytes sent to it.
     pub bytes: u64,
+    /// Refusals by the peer's reason, the most frequent first.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Number of refusals of a peer for a reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refusal {
+    /// `not_wanted` or `refused`.
+    pub answer: String,
+    /// The peer's text; `other` for further ones.
+    pub reason: String,
+    /// Number of articles.
+    pub count: u64,
 }
 
 /// Whether articles are accepted over NNTP.
@@ -226,6 +240,17 @@ impl FedPeer {
             deferred: read(&counts.deferred),
             given_up: read(&counts.given_up),
             bytes: read(&counts.bytes),
+            refusals: counts.refusals().into_iter().map(Refusal::of).collect(),
+        }
+    }
+}
+
+impl Refusal {
+    fn of(refusal: feed::nntp::Refusal) -> Refusal {
+        Refusal {
+            answer: refusal.answer.word().to_owned(),
+            reason: refusal.reason,
+            count: refusal.count,
         }
     }
 }

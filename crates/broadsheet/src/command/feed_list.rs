@@ -152,14 +152,20 @@ impl Answer for ListedFeed<'_> {
         let connections = text::counted(peer.connections, "connection");
         writeln!(
             out,
-            "    since the daemon started: {connections} now, offered {}, accepted {}, not wanted {}, refused {}, deferred {}, {}",
+            "    since the daemon started: {connections} now, offered {}, accepted {}, not wanted {}, refused {}, deferred {}, given up {}, {}",
             peer.offered,
             peer.accepted,
             peer.not_wanted,
             peer.refused,
             peer.deferred,
+            peer.given_up,
             text::rough_bytes(peer.bytes)
-        )
+        )?;
+        for refusal in &peer.refusals {
+            let answer = refusal.answer.replace('_', " ");
+            writeln!(out, "    {answer} {}: {}", refusal.count, refusal.reason)?;
+        }
+        Ok(())
     }
 
     fn json(&self) -> Value {

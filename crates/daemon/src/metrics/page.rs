@@ -332,6 +332,12 @@ impl Text {
                 self.sample(name, &labels, count(peer));
             }
         }
+        let name = "feed_given_up_total";
+        let help = "Articles that were given up, since a peer deferred them too often.";
+        self.begin(name, "counter", help);
+        for peer in peers {
+            self.sample(name, &[("site", &peer.site)], peer.given_up);
+        }
         let name = "feed_bytes_total";
         self.begin(name, "counter", "Bytes sent to a peer.");
         for peer in peers {

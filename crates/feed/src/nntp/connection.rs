@@ -43,6 +43,15 @@ pub(super) enum Flying {
     Deferred(Position),
 }
 
+/// The output that an offer, or an article, is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Appended {
+    /// Bytes of commands and text, before TLS and compression.
+    pub bytes: u64,
+    /// Size of an article that goes without its body, in native form, bytes.
+    pub size: Option<u64>,
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -394,36 +403,48 @@ impl Connection {
     }
 
     /// Offers an article, with its text where the [peer is not asked first](Connection::is_trusted).
-    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) {
+    pub fn offer(&mut self, id: &[u8], flying: Flying, wire: &[u8]) -> Appended {
+        let before = self.out.len();
+        let mut size = None;
         if self.offers.offer(id, flying, &mut self.out) {
-            self.push(wire);
+            size = self.push(wire);
         }
+        let bytes = (self.out.len() - before) as u64;
+        Appended { bytes, size }
     }
 
-    /// Appends the text of an article.
-    fn push(&mut self, wire: &[u8]) {
-        match self.is_headfeed {
-            true => headfeed::push(wire, &mut self.out),
-            false => self.out.extend_from_slice(wire),
+    /// Appends the text of an article; returns its size in native form, if it goes without its body.
+    fn push(&mut self, wire: &[u8]) -> Option<u64> {
+        if !self.is_headfeed {
+            self.out.extend_from_slice(wire);
+            return None;
         }
+        let before = self.out.len();
+        headfeed::push(wire, &mut self.out);
+        let text = self.out.get(before..).unwrap_or_default();
+        let line_ends = memchr::memchr_iter(b'\n', text).count();
+        // Without a CR for each line, and without the line of one dot.
+        Some(text.len().saturating_sub(line_ends + 2) as u64)
     }
 
     /// Sends an article that the peer asked for. `None`: it is gone. Then nothing follows a CHECK, and IHAVE gets an empty article,
-    /// which no server takes. Returns whether the peer will answer.
-    pub fn send(&mut self, flying: Flying, article: Option<(&[u8], &[u8])>) -> bool {
-        match (article, self.offers.sends()) {
+    /// which no server takes. `None` is returned if the peer will not answer.
+    pub fn send(&mut self, flying: Flying, article: Option<(&[u8], &[u8])>) -> Option<Appended> {
+        let before = self.out.len();
+        let size = match (article, self.offers.sends()) {
             (Some((id, wire)), _) => {
                 self.offers.send(id, flying, &mut self.out);
-                self.push(wire);
-                true
+                self.push(wire)
             }
-            (None, Sends::Streaming) => false,
+            (None, Sends::Streaming) => return None,
             (None, Sends::Ihave) => {
                 self.offers.send(b"", flying, &mut self.out);
                 self.out.extend_from_slice(b".\r\n");
-                true
+                None
             }
-        }
+        };
+        let bytes = (self.out.len() - before) as u64;
+        Some(Appended { bytes, size })
     }
 
     /// Takes the buffer of the loop for its output, if it has none, or gives it back, if it is empty: the connections of a loop have one

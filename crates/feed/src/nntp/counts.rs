@@ -27,6 +27,44 @@ pub struct FeedCounts {
     /// Arrival of the oldest of them, seconds since 1970; 0 for none.
     pub oldest: AtomicI64,
     state: Mutex<PeerState>,
+    refusals: Mutex<Vec<Refusal>>,
+}
+
+/// Most distinct reasons for which the refusals of a peer are counted.
+pub const REFUSAL_REASONS_MAX: usize = 16;
+/// Longest reason, bytes.
+const REASON_BYTES: usize = 80;
+/// The reason that counts all further ones.
+const OTHER_REASONS: &str = "other";
+
+/// Number of refusals for a reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The answer.
+    pub answer: Answer,
+    /// The peer's text, in printable ASCII, without message-ids and quoted text.
+    pub reason: String,
+    /// Number of articles.
+    pub count: u64,
+}
+
+/// How a peer refuses an article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It does not want the article (435, 438).
+    NotWanted,
+    /// It refused the article when it had it (437, 439).
+    Refused,
+}
+
+impl Answer {
+    /// A word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Answer::NotWanted => "not_wanted",
+            Answer::Refused => "refused",
+        }
+    }
 }
 
 /// The state of a peer.
@@ -87,6 +125,46 @@ impl FeedCounts {
             .sum()
     }
 
+    /// The refusals by reason, the most frequent first.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        let refusals = self.refusals.lock();
+        let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner).clone();
+        refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.count));
+        refusals
+    }
+
+    /// Counts a refusal by its text; one without a text has no reason.
+    pub(super) fn count_refusal(&self, answer: Answer, text: &str) {
+        let reason = reason(text);
+        if reason.is_empty() {
+            return;
+        }
+        let refusals = self.refusals.lock();
+        let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner);
+        let is_full = refusals
+            .iter()
+            .filter(|refusal| refusal.reason != OTHER_REASONS)
+            .count()
+            >= REFUSAL_REASONS_MAX;
+        let mut count_as = |reason: &str, may_add: bool| {
+            let same =
+                |refusal: &&mut Refusal| refusal.answer == answer && refusal.reason == reason;
+            match refusals.iter_mut().find(same) {
+                Some(refusal) => refusal.count += 1,
+                None if may_add => refusals.push(Refusal {
+                    answer,
+                    reason: reason.to_owned(),
+                    count: 1,
+                }),
+                None => return false,
+            }
+            true
+        };
+        if !count_as(&reason, !is_full) {
+            count_as(OTHER_REASONS, true);
+        }
+    }
+
     /// Sets the gauges.
     pub(super) fn set_waiting(&self, connections: u64, waiting: usize, oldest: Option<i64>) {
         self.connections.store(connections, Ordering::Relaxed);
@@ -123,4 +201,65 @@ impl FeedCounts {
 /// Adds to a count.
 pub(super) fn add(count: &AtomicU64, more: u64) {
     count.fetch_add(more, Ordering::Relaxed);
+}
+
+/// The reason in a reply whose text is printable ASCII: message-ids and quoted text, such as the name of a group, are left out, since
+/// each article has its own.
+fn reason(text: &str) -> String {
+    let text = text.replace("\\\"", "\"").replace("\\'", "'");
+    let mut reason = String::new();
+    for (at, part) in text.split('"').enumerate() {
+        if at % 2 == 1 {
+            reason.push_str("\"...\"");
+            continue;
+        }
+        let is_id = |word: &&str| word.starts_with('<') && word.contains('@');
+        for word in part.split_inclusive(' ').filter(|word| !is_id(word)) {
+            reason.push_str(word);
+        }
+    }
+    reason.truncate(REASON_BYTES);
+    reason.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_those_of_the_peer_without_what_each_article_has() {
+        for (text, expected) in [
+            ("", ""),
+            ("<1@x>", ""),
+            ("<1@x> Duplicate", "Duplicate"),
+            (
+                "Unwanted newsgroup \\\"alt.x\\\"",
+                "Unwanted newsgroup \"...\"",
+            ),
+            ("<1@x> Too old -- \"Mon, 1 Jan", "Too old -- \"...\""),
+            ("no <parent@x> here", "no here"),
+        ] {
+            assert_eq!(reason(text), expected);
+        }
+        assert_eq!(reason(&"x".repeat(500)).len(), REASON_BYTES);
+    }
+
+    #[test]
+    fn reasons_are_bounded() {
+        let counts = FeedCounts::default();
+        for number in 0..100 {
+            counts.count_refusal(Answer::Refused, &format!("<{number}@x> reason {number}"));
+            counts.count_refusal(Answer::NotWanted, "<1@x> Duplicate");
+            counts.count_refusal(Answer::NotWanted, "<1@x>");
+        }
+        let refusals = counts.refusals();
+        let all: u64 = refusals.iter().map(|refusal| refusal.count).sum();
+        assert_eq!((refusals.len(), all), (REFUSAL_REASONS_MAX + 1, 200));
+        let of = |place: usize| {
+            let refusal = &refusals[place];
+            (refusal.answer, refusal.reason.as_str(), refusal.count)
+        };
+        assert_eq!(of(0), (Answer::NotWanted, "Duplicate", 100));
+        assert_eq!(of(1), (Answer::Refused, "other", 85));
+    }
 }

@@ -1,7 +1,8 @@
 //! The articles that a peer wants later: when they are offered again, and when the list in the site's directory is written.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
+use hashbrown::{HashMap, HashSet};
 use store::Position;
 
 use crate::deferred::Deferred;
@@ -19,25 +20,46 @@ const DELAY_LAST: i64 = 3600;
 pub(super) struct Deferrals {
     /// Due, and not offered yet.
     queue: VecDeque<Position>,
-    /// Offered again, without an answer.
-    in_flight: HashSet<Position>,
+    /// Those of the queue, and those that are offered again, without an answer.
+    on_the_way: HashSet<Position>,
     /// Answered since the list was written: whether the peer wants it later once more.
     answered: HashMap<Position, bool>,
     /// When the next one is due, seconds since 1970.
     next_due: Option<i64>,
+    /// All positions of the list.
+    listed: HashSet<Position>,
 }
 
 impl Deferrals {
     /// Follows a list that was read or written.
-    pub fn follow(&mut self, list: &[Deferred]) {
+    fn follow(&mut self, list: &[Deferred]) {
+        self.listed.clear();
+        self.listed.extend(list.iter().map(|one| one.position));
+        self.find_next_due(list);
+    }
+
+    fn find_next_due(&mut self, list: &[Deferred]) {
         let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
         self.next_due = list.iter().filter(rests).map(|one| one.due).min();
     }
 
     fn is_on_the_way(&self, position: Position) -> bool {
-        self.in_flight.contains(&position)
-            || self.answered.contains_key(&position)
-            || self.queue.contains(&position)
+        self.on_the_way.contains(&position) || self.answered.contains_key(&position)
+    }
+
+    /// Whether the list, as it was read or written last, has any article.
+    pub fn has_any(&self) -> bool {
+        !self.listed.is_empty()
+    }
+
+    /// Whether the list has an article: then the list offers it, and not the lane.
+    pub fn has(&self, position: Position) -> bool {
+        self.listed.contains(&position)
+    }
+
+    /// Whether these are the articles of the list that was read or written last.
+    pub fn knows(&self, list: &[Deferred]) -> bool {
+        list.len() >= self.listed.len() && list.iter().all(|one| self.has(one.position))
     }
 
     /// When the next one is due, seconds since 1970.
@@ -58,24 +80,24 @@ impl Deferrals {
         if self.queue.is_empty() && self.next_due.is_some_and(|due| due <= now) {
             let due = list.iter().filter(|one| one.due <= now);
             let due = due.map(|one| one.position);
-            let due = due.filter(|position| !self.is_on_the_way(*position));
+            let (on_the_way, answered) = (&mut self.on_the_way, &self.answered);
+            let due = due.filter(|position| {
+                !answered.contains_key(position) && on_the_way.insert(*position)
+            });
             self.queue = due.take(QUEUE_MAX).collect();
-            self.follow(list);
+            self.find_next_due(list);
         }
-        let position = self.queue.pop_front()?;
-        self.in_flight.insert(position);
-        Some(position)
+        self.queue.pop_front()
     }
 
     /// Notes the answer about one.
     pub fn settle(&mut self, position: Position, is_deferred: bool) {
-        self.in_flight.remove(&position);
+        self.on_the_way.remove(&position);
         self.answered.insert(position, is_deferred);
     }
 
     /// Takes one back whose connection failed.
     pub fn give_back(&mut self, position: Position) {
-        self.in_flight.remove(&position);
         self.queue.push_back(position);
     }
 
@@ -90,8 +112,8 @@ impl Deferrals {
         !self.answered.is_empty()
     }
 
-    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time; and the number of
-    /// those that are given up.
+    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time, each once; and the
+    /// number of those that are given up.
     pub fn list(
         &self,
         list: &[Deferred],
@@ -100,7 +122,8 @@ impl Deferrals {
     ) -> (Vec<Deferred>, u64) {
         let mut given_up = 0;
         let mut fresh: Vec<Deferred> = Vec::with_capacity(list.len());
-        for one in list {
+        let mut known = HashSet::with_capacity(list.len());
+        for one in list.iter().filter(|one| known.insert(one.position)) {
             match self.answered.get(&one.position) {
                 None => fresh.push(*one),
                 Some(false) => {}
@@ -108,6 +131,7 @@ impl Deferrals {
                 Some(true) => fresh.push(later(one.position, one.attempts + 1, now)),
             }
         }
+        let deferred = deferred.filter(|position| known.insert(*position));
         fresh.extend(deferred.map(|position| later(position, 1, now)));
         (fresh, given_up)
     }
@@ -158,5 +182,32 @@ mod tests {
         assert_eq!((offers, given_up), (ATTEMPTS_MAX, 1));
         assert!(now < 1000 + 24 * DELAY_LAST);
         assert_eq!(deferrals.next_due(), None);
+    }
+
+    #[test]
+    fn a_position_is_listed_once() {
+        let list = [later(Position(8), 3, 0), later(Position(8), 1, 0)];
+        let deferrals = Deferrals::default();
+        let again = [Position(8), Position(16), Position(16)].into_iter();
+        let (list, given_up) = deferrals.list(&list, again, 1000);
+        let listed = list.iter().map(|one| (one.position.0, one.attempts));
+        assert_eq!(listed.collect::<Vec<_>>(), [(8, 3), (16, 1)]);
+        assert_eq!(given_up, 0);
+    }
+
+    #[test]
+    fn each_of_a_long_list_is_offered_once() {
+        let list = (0..100_000).map(|one| later(Position(one % 99_999), 1, 0));
+        let list: Vec<Deferred> = list.collect();
+        let mut deferrals = Deferrals::default();
+        deferrals.reset(&list);
+        assert!(deferrals.has(Position(99_998)) && deferrals.knows(&list));
+        let mut count = 0;
+        while let Some(position) = deferrals.next(&list, i64::MAX) {
+            deferrals.settle(position, false);
+            count += 1;
+        }
+        assert_eq!(count, 99_999);
+        assert!(!deferrals.is_due(i64::MAX));
     }
 }

@@ -125,12 +125,15 @@ impl Lane {
         offered.or_else(|| self.noted.front().map(|item| item.arrival))
     }
 
-    /// Takes the result of a search as far as `end`.
-    pub fn found(&mut self, mut found: Waiting, end: Position) {
-        if let Some(first) = found.items.first_mut() {
-            first.gone += std::mem::take(&mut self.gone);
+    /// Takes the result of a search as far as `end`, without the articles that are `listed`: the list of deferred articles offers them.
+    pub fn found(&mut self, found: Waiting, end: Position, listed: impl Fn(Position) -> bool) {
+        for mut item in found.items {
+            item.gone += std::mem::take(&mut self.gone);
+            match listed(item.position) {
+                true => self.gone = item.gone,
+                false => self.noted.push_back(item),
+            }
         }
-        self.noted.extend(found.items);
         self.gone += found.gone;
         self.seen = self.seen.max(end);
     }
@@ -158,10 +161,11 @@ impl Lane {
         Some(self.flight.get(at)?.item.position)
     }
 
-    /// The size of an offered article, bytes.
-    pub fn bytes(&self, ticket: Ticket) -> Option<u64> {
-        let at = usize::try_from(ticket.checked_sub(self.first)?).ok()?;
-        Some(self.flight.get(at)?.item.bytes)
+    /// Sets the size of an offered article that goes without its body, bytes.
+    pub fn set_bytes(&mut self, ticket: Ticket, bytes: u64) {
+        if let Some(offered) = self.offered(ticket) {
+            offered.item.bytes = bytes;
+        }
     }
 
     fn offered(&mut self, ticket: Ticket) -> Option<&mut Offered> {
@@ -265,7 +269,7 @@ mod tests {
         #[test]
         fn nothing_is_passed_without_an_answer(steps in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..300)) {
             let mut lane = Lane::new(Position(0), None);
-            lane.found(items(1..60), Position(600));
+            lane.found(items(1..60), Position(600), |_| false);
             let mut offered: Vec<(Ticket, Position)> = Vec::new();
             let mut open: std::collections::BTreeSet<u64> = (1..60).collect();
             let (mut sent, mut deferred) = (0, 0);
@@ -314,7 +318,7 @@ mod tests {
     #[test]
     fn a_stretch_ends() {
         let mut lane = Lane::new(Position(0), None);
-        lane.found(items(1..3), Position(100));
+        lane.found(items(1..3), Position(100), |_| false);
         lane.end_at(Position(100));
         assert!(!lane.is_done());
         while let Some((ticket, _)) = lane.next() {
@@ -322,6 +326,25 @@ mod tests {
         }
         assert_eq!(lane.advance().unwrap().skipped, 2);
         assert!(lane.is_done());
+        assert_eq!(lane.passed(), Position(100));
+    }
+
+    #[test]
+    fn listed_articles_are_stepped_over() {
+        let mut lane = Lane::new(Position(0), None);
+        let mut found = items(1..5);
+        for item in &mut found.items {
+            item.gone = 1;
+        }
+        lane.found(found, Position(100), |position| position.0 % 20 == 0);
+        let mut offered = Vec::new();
+        while let Some((ticket, position)) = lane.next() {
+            lane.settle(ticket, Settled::Accepted);
+            offered.push(position.0);
+        }
+        assert_eq!(offered, [10, 30]);
+        let progress = lane.advance().unwrap();
+        assert_eq!((progress.sent, progress.skipped), (2, 4));
         assert_eq!(lane.passed(), Position(100));
     }
 }

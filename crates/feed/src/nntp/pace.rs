@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use hashbrown::HashMap;
+use store::Position;
+
 /// Bytes that may be sent. What was saved up in a quiet time lasts for a second.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -10,6 +13,8 @@ pub(super) struct Pace {
     /// Bytes that may be sent now; below 0 after a large article.
     credit: i64,
     counted: Option<Instant>,
+    /// Bytes that are spent for articles about which the peer is asked: one that it wants waits for it.
+    reserved: HashMap<Position, u64>,
 }
 
 impl Pace {
@@ -18,6 +23,7 @@ impl Pace {
             rate,
             credit: 0,
             counted: None,
+            reserved: HashMap::new(),
         }
     }
 
@@ -50,9 +56,18 @@ impl Pace {
         }
     }
 
-    /// Takes note that so many of the spent bytes were not sent.
-    pub fn give_back(&mut self, bytes: u64) {
+    /// Spends the bytes of an article about which the peer is asked, until [`Pace::release`].
+    pub fn reserve(&mut self, position: Position, bytes: u64) {
         if self.rate.is_some() {
+            self.release(position);
+            self.spend(bytes);
+            self.reserved.insert(position, bytes);
+        }
+    }
+
+    /// Gives back the bytes of an article that is sent now, which costs what it has, or that is not sent.
+    pub fn release(&mut self, position: Position) {
+        if let Some(bytes) = self.reserved.remove(&position) {
             let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
             self.credit = self.credit.saturating_add(bytes);
         }
@@ -92,5 +107,19 @@ mod tests {
         let mut free = Pace::new(None);
         free.spend(u64::MAX);
         assert!(free.allows(Instant::now()) && free.next(Instant::now()).is_none());
+    }
+
+    #[test]
+    fn what_is_not_sent_costs_nothing() {
+        let mut pace = Pace::new(Some(1000));
+        let now = Instant::now();
+        assert!(pace.allows(now));
+        pace.reserve(Position(8), 5000);
+        assert!(!pace.allows(now));
+        // Sent without its body.
+        pace.release(Position(8));
+        pace.spend(300);
+        pace.release(Position(8));
+        assert_eq!((pace.credit, pace.reserved.len()), (700, 0));
     }
 }

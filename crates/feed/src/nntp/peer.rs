@@ -69,6 +69,11 @@ pub(super) struct Peer {
     growth_of_backlog: Growth,
     /// The number of the look-up of the host's addresses.
     look_up: Option<u64>,
+    look_up_failed: bool,
+    /// The address with which a connection was ready last.
+    good_address: Option<SocketAddr>,
+    /// When the host was looked up. `None`: the next connection needs another look-up.
+    looked_up: Option<Instant>,
     addresses: VecDeque<SocketAddr>,
     /// How to connect, with the contents of the files that the settings name; read again after a failure.
     remote: Option<Arc<Remote>>,
@@ -231,6 +236,9 @@ impl Peer {
             growth_of_new: Growth::default(),
             growth_of_backlog: Growth::default(),
             look_up: None,
+            look_up_failed: false,
+            good_address: None,
+            looked_up: None,
             addresses: VecDeque::new(),
             remote: None,
             pace: Pace::new(plan.via.rate),
@@ -403,7 +411,8 @@ impl Peer {
             .as_mut()
             .and_then(|lanes| lanes.of_kind(is_backlog))
         {
-            lane.found(found, end);
+            let deferrals = &self.deferrals;
+            lane.found(found, end, |position| deferrals.has(position));
         }
     }
 

@@ -26,6 +26,8 @@ pub struct News {
     dir: tempfile::TempDir,
     pub spool: Spool,
     filed: u64,
+    /// Further lines of each body.
+    pub more_lines: usize,
 }
 
 impl News {
@@ -60,6 +62,7 @@ impl News {
             dir,
             spool,
             filed: 0,
+            more_lines: 0,
         }
     }
 
@@ -73,7 +76,7 @@ impl News {
         let id = format!("<{}@x>", self.filed);
         let text = format!(
             "Path: x!u\nMessage-ID: {id}\n\n{}",
-            "line\n".repeat(self.filed as usize % 7)
+            "line\n".repeat(self.filed as usize % 7 + self.more_lines)
         );
         let (header, body) = text.split_at(text.find("\n\n").unwrap() + 2);
         let group = self.spool.active().find(b"a").unwrap();

@@ -31,9 +31,9 @@ pub enum Sends {
 pub enum Outcome {
     /// 235, 239: the peer has it now.
     Accepted,
-    /// 435, 438: the peer does not want it, most often because it has it.
-    NotWanted,
-    /// 437, 439: the peer refused the article after it had it.
+    /// 435, 438: the peer does not want it, most often because it has it. The text of the reply after the message-id; most often empty.
+    NotWanted(String),
+    /// 437, 439: the peer refused the article after it had it. The text of the reply, with the message-id.
     Refused(String),
     /// 431, 436: to be offered again later.
     Deferred,
@@ -175,9 +175,11 @@ impl<T> Offers<T> {
         let outcome = |stage| match (stage, reply.code) {
             (Stage::Check, 238) | (Stage::Ihave, 335) => Some(None),
             (Stage::Takethis, 239) | (Stage::Body, 235) => Some(Some(Outcome::Accepted)),
-            (Stage::Check, 438) | (Stage::Ihave, 435) => Some(Some(Outcome::NotWanted)),
+            (Stage::Check, 438) | (Stage::Ihave, 435) => {
+                Some(Some(Outcome::NotWanted(shown(reply.reason()))))
+            }
             (Stage::Takethis, 439) | (Stage::Body, 437) => {
-                Some(Some(Outcome::Refused(shown(reply.text))))
+                Some(Some(Outcome::Refused(reply.shown_text())))
             }
             (Stage::Check, 431) | (Stage::Ihave | Stage::Body, 436) => {
                 Some(Some(Outcome::Deferred))
@@ -212,7 +214,7 @@ impl<T> Offers<T> {
     fn count(&mut self, outcome: &Option<Outcome>) {
         let wanted = match outcome {
             None | Some(Outcome::Accepted) => 1000,
-            Some(Outcome::NotWanted | Outcome::Refused(_)) => 0,
+            Some(Outcome::NotWanted(_) | Outcome::Refused(_)) => 0,
             Some(Outcome::Deferred) => return,
         };
         self.wanted += wanted;
@@ -343,7 +345,7 @@ mod tests {
                         prop_assert_eq!(article, number);
                         let expected = match code {
                             239 => Outcome::Accepted,
-                            438 => Outcome::NotWanted,
+                            438 => Outcome::NotWanted("text".to_owned()),
                             431 => Outcome::Deferred,
                             _ => Outcome::Refused(format!("<{number}@x> text")),
                         };

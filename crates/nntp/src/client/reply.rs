@@ -68,6 +68,20 @@ impl<'a> Reply<'a> {
         word.starts_with(b"<").then_some(word)
     }
 
+    /// The text behind the message-id, where the reply repeats that.
+    pub fn reason(&self) -> &'a [u8] {
+        let id = self.message_id().map_or(0, <[u8]>::len);
+        self.text.get(id..).unwrap_or_default().trim_ascii()
+    }
+
+    /// The text for a message: the message-id does not shorten the rest.
+    pub(super) fn shown_text(&self) -> String {
+        match self.message_id() {
+            Some(id) => format!("{} {}", shown(id), shown(self.reason())),
+            None => shown(self.text),
+        }
+    }
+
     /// The error of a reply that was not expected.
     pub fn to_error(self) -> PeerError {
         let line = format!("{} {}", self.code, shown(self.text));

@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
 use super::super::connection::{Connection, Failure, Flying};
-use super::super::counts::{FeedCounts, add};
+use super::super::counts::{Answer, FeedCounts, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::cursor::Cursor;
@@ -21,10 +21,15 @@ use crate::site_state::{self, SiteState};
 const FAILURES_MAX: u8 = 5;
 /// A peer that defers so many articles one after the other rests.
 const DEFERRED_IN_A_ROW: u32 = 100;
-/// How long there are no further connections after one failed.
+/// How long there are no further connections after one failed without an answer, and after one that had answers.
 const FEWER: Duration = Duration::from_secs(300);
+const FEWER_AFTER_ANSWERS: Duration = SECOND;
+/// A peer that answered nothing may close a connection that was idle for so long. An earlier end is a failure.
+const IDLE_EXPECTED: Duration = Duration::from_secs(10);
 /// How long another program may serve the site before it is told.
 const BUSY_PATIENCE: Duration = Duration::from_millis(100);
+/// How long the address that worked is used without another look-up.
+const ADDRESS_LASTS: Duration = Duration::from_secs(3600);
 /// How long it rests, seconds.
 const HOLD_SECONDS: u32 = 15;
 
@@ -66,9 +71,10 @@ impl Peer {
             if !was_ready && connection.is_ready() {
                 connection.idle_since = Some(context.now);
                 self.addresses.clear();
+                self.good_address = self.address;
             }
             if connection.answered > answered && self.deferred_in_a_row == 0 {
-                self.why.clear();
+                self.is_answered();
             }
             if let Some(refusal) = refusal {
                 self.tell_refusal(&refusal, context);
@@ -101,8 +107,12 @@ impl Peer {
         };
         let (was_ready, is_leaving) = (connection.is_ready(), connection.is_leaving());
         let had_answers = connection.answered > 0;
-        let was_idle = was_ready && connection.in_flight() == 0;
-        let is_expected = is_leaving || (was_idle && matches!(failure, Failure::Closed));
+        let idle_since = connection
+            .idle_since
+            .filter(|_| was_ready && connection.in_flight() == 0);
+        let is_long = |since| context.now.saturating_duration_since(since) >= IDLE_EXPECTED;
+        let may_close = idle_since.is_some_and(|since| had_answers || is_long(since));
+        let is_expected = is_leaving || (may_close && matches!(failure, Failure::Closed));
         self.close(place, context);
         if is_expected {
             return;
@@ -115,9 +125,15 @@ impl Peer {
         if others > 0 {
             self.growth_of_new.shrink();
             self.growth_of_backlog.shrink();
+            let pause = match had_answers {
+                true => FEWER_AFTER_ANSWERS,
+                false => FEWER,
+            };
+            let until = context.now + pause;
+            let longer = self.fewer.filter(|(_, known)| *known > until);
+            self.fewer = Some(longer.map_or((others, until), |(_, known)| (others, known)));
             if !had_answers {
                 // The peer may not want so many.
-                self.fewer = Some((others, context.now + FEWER));
                 let name = site_state::shown(&self.plan.name);
                 (context.tell)(&format!("{name}: a further connection failed: {failure}"));
             }
@@ -126,6 +142,10 @@ impl Peer {
         if !was_ready && !self.addresses.is_empty() {
             self.connect_next(failure, context);
             return;
+        }
+        if !was_ready {
+            // The host may have another address now.
+            self.looked_up = None;
         }
         self.fail(failure.to_string(), context);
     }
@@ -148,6 +168,9 @@ impl Peer {
                 (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
                 (Flying::Article(_), None) => None,
             };
+            if let Some(position) = position {
+                self.pace.release(position);
+            }
             let mut is_reason = false;
             if let Some(position) = position.filter(|_| at == 0 && was_ready) {
                 let before = self.suspect.filter(|(suspect, _)| *suspect == position);
@@ -197,7 +220,9 @@ impl Peer {
             };
             (self.is_busy, self.busy_since) = (false, None);
             // Somebody else may have moved it.
-            if self.lanes.is_none() || self.stored != Some(*state.cursor()) {
+            let is_known =
+                self.stored == Some(*state.cursor()) && self.deferrals.knows(state.deferred());
+            if self.lanes.is_none() || !is_known {
                 self.follow(&state);
             }
             self.state = Some(state);
@@ -211,7 +236,14 @@ impl Peer {
                     return Ok(());
                 }
             }
-            self.look_up_addresses(context);
+            let is_recent = |at| context.now.saturating_duration_since(at) < ADDRESS_LASTS;
+            match self.good_address {
+                Some(address) if self.looked_up.is_some_and(is_recent) => {
+                    self.addresses = [address].into();
+                    self.connect_next(no_address(), context);
+                }
+                _ => self.look_up_addresses(context),
+            }
         }
         Ok(())
     }
@@ -235,6 +267,7 @@ impl Peer {
         self.look_up = Some(number);
         let server = &self.plan.via.server;
         let host = (server.host.as_str(), server.port);
+        let number = (number, self.look_up_failed);
         context.resolver.look_up(host, number, context.mailbox);
     }
 
@@ -249,14 +282,21 @@ impl Peer {
             return;
         }
         self.look_up = None;
+        self.look_up_failed = found.is_err();
         match found {
-            Ok(addresses) => {
+            Ok(mut addresses) => {
+                // A dead address before the one that worked would cost a minute.
+                addresses.sort_by_key(|address| Some(*address) != self.good_address);
+                self.looked_up = Some(context.now);
                 self.addresses = addresses.into();
-                let none = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-                self.connect_next(Failure::Io("find an address of the host", none), context);
+                self.connect_next(no_address(), context);
             }
             Err(error) => {
                 let failure = Failure::Io("find the address of the host", error);
+                if let Some(address) = self.good_address {
+                    self.addresses = [address].into();
+                    return self.connect_next(failure, context);
+                }
                 self.fail(
                     format!("{failure} ({})", self.plan.via.server.host),
                     context,
@@ -276,6 +316,7 @@ impl Peer {
                 Err(error) => failure = error,
             }
         }
+        self.looked_up = None;
         self.fail(failure.to_string(), context);
     }
 
@@ -409,6 +450,12 @@ impl Peer {
     }
 }
 
+/// Reports that a host has no address.
+fn no_address() -> Failure {
+    let none = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+    Failure::Io("find an address of the host", none)
+}
+
 /// The state that the answers of a connection change.
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
@@ -428,15 +475,14 @@ impl Answers<'_> {
                 add(&counts.accepted, 1);
                 Settled::Accepted
             }
-            Outcome::NotWanted => {
+            Outcome::NotWanted(text) => {
                 add(&counts.not_wanted, 1);
-                if let (Flying::Article(ticket), Some(lane)) = (flying, &self.lane) {
-                    self.pace.give_back(lane.bytes(ticket).unwrap_or(0));
-                }
+                counts.count_refusal(Answer::NotWanted, &text);
                 Settled::Refused
             }
             Outcome::Refused(text) => {
                 add(&counts.refused, 1);
+                counts.count_refusal(Answer::Refused, &text);
                 self.refusal.get_or_insert(text);
                 Settled::Refused
             }
@@ -445,6 +491,15 @@ impl Answers<'_> {
                 Settled::Deferred
             }
         };
+        let position = match (flying, &self.lane) {
+            (Flying::Deferred(position), _) => Some(position),
+            (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
+            (Flying::Article(_), None) => None,
+        };
+        // An article that was sent has given it back.
+        if let Some(position) = position {
+            self.pace.release(position);
+        }
         *self.deferred_in_a_row = match settled {
             Settled::Deferred => *self.deferred_in_a_row + 1,
             _ => 0,

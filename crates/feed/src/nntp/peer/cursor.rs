@@ -12,13 +12,22 @@ use crate::site_state::{self, Progress, SiteState};
 
 /// After a power cut the feed goes on where it was at most so long ago, seconds.
 pub const DURABLE_SECONDS_MAX: u32 = 10;
-/// Interval between two writes of the list of deferred articles.
+/// Interval between two writes of the list of deferred articles, and the number of articles in it for which it is a second longer.
 const LIST_EVERY: Duration = SECOND;
+const LIST_ARTICLES: usize = 25_000;
+/// How long nothing is offered when the list is full and articles are in flight.
+const FULL_PAUSE: Duration = Duration::from_secs(15);
 
 impl Peer {
     /// Passes what is settled.
     pub(super) fn advance(&mut self, context: &Context<'_>) -> Result<(), Error> {
-        self.write_list(context)?;
+        // The cursor passes what is settled even if the list cannot be written: no deferred article is settled then.
+        let listed = self.write_list(context);
+        self.move_cursor(context)?;
+        listed
+    }
+
+    fn move_cursor(&mut self, context: &Context<'_>) -> Result<(), Error> {
         let (Some(lanes), Some(state)) = (&mut self.lanes, &mut self.state) else {
             return Ok(());
         };
@@ -80,8 +89,14 @@ impl Peer {
     pub(super) fn list_due(&self, now: Instant) -> Option<Instant> {
         let lanes = self.lanes.as_ref()?;
         let is_new = lanes.each().any(Lane::has_deferred);
+        let count = self
+            .state
+            .as_ref()
+            .map_or(0, |state| state.deferred().len());
+        let longer = u32::try_from(count / LIST_ARTICLES).unwrap_or(0);
+        let interval = LIST_EVERY + SECOND * longer;
         (is_new || self.deferrals.has_answers())
-            .then(|| self.list_written.map_or(now, |at| at + LIST_EVERY))
+            .then(|| self.list_written.map_or(now, |at| at + interval))
     }
 
     /// Writes the list of deferred articles, before the cursor passes them.
@@ -91,15 +106,38 @@ impl Peer {
         if !self.list_due(context.now).is_some_and(is_due) {
             return Ok(());
         }
+        let is_waiting = self
+            .connections
+            .iter()
+            .flatten()
+            .any(|one| one.in_flight() > 0);
         let (Some(lanes), Some(state)) = (&mut self.lanes, &mut self.state) else {
             return Ok(());
         };
         let fresh = lanes.each().flat_map(Lane::deferred);
         let (list, given_up) = self.deferrals.list(state.deferred(), fresh, context.time);
-        state.set_deferred(list)?;
+        let written = match state.set_deferred(list) {
+            Err(Error::TooManyDeferred { .. }) if is_waiting => {
+                // The answers to what is in flight come first.
+                self.list_written = Some(context.now);
+                self.holds_until = Some(context.now + FULL_PAUSE);
+                return Ok(());
+            }
+            Err(full @ Error::TooManyDeferred { .. }) => {
+                // The answers about listed articles make room for others.
+                let none = std::iter::empty();
+                let (list, _) = self.deferrals.list(state.deferred(), none, context.time);
+                state.set_deferred(list)?;
+                Err(full)
+            }
+            written => {
+                written?;
+                lanes.each_mut().for_each(Lane::deferred_are_noted);
+                Ok(())
+            }
+        };
         self.list_written = Some(context.now);
         self.deferrals.written(state.deferred());
-        lanes.each_mut().for_each(Lane::deferred_are_noted);
         if given_up > 0 {
             add(&self.counts.given_up, given_up);
             let name = site_state::shown(&self.plan.name);
@@ -107,7 +145,7 @@ impl Peer {
                 "{name}: {given_up} articles are given up: the peer deferred each {ATTEMPTS_MAX} times"
             ));
         }
-        Ok(())
+        written
     }
 
     /// After the backlog is settled, there is one stretch of the log again.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use store::{HistoryLine, Position};
 
-use super::super::connection::{Connection, Flying};
+use super::super::connection::{Appended, Connection, Flying};
 use super::super::counts::add;
 use super::super::deferrals::Deferrals;
 use super::super::lane::{Lane, Settled};
@@ -20,6 +20,8 @@ const TURN_BYTES: u64 = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Interval between two looks at the clock, outside of the hours of a site: somebody may set it.
 const HOURS_LOOK: Duration = Duration::from_secs(60);
+/// Bytes that are reserved for an article that goes without its body, at most: its header is read only when the peer wants it.
+const HEADER_BYTES: u64 = 2 << 10;
 /// Why articles wait then.
 const OUTSIDE_HOURS: &str = "its hours have not come";
 
@@ -70,6 +72,7 @@ impl Peer {
                 list: self.state.as_ref().map_or(&[], |state| state.deferred()),
                 pace: &mut self.pace,
                 may_offer,
+                is_headfeed: self.plan.via.headfeed,
                 offered: 0,
             };
             let mut written = 0;
@@ -121,6 +124,7 @@ struct Source<'a> {
     list: &'a [Deferred],
     pace: &'a mut Pace,
     may_offer: bool,
+    is_headfeed: bool,
     offered: u64,
 }
 
@@ -132,7 +136,7 @@ impl Source<'_> {
         context: &mut Context<'_>,
     ) -> Result<bool, Error> {
         let mut has_filled = false;
-        // What the peer waits for comes first; it is counted already.
+        // What the peer waits for comes first; it is reserved already.
         while let Some(flying) = connection.next_wanted() {
             has_filled = true;
             let position = match flying {
@@ -143,8 +147,12 @@ impl Source<'_> {
                 Some(position) => article(context, position)?,
                 None => None,
             };
-            if !connection.send(flying, article) {
-                self.is_gone(flying);
+            if let Some(position) = position {
+                self.pace.release(position);
+            }
+            match connection.send(flying, article) {
+                Some(appended) => self.is_appended(flying, appended),
+                None => self.is_gone(flying),
             }
         }
         while self.may_offer && connection.has_room() && self.pace.allows(context.now) {
@@ -154,26 +162,37 @@ impl Source<'_> {
             has_filled = true;
             // A peer that is asked first may have it: only the id is read.
             let found = match connection.is_trusted() {
-                true => {
-                    let found = article(context, position)?;
-                    found.map(|(id, wire)| (id, wire, wire.len() as u64))
-                }
+                true => article(context, position)?.map(|(id, wire)| (id, wire, None)),
                 false => {
                     let line = id_line(context, position)?;
-                    line.map(|line| (line.id, &[][..], line.size.unwrap_or(0)))
+                    line.map(|line| (line.id, &[][..], Some(line.size.unwrap_or(0))))
                 }
             };
             match found {
-                Some((id, wire, bytes)) => {
+                Some((id, wire, asked)) => {
                     self.offered += 1;
-                    // Also for an article that the peer is asked about: when it wants it, it waits for it.
-                    self.pace.spend(bytes);
-                    connection.offer(id, flying, wire);
+                    // When the peer wants it, it waits for it.
+                    if let Some(bytes) = asked {
+                        let most = match self.is_headfeed {
+                            true => HEADER_BYTES,
+                            false => u64::MAX,
+                        };
+                        self.pace.reserve(position, bytes.min(most));
+                    }
+                    let appended = connection.offer(id, flying, wire);
+                    self.is_appended(flying, appended);
                 }
                 None => self.is_gone(flying),
             }
         }
         Ok(has_filled)
+    }
+
+    fn is_appended(&mut self, flying: Flying, appended: Appended) {
+        self.pace.spend(appended.bytes);
+        if let (Flying::Article(ticket), Some(size)) = (flying, appended.size) {
+            self.lane.set_bytes(ticket, size);
+        }
     }
 
     fn next(&mut self, time: i64) -> Option<(Flying, Position)> {

@@ -14,6 +14,8 @@ pub const IDLE_SECONDS_MAX: u32 = 300;
 const IDLE_FURTHER_SECONDS: u32 = 10;
 /// How long the files of a site stay open without articles.
 const LINGER: Duration = SECOND;
+/// Why articles wait when all others are settled. It is the same for any number of them, so that the journal has it once.
+const LATER: &str = "the peer wants articles later";
 /// How long they are left to others who asked for them.
 const YIELD: Duration = Duration::from_millis(100);
 
@@ -57,10 +59,10 @@ impl Peer {
         }
         // A reason lasts until an answer comes, or nothing waits.
         if self.retry_at.is_none() && is_settled && self.has_all(context.snapshot.end()) {
-            self.why = match self.deferrals.next_due() {
-                Some(_) => self.later(),
-                None => String::new(),
-            };
+            match self.deferrals.has_any() {
+                true => LATER.clone_into(&mut self.why),
+                false => self.why.clear(),
+            }
         }
     }
 
@@ -70,12 +72,10 @@ impl Peer {
         Some(self.sync_due().map_or(lingered, |due| due.max(lingered)))
     }
 
-    /// Says that articles are deferred.
-    fn later(&self) -> String {
-        let list = self.state.as_ref().map(|state| state.deferred().len());
-        match list {
-            Some(count) if count > 0 => format!("the peer wants {count} articles later"),
-            _ => self.why.clone(),
+    /// An answer came: what was wrong is over, unless articles are still deferred.
+    pub(super) fn is_answered(&mut self) {
+        if self.why != LATER || !self.deferrals.has_any() {
+            self.why.clear();
         }
     }
 

@@ -19,6 +19,9 @@ use crate::start::Start;
 #[path = "../../../tests/log/mod.rs"]
 mod log;
 
+mod calls;
+mod deferred_articles;
+mod rates;
 mod window;
 
 use log::News;
@@ -52,11 +55,15 @@ fn via(port: u16) -> NntpVia {
 
 impl Desk {
     fn new(news: News, via: NntpVia) -> Desk {
+        Desk::with(news, via, Resolver::default())
+    }
+
+    fn with(news: News, via: NntpVia, resolver: Resolver) -> Desk {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = told.clone();
         let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
         let sites = Sites::parse(b"ME:all::\n", b"x").unwrap();
-        let (resolver, permit) = (Arc::default(), Permit::always());
+        let (resolver, permit) = (Arc::new(resolver), Permit::always());
         let mut peers = Peers::new(
             news.dir(),
             news.snapshot(),

@@ -1,0 +1,159 @@
+//! Articles that a peer wants later, whose connection breaks.
+
+use super::*;
+
+/// Takes articles by streaming; `check` gives the replies to each CHECK, by its id. `None`: the connection breaks.
+pub(super) fn stream_to(
+    stream: &TcpStream,
+    mut check: impl FnMut(&str) -> Option<String>,
+) -> Option<()> {
+    let mut input = BufReader::new(stream);
+    let mut out = stream;
+    let mut say = |text: &str| out.write_all(text.as_bytes()).ok();
+    say("200 ready\r\n")?;
+    loop {
+        let mut line = String::new();
+        input.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let (command, id) = line.trim_end().split_once(' ').unwrap_or((&line, ""));
+        match command.trim_end() {
+            "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n")?,
+            "MODE" => say("203 go on\r\n")?,
+            "CHECK" => say(&check(id)?)?,
+            "TAKETHIS" => {
+                let id = id.to_owned();
+                while line.trim_end_matches("\r\n") != "." {
+                    line.clear();
+                    input.read_line(&mut line).ok().filter(|read| *read > 0)?;
+                }
+                say(&format!("239 {id}\r\n"))?;
+            }
+            _ => return say("205 bye\r\n"),
+        }
+    }
+}
+
+/// Each break of the connection added another entry for the same article, and the lane offered it beside the list.
+#[test]
+fn an_article_is_listed_once_however_often_the_connection_breaks() {
+    let breaks = Arc::new(AtomicUsize::new(0));
+    let checks: Arc<Mutex<Vec<(usize, String)>>> = Arc::default();
+    let (wanted, noted) = (breaks.clone(), checks.clone());
+    let (port, calls) = peer(move |number, stream| {
+        let closes = stream.try_clone().unwrap();
+        let wanted = wanted.clone();
+        std::thread::spawn(move || {
+            while wanted.load(Ordering::SeqCst) < number {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let _ = closes.shutdown(std::net::Shutdown::Both);
+        });
+        stream_to(&stream, |id| {
+            noted.lock().unwrap().push((number, id.to_owned()));
+            Some(match id {
+                // Without an answer, so that the cursor stays.
+                "<1@x>" => String::new(),
+                "<2@x>" => "431 <2@x>\r\n".to_owned(),
+                id => format!("438 {id}\r\n"),
+            })
+        });
+    });
+    let mut desk = Desk::new(news(), via(port));
+    desk.file(3);
+    let dir = desk.news.dir().join("feeds/one");
+    for number in 1..=4 {
+        // The next attempt at once.
+        desk.peers.mailbox.call();
+        desk.until("all are offered on this connection", |_| {
+            let checks = checks.lock().unwrap();
+            let offered = checks.iter().filter(|check| check.0 == number);
+            ["<1@x>", "<3@x>"]
+                .iter()
+                .all(|id| offered.clone().any(|check| check.1 == *id))
+        });
+        let began = Instant::now();
+        desk.until("the list is written", |_| {
+            let is_listed = !deferred::read(&dir).unwrap().is_empty();
+            is_listed && began.elapsed() > Duration::from_millis(1500)
+        });
+        breaks.store(number, Ordering::SeqCst);
+        desk.until("the break is seen", |desk| {
+            desk.counts().state().does == PeerDoes::Failing || calls.load(Ordering::SeqCst) > number
+        });
+    }
+    let list = deferred::read(&dir).unwrap();
+    assert_eq!(list.len(), 1, "{list:?}");
+    let checks = checks.lock().unwrap();
+    let again = checks
+        .iter()
+        .filter(|(number, id)| *number > 1 && id == "<2@x>");
+    assert_eq!(again.count(), 0, "it is not due: {checks:?}");
+}
+
+/// Two more articles would make the list too long: the cursor passed nothing then, and the answers about listed ones were lost.
+#[test]
+fn the_cursor_passes_what_is_answered_beside_a_full_list() {
+    let (port, _) = peer(|_, stream| {
+        _ = stream_to(&stream, |id| {
+            Some(match id {
+                "<3@x>" | "<4@x>" => format!("431 {id}\r\n"),
+                id => format!("238 {id}\r\n"),
+            })
+        });
+    });
+    let mut news = news();
+    let first = news.file("one");
+    news.commit();
+    let mut place = SiteState::take_only(news.dir(), b"one").unwrap();
+    place.move_to(news.spool.end()).unwrap();
+    let one = |number: u64| Deferred {
+        position: Position(number),
+        due: if number == first.0 { 0 } else { i64::MAX / 2 },
+        attempts: 3,
+    };
+    let others = (0..deferred::DEFERRED_MAX as u64 - 1).map(|number| one((1 << 40) + number));
+    let list: Vec<Deferred> = others.chain([one(first.0)]).collect();
+    place.set_deferred(list).unwrap();
+    drop(place);
+    let dir = news.dir().join("feeds/one");
+    let second = news.file("one");
+    news.file("one");
+    news.file("one");
+    news.commit();
+    let mut desk = Desk::new(news, via(port));
+    desk.until("the list is full", |desk| {
+        desk.counts().state().why.contains("100000")
+    });
+    assert_eq!(desk.accepted(), 2);
+    assert!(CursorFile::read(&dir).unwrap().unwrap().position > second);
+    let list = deferred::read(&dir).unwrap();
+    assert_eq!(list.len(), deferred::DEFERRED_MAX - 1);
+    assert!(!list.iter().any(|one| one.position == first));
+}
+
+/// Each number of deferred articles was another reason: a line of the journal, and a new beginning.
+#[test]
+fn deferred_articles_are_told_once() {
+    let (port, _) = peer(|_, stream| {
+        _ = stream_to(&stream, |id| {
+            Some(match id {
+                "<3@x>" => format!("438 {id}\r\n"),
+                id => format!("431 {id}\r\n"),
+            })
+        });
+    });
+    let mut desk = Desk::new(news(), via(port));
+    let dir = desk.news.dir().join("feeds/one");
+    for (number, count) in [(1, 1), (2, 2), (3, 2), (4, 3)] {
+        desk.file(1);
+        desk.until("it is answered, and the list is written", |desk| {
+            let counts = desk.counts();
+            let deferred = counts.deferred.load(Ordering::Relaxed);
+            deferred + counts.not_wanted.load(Ordering::Relaxed) >= number
+                && deferred::read(&dir).unwrap().len() == count
+                && counts.state().why.contains("later")
+                && CursorFile::read(&dir).unwrap().unwrap().position == desk.news.spool.end()
+        });
+    }
+    let told = desk.told.lock().unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+}

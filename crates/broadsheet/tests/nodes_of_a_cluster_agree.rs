@@ -176,9 +176,9 @@ fn nodes_that_would_decide_otherwise_stop() {
     programs[1].write("news/broadsheet.toml", other.as_bytes());
     let two = Served::start(&programs[1]);
     two.daemon.until_said("decides by other settings");
-    let mut refused = two.client();
-    let reply = refused.ask("IHAVE <x@y>");
-    assert!(reply.starts_with("436 "), "{reply}");
+    // It sends clients away, and waits for an administrator.
+    let greeting = Client::connect(&two.address).line();
+    assert!(greeting.starts_with("400 "), "{greeting}");
     two.daemon.stop();
     // Other commands do not write there.
     let told = programs[1].run(&["upact", "--dir", "news"]);
@@ -283,6 +283,14 @@ fn batches_go_through_the_log() {
     let told = programs[0].rnews(&batch(&many("down", 5, "comp.misc", 100)));
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("the log of the cluster"), "{told:?}");
+    // Nodes that are cut off say so, and go on serving readers.
+    until("a node that says so", || {
+        let told = programs[0].run(&["status", "--dir", "news", "--json"]);
+        let node = &told.summary()["daemon"]["cluster_node"];
+        assert_eq!(node["is_stale"], false, "{node}");
+        node["unreachable_seconds"].as_u64().unwrap() > 0
+    });
+    served[0].client();
     servers.restart(0);
     servers.restart(1);
     until("the log", || {

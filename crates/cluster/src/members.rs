@@ -131,7 +131,8 @@ impl Members {
         last.filter(|last| last.process != 0)
     }
 
-    /// Notes that a node which has applied the entries up to `durable` applies no more. Returns whether that is new.
+    /// Notes that a node which has applied the entries up to `durable` applies no more. Returns whether that is new. That it has filed
+    /// otherwise stays noted, whatever stopped it later.
     pub fn stop(&mut self, own: &str, (process, durable): (u64, u64), stop: &StopMark) -> bool {
         let mark = self.nodes.entry(own.to_owned());
         let mark = mark.or_insert_with(|| Mark {
@@ -140,9 +141,14 @@ impl Members {
             time: stop.time,
             ..Mark::default()
         });
-        let is_new = mark.stopped.as_ref() != Some(stop);
-        mark.stopped = Some(stop.clone());
-        is_new
+        let before = mark.stopped.as_ref();
+        let stays = before.is_some_and(|before| {
+            before == stop || stop.differs.is_none() && before.holds_at(durable)
+        });
+        if !stays {
+            mark.stopped = Some(stop.clone());
+        }
+        !stays
     }
 
     /// The last entry that all nodes have on their disks, and in their copies.
@@ -377,6 +383,7 @@ mod tests {
         };
         all.stop("b", (8, 151), &differs);
         all.put("b", of_daemon(152));
+        assert!(!all.stop("b", (8, 152), &stop));
         assert_eq!(all.nodes["b"].stopped, Some(differs));
         // Unless its articles are those of an earlier time.
         all.put("b", of_daemon(64));

@@ -236,7 +236,16 @@ fn a_node_that_was_away_for_too_long_is_reseeded() {
     let before = seen(&programs[2], &GROUPS);
     let back = Served::start(&programs[2]);
     back.daemon.until_said("it was away for too long");
-    // It serves readers while its copy is made, and the copy waits until it is stopped.
+    // The others list it again, and their log does not wait for it.
+    let lost = name(&programs[2]);
+    until("the reason at another node", || {
+        let told = programs[0].run(&["cluster", "status", "--dir", "news", "--json"]);
+        let told = told.summary();
+        let nodes = told["log_extent"]["nodes"].as_array().unwrap();
+        let node = nodes.iter().find(|node| node["node"] == *lost);
+        node.is_some_and(|node| node["stopped"]["is_out"] == true)
+    });
+    // Its daemon may run while its copy is made, and the copy waits until it is stopped.
     let words = ["cluster", "reseed", "--dir", "news", "--json"];
     let told = programs[2].run(&words);
     assert_ne!(told.status, 0);

@@ -13,7 +13,8 @@ use program::articles::{batch, id, many, with};
 use program::cluster::{applied, make_node, nodes, seen, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
-use program::nntp::{Client, Served, take_this};
+use program::nntp::{Client, Served, set, take_this};
+use program::wire::http;
 
 const GROUPS: [&str; 2] = ["comp.test", "comp.misc"];
 const ACTIVE: &str = "comp.test 0 1 y\ncomp.misc 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
@@ -175,9 +176,9 @@ fn nodes_that_would_decide_otherwise_stop() {
     programs[1].write("news/broadsheet.toml", other.as_bytes());
     let two = Served::start(&programs[1]);
     two.daemon.until_said("decides by other settings");
-    let mut refused = two.client();
-    let reply = refused.ask("IHAVE <x@y>");
-    assert!(reply.starts_with("436 "), "{reply}");
+    // It sends clients away, and waits for an administrator.
+    let greeting = Client::connect(&two.address).line();
+    assert!(greeting.starts_with("400 "), "{greeting}");
     two.daemon.stop();
     // Other commands do not write there.
     let told = programs[1].run(&["upact", "--dir", "news"]);
@@ -282,6 +283,14 @@ fn batches_go_through_the_log() {
     let told = programs[0].rnews(&batch(&many("down", 5, "comp.misc", 100)));
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("the log of the cluster"), "{told:?}");
+    // Nodes that are cut off say so, and go on serving readers.
+    until("a node that says so", || {
+        let told = programs[0].run(&["status", "--dir", "news", "--json"]);
+        let node = &told.summary()["daemon"]["cluster_node"];
+        assert_eq!(node["is_stale"], false, "{node}");
+        node["unreachable_seconds"].as_u64().unwrap() > 0
+    });
+    served[0].client();
     servers.restart(0);
     servers.restart(1);
     until("the log", || {
@@ -414,6 +423,11 @@ fn a_node_that_files_otherwise_stops() {
         return;
     };
     let programs = nodes(&servers, 3, ACTIVE);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let metrics = free.local_addr().unwrap().to_string();
+    drop(free);
+    let setting = format!("metrics = \"{metrics}\"");
+    set(&programs[2], "metrics = \"\"", &setting);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     let file = |served: &Served, numbers: std::ops::Range<usize>| {
         let mut client = served.client();
@@ -432,21 +446,64 @@ fn a_node_that_files_otherwise_stops() {
     let other = format!("{rest} {}\n", "0".repeat(32));
     programs[2].write("news/cluster.applied", other.as_bytes());
     served.push(Served::start(&programs[2]));
+    let mut reader = served[2].client();
+    assert!(reader.ask("GROUP comp.test").starts_with("211 "));
     file(&served[0], 11..150);
     served[2].daemon.until_said("it has filed otherwise than");
-    let mut client = served[2].client();
-    let reply = client.ask("IHAVE <x@y>");
-    assert!(reply.starts_with("436 "), "{reply}");
+    // Readers see nothing that the others contradict: those that are there are sent away, and new ones too.
+    let last = reader.line();
+    assert!(last.starts_with("400 "), "{last}");
+    assert_eq!(reader.rest(), b"");
+    let is_shut = |served: &Served| Client::connect(&served.address).line().starts_with("400 ");
+    assert!(is_shut(&served[2]));
+    let page = http(&metrics, "GET /metrics HTTP/1.0\r\n\r\n");
+    for line in [
+        "cluster_stopped 1",
+        "cluster_stale 1",
+        "cluster_lag_seconds 0",
+    ] {
+        assert!(page.contains(&format!("\nbroadsheet_{line}\n")), "{page}");
+    }
+    let told = programs[2].run(&["status", "--dir", "news", "--json"]);
+    let node = &told.summary()["daemon"]["cluster_node"];
+    assert_eq!(
+        (&node["is_stopped"], &node["is_stale"]),
+        (&true.into(), &true.into())
+    );
+    let told = programs[2].run(&["status", "--dir", "news"]);
+    assert!(told.out.contains("stopped behind entry"), "{told:?}");
+    // The others show why.
+    let gone = program::cluster::name(&programs[2]);
+    until("the reason at another node", || {
+        let told = programs[1].run(&["cluster", "status", "--dir", "news", "--json"]);
+        let told = told.summary();
+        let nodes = told["log_extent"]["nodes"].as_array().unwrap();
+        let node = nodes.iter().find(|node| node["node"] == *gone).unwrap();
+        let differs = &node["stopped"]["differs"];
+        assert!(
+            nodes.len() == 3 && (differs.is_null() || differs[1] == 64),
+            "{told}"
+        );
+        !differs.is_null()
+    });
+    let told = programs[1].run(&["cluster", "status", "--dir", "news"]);
+    assert!(told.out.contains("it has filed otherwise than"), "{told:?}");
+    // After a restart it does not go on.
+    for _ in 0..2 {
+        served.pop().unwrap().daemon.stop();
+        served.push(Served::start(&programs[2]));
+        served[2].daemon.until_said("it has filed otherwise than");
+        until("no more clients", || is_shut(&served[2]));
+    }
     // The others go on, and all of them are listed.
     file(&served[1], 150..160);
     served[0]
         .daemon
-        .until_said("these nodes have filed otherwise than this one");
+        .until_said(&format!("node {gone} applies no more entries"));
     let told = programs[1].run(&["cluster", "status", "--dir", "news", "--json"]);
     let told = told.summary();
     assert_eq!(told["log_extent"]["nodes"].as_array().unwrap().len(), 3);
     // One that will not come back is taken out.
-    let gone = program::cluster::name(&programs[2]);
     for expected in [0, 1] {
         let told = programs[1].run(&["cluster", "leave", "--dir", "news", &gone]);
         assert_eq!(told.status, expected, "{told:?}");

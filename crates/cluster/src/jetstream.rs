@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
 pub use bytes::Bytes;
-pub use commands::{announce, append, begin, feeder, find, leave, members};
+pub use commands::{announce, announce_stop, append, begin, feeder, find, leave, members};
 pub use connection::{LogError, LogIdentity, new_login, public_key};
 pub use leases::{Clock, FeedNews};
 
@@ -118,6 +118,8 @@ fn is_here(server: &str) -> bool {
 pub enum LogEvent {
     /// The servers answer, and meet all demands. The log ends at this sequence number.
     Ready(u64),
+    /// The log ends with this entry now. The thread looks at times, however many entries it has told that are not applied.
+    End(u64),
     /// The next entry: its sequence number, and its bytes. The numbers follow each other without a gap.
     Entry(u64, Bytes),
     /// The entry with this counter is on the disks.

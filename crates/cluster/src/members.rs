@@ -30,14 +30,53 @@ pub struct Mark {
     /// A program copies the segments of another node for this one, beside a daemon perhaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopyMark>,
+    /// The node applies no more entries, while it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StopMark>,
 }
 
 impl Mark {
     /// The last entry that nobody on the node needs any more.
     fn done(&self) -> u64 {
-        self.copy
-            .map_or(self.durable, |copy| self.durable.min(copy.durable))
+        let is_out = self.stopped.as_ref().is_some_and(|stop| stop.is_out);
+        let durable = if is_out { u64::MAX } else { self.durable };
+        self.copy.map_or(durable, |copy| durable.min(copy.durable))
     }
+}
+
+/// Why a node applies no more entries.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopMark {
+    /// The reason, and what to do.
+    pub why: String,
+    /// The time at which it stopped, seconds since 1970.
+    pub time: i64,
+    /// The first and the last of the entries among which it has filed otherwise than most nodes; 1 as the first if no earlier comparison is
+    /// known in which they agreed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<(u64, u64)>,
+    /// The log has forgotten entries that the node lacks, so it does not wait for the node.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_out: bool,
+}
+
+impl StopMark {
+    /// Whether a node at this entry files otherwise than the others for ever: what it has filed stays until a reseed, whose mark has no such
+    /// reason any more.
+    fn holds_at(&self, durable: u64) -> bool {
+        self.differs.is_some_and(|(first, _)| durable >= first)
+    }
+}
+
+/// Nodes that agree against another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outvote {
+    /// The first and the last of the entries among which it has filed otherwise; 1 as the first if no earlier comparison is known in which they
+    /// agreed.
+    pub entries: (u64, u64),
+    /// The names of the nodes that agree.
+    pub others: Vec<String>,
 }
 
 /// How far a copy of the segments of another node is.
@@ -79,14 +118,37 @@ pub struct Trim {
 }
 
 impl Members {
-    /// Puts the mark of a daemon. The mark of a copy stays, until it is too old. Returns the mark of the daemon before.
+    /// Puts the mark of a daemon. The mark of a copy stays, until it is too old; and that of a stop, if the node has filed otherwise than the
+    /// others, which a restart does not change. Returns the mark of the daemon before.
     pub fn put(&mut self, own: &str, mut mark: Mark) -> Option<Mark> {
         let last = self.nodes.get(own);
         let copy = last.and_then(|last| last.copy);
         mark.copy = copy.filter(|copy| mark.time.saturating_sub(copy.time) < COPY_SECONDS);
+        let stopped = last.and_then(|last| last.stopped.clone());
+        mark.stopped = stopped.filter(|stop| stop.holds_at(mark.durable));
         let last = self.nodes.insert(own.to_owned(), mark);
         // A command is no daemon.
         last.filter(|last| last.process != 0)
+    }
+
+    /// Notes that a node which has applied the entries up to `durable` applies no more. Returns whether that is new. That it has filed
+    /// otherwise stays noted, whatever stopped it later.
+    pub fn stop(&mut self, own: &str, (process, durable): (u64, u64), stop: &StopMark) -> bool {
+        let mark = self.nodes.entry(own.to_owned());
+        let mark = mark.or_insert_with(|| Mark {
+            process,
+            durable,
+            time: stop.time,
+            ..Mark::default()
+        });
+        let before = mark.stopped.as_ref();
+        let stays = before.is_some_and(|before| {
+            before == stop || stop.differs.is_none() && before.holds_at(durable)
+        });
+        if !stays {
+            mark.stopped = Some(stop.clone());
+        }
+        !stays
     }
 
     /// The last entry that all nodes have on their disks, and in their copies.
@@ -122,13 +184,8 @@ impl Members {
         trim
     }
 
-    /// The nodes that made something else of the log than a node with these outcomes, if most nodes agree with each other against it: the
-    /// sequence number, and their names.
-    pub fn outvote(
-        &self,
-        own: &str,
-        outcomes: &BTreeMap<u64, String>,
-    ) -> Option<(u64, Vec<String>)> {
+    /// The nodes that made something else of the log than a node with these outcomes, if most nodes agree with each other against it.
+    pub fn outvote(&self, own: &str, outcomes: &BTreeMap<u64, String>) -> Option<Outvote> {
         for (sequence, outcome) in outcomes {
             let mut others: BTreeMap<&str, Vec<String>> = BTreeMap::new();
             for (name, mark) in self.nodes.iter().filter(|(name, _)| *name != own) {
@@ -141,10 +198,25 @@ impl Members {
                 .max_by_key(Vec::len)
                 .unwrap_or_default();
             if most.len() * 2 > self.nodes.len() {
-                return Some((*sequence, most));
+                let agreed = outcomes.range(..sequence).rev();
+                let agreed = agreed
+                    .filter(|(at, ours)| self.tells(&most, **at, ours))
+                    .map(|(at, _)| *at)
+                    .next();
+                return Some(Outvote {
+                    entries: (agreed.map_or(1, |agreed| agreed + 1), *sequence),
+                    others: most,
+                });
             }
         }
         None
+    }
+
+    /// Whether one of these nodes has this outcome at an entry.
+    fn tells(&self, names: &[String], sequence: u64, outcome: &str) -> bool {
+        let marks = names.iter().filter_map(|name| self.nodes.get(name));
+        let mut told = marks.filter_map(|mark| mark.outcomes.get(&sequence));
+        told.any(|told| told == outcome)
     }
 
     /// The names of nodes that made something else of the log than a node with these outcomes.
@@ -270,8 +342,64 @@ mod tests {
         let all = tell("c", told(&[(128, "v")]));
         assert_eq!(all.outvote("a", &ours), None);
         let all = tell("c", told(&[(128, "z")]));
-        let names = vec!["b".to_owned(), "c".to_owned()];
-        assert_eq!(all.outvote("a", &ours), Some((128, names)));
+        let others = vec!["b".to_owned(), "c".to_owned()];
+        // They agreed at entry 64.
+        let entries = (65, 128);
+        let outvote = Outvote { entries, others };
+        assert_eq!(all.outvote("a", &ours), Some(outvote.clone()));
+        // It is not known whether they did.
+        let entries = (1, 128);
+        let unknown = Outvote { entries, ..outvote };
+        assert_eq!(all.outvote("a", &told(&[(128, "y")])), Some(unknown));
         assert_eq!(all.outvote("a", &told(&[(128, "z")])), None);
+    }
+
+    #[test]
+    fn a_node_that_has_stopped_says_why() {
+        let mut all = members(&[("a", 200), ("b", 150)]);
+        let stop = StopMark {
+            why: "damaged".to_owned(),
+            time: 1000,
+            ..StopMark::default()
+        };
+        assert!(all.stop("b", (7, 150), &stop));
+        assert!(!all.stop("b", (7, 150), &stop));
+        assert_eq!(all.nodes["b"].stopped, Some(stop.clone()));
+        // The log keeps what it needs when it is mended.
+        assert_eq!(all.lowest(), Some(150));
+        let of_daemon = |durable| Mark {
+            process: 8,
+            durable,
+            time: 1001,
+            ..Mark::default()
+        };
+        // A new daemon goes on.
+        all.put("b", of_daemon(151));
+        assert_eq!(all.nodes["b"].stopped, None);
+        // One that has filed otherwise does so after a restart, too.
+        let differs = StopMark {
+            differs: Some((65, 128)),
+            ..stop.clone()
+        };
+        all.stop("b", (8, 151), &differs);
+        all.put("b", of_daemon(152));
+        assert!(!all.stop("b", (8, 152), &stop));
+        assert_eq!(all.nodes["b"].stopped, Some(differs));
+        // Unless its articles are those of an earlier time.
+        all.put("b", of_daemon(64));
+        assert_eq!(all.nodes["b"].stopped, None);
+        // A node that was put out is listed again, and nothing waits for it.
+        let out = StopMark {
+            is_out: true,
+            ..stop
+        };
+        assert!(all.stop("c", (9, 5), &out));
+        assert_eq!((all.nodes["c"].durable, all.lowest()), (5, Some(64)));
+        assert_eq!(all.trim(log(700), "a").out, Vec::<String>::new());
+        // Marks of earlier builds have none of this.
+        let text = serde_json::to_string(&of_daemon(9)).unwrap_or_default();
+        assert!(!text.contains("stopped"), "{text}");
+        let text = serde_json::to_string(&all).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Members>(&text).ok(), Some(all));
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use cluster::entry::{Entry, Kind};
 use cluster::jetstream::{
-    Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, announce, append, begin, find, leave,
-    members,
+    Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, WAITING_BYTES_MAX, announce,
+    announce_stop, append, begin, find, leave, members,
 };
-use cluster::members::Mark;
+use cluster::members::{Mark, StopMark};
 
 use crate::servers::Servers;
 
@@ -228,7 +228,7 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
             match node.event() {
                 LogEvent::Members(members) => return members,
                 LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
-                LogEvent::Ready(_) | LogEvent::Feeds(_) => {}
+                LogEvent::Ready(_) | LogEvent::End(_) | LogEvent::Feeds(_) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -270,7 +270,7 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
         match node.event() {
             LogEvent::Members(_) => return,
             LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
-            LogEvent::Ready(_) | LogEvent::Feeds(_) => {}
+            LogEvent::Ready(_) | LogEvent::End(_) | LogEvent::Feeds(_) => {}
             other => panic!("{other:?}"),
         }
     };
@@ -279,4 +279,53 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     node.log.mark(mark(1, 17));
     let why = node.stopped();
     assert!(why.contains("another node has the name a"), "{why}");
+}
+
+#[test]
+fn a_node_that_applies_slowly_knows_the_end_of_the_log() {
+    let Some(servers) = Servers::start_with(1, "always") else {
+        return;
+    };
+    let options = LogOptions {
+        replicas: 1,
+        node: "a".to_owned(),
+        ..servers.options()
+    };
+    assert!(begin(&options, 1 << 30, &log()).unwrap().1);
+    let entries = (WAITING_BYTES_MAX / 500_000) as u64 + 20;
+    let entry = |counter: u64| (format!("e-{counter}"), Bytes::from(vec![7; 500_000]));
+    let appended = append(&options, (0..entries).map(entry).collect()).unwrap();
+    assert_eq!(appended, entries);
+    // It applies nothing: the thread holds the entries for which there is room.
+    let node = Node::open(&options, 0);
+    while !matches!(node.event(), LogEvent::Entry(..)) {}
+    assert_eq!(append(&options, vec![entry(entries)]).unwrap(), entries + 1);
+    while !matches!(node.event(), LogEvent::End(last) if last == entries + 1) {}
+    // Marks and entries of this node go on meanwhile.
+    node.log.mark(Mark {
+        process: 1,
+        ..Mark::default()
+    });
+    while !matches!(node.event(), LogEvent::Members(_)) {}
+    assert_eq!(members(&options).unwrap().0.nodes["a"].stopped, None);
+    let stop = StopMark {
+        why: "entry 1 of the log is damaged".to_owned(),
+        ..StopMark::default()
+    };
+    announce_stop(&options, (1, 0), &stop).unwrap();
+    let (told, _) = members(&options).unwrap();
+    assert_eq!(told.nodes["a"].stopped, Some(stop.clone()));
+    // One that filed otherwise does so after a restart, too.
+    let differs = StopMark {
+        differs: Some((1, 64)),
+        ..stop
+    };
+    announce_stop(&options, (1, 64), &differs).unwrap();
+    let node = Node::open(&options, 64);
+    node.log.mark(Mark {
+        process: 2,
+        durable: 64,
+        ..Mark::default()
+    });
+    assert_eq!(node.stopped(), differs.why);
 }

@@ -12,6 +12,7 @@ use store::histogram::Spread;
 
 use super::feed_lease::ClusterFeeds;
 use super::intake_queue::IntakeQueue;
+use super::node::health::ClusterNode;
 
 /// The state of a daemon. Fields missing in the reply of another version have their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct DaemonStatus {
     pub peers: Vec<FedPeer>,
     /// The feeds of a node of a cluster; `None` without a cluster.
     pub cluster_feeds: Option<ClusterFeeds>,
+    /// The node of a cluster; `None` without a cluster.
+    pub cluster_node: Option<ClusterNode>,
 }
 
 /// A peer that gets articles by NNTP. The counts begin when the daemon starts, or reads its sites again.
@@ -207,6 +210,7 @@ impl DaemonStatus {
             store: Store::look(commits, dir),
             peers: Vec::new(),
             cluster_feeds: None,
+            cluster_node: None,
         }
     }
 }

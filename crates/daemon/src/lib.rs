@@ -89,6 +89,7 @@ pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
 pub use node::freshness::BEHIND_SECONDS_MAX;
+pub use node::health::ClusterNode;
 pub use node::{ENTRY_ARTICLES_MAX, FLYING_BYTES_MAX, FLYING_ENTRIES_MAX, GRANTS_MAX};
 pub use notify::notify;
 pub use recorder::RECORD_SECONDS_MAX;

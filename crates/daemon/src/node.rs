@@ -9,6 +9,7 @@ mod changes;
 mod events;
 pub mod flights;
 pub mod freshness;
+pub mod health;
 mod new_settings;
 pub mod outcomes;
 mod outlet;
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions};
-use ::cluster::members::{Mark, Members};
+use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions, announce_stop};
+use ::cluster::members::{Mark, Members, StopMark};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
 use groups::Active;
@@ -37,7 +38,7 @@ pub use self::apply::GRANTS_MAX;
 use self::apply::{Appliance, Applied};
 use self::events::Events;
 use self::flights::{Flights, Place};
-use self::freshness::Freshness;
+use self::health::NodeHealth;
 pub use self::outlet::NodeOutlet;
 use crate::feed_lease::{FeedHolder, Message};
 use crate::file_batches::{counted, outcome, told};
@@ -57,6 +58,9 @@ const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
 
 /// A node that finds itself so many entries behind does not feed before it has caught up.
 const FIT_ENTRIES_MAX: u64 = 1_000;
+
+/// Interval between attempts to tell the other nodes that this one has stopped.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
 
 /// The reply while the log is not reachable.
 const DOWN: &str = "The log of the cluster is not reachable; try again later";
@@ -121,9 +125,11 @@ pub struct Node {
     catches_up_to: Option<u64>,
     /// It has failed to apply the log for too long to feed.
     is_failing: bool,
-    freshness: Freshness,
+    health: Arc<NodeHealth>,
     /// Nodes that made something else of the log.
     dissenters: Vec<String>,
+    /// Nodes that apply no more entries.
+    stopped_nodes: Vec<String>,
 }
 
 impl Node {
@@ -156,7 +162,7 @@ impl Node {
             run: 0,
             run_results: Vec::new(),
             fault: None,
-            freshness: Freshness::new(place.sequence, Instant::now()),
+            health: Arc::new(NodeHealth::new(place.sequence, Instant::now())),
             appliance: Appliance::new(directory, place, (rules, guard)),
             is_stopped: Arc::default(),
             awaits_settings: false,
@@ -168,6 +174,7 @@ impl Node {
             catches_up_to: Some(u64::MAX),
             is_failing: false,
             dissenters: Vec::new(),
+            stopped_nodes: Vec::new(),
         };
         node.tell_place();
         node.open_log()?;
@@ -195,12 +202,15 @@ impl Node {
         self.log = None;
         let events = self.events.anew();
         let feed_holder = self.feed_holder.clone();
+        let health = self.health.clone();
         let log = Log::open(
             self.options.clone(),
             self.appliance.place().sequence,
             (self.origin, feed::permit::clock),
             move |event| match event {
                 LogEvent::Feeds(news) => feed_holder.news(news),
+                // Entries that wait for the writer do not hold it up.
+                LogEvent::End(end) => health.has_end(end, Instant::now()),
                 event => events.put(event),
             },
             &|work| self.starter.spawn("log", work),
@@ -218,16 +228,15 @@ impl Node {
         let sequence = self.appliance.place().sequence;
         self.feed_holder.set_applied(sequence);
         self.catches_up_to = self.catches_up_to.filter(|end| sequence < *end);
+        let catches_up = self.catches_up_to.is_some_and(|end| end < u64::MAX);
+        self.health.set_catching_up(catches_up);
         let is_fit = !self.is_stopped() && self.catches_up_to.is_none() && !self.is_failing;
         self.feed_holder.set_fit(is_fit);
     }
 
-    /// Whether this node is so far behind the log that clients should use another one.
-    pub fn is_stale(&self) -> bool {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let seconds = since.map_or(0, |since| since.as_secs() as i64);
-        let catches_up = self.catches_up_to.is_some_and(|end| end < u64::MAX);
-        self.freshness.is_stale(catches_up, seconds, Instant::now())
+    /// The state for other threads.
+    pub fn health(&self) -> &Arc<NodeHealth> {
+        &self.health
     }
 
     /// The last applied entry.
@@ -237,7 +246,7 @@ impl Node {
 
     /// Whether the log has told of entries that are not applied.
     pub fn is_behind(&self) -> bool {
-        self.freshness.is_behind()
+        self.health.is_behind()
     }
 
     /// Notes whether it has failed to apply the log for too long to feed.
@@ -271,7 +280,7 @@ impl Node {
         }
         self.flights.forget_applied();
         self.appliance.go_back_to(place.clone());
-        self.freshness.goes_back_to(place.sequence);
+        self.health.goes_back_to(place.sequence);
         self.feed_holder.put(Message::WentBack);
         self.tell_place();
         self.open_log()?;
@@ -417,14 +426,16 @@ impl Node {
         queue: &IntakeQueue,
         commit_bytes: usize,
     ) -> anyhow::Result<bool> {
-        let mut is_filed = false;
+        // The last entry that waits for the commit, and its arrival.
+        let mut applied_last = None;
         while filer.pending_bytes() < commit_bytes
             && !self.awaits_settings
             && let Some(event) = self.events.take()
         {
             match event {
                 LogEvent::Ready(last) => {
-                    self.freshness.has_end(last, Instant::now());
+                    self.health.has_end(last, Instant::now());
+                    self.health.is_up();
                     let behind = last.saturating_sub(self.appliance.place().sequence);
                     say(&format!(
                         "the log of the cluster answers; {behind} entries to apply"
@@ -435,15 +446,16 @@ impl Node {
                     }
                     queue.set_log_fault(None);
                     if behind == 0 && self.appliance.decides_otherwise() {
-                        self.stop(DECIDES_OTHERWISE.to_owned(), queue);
+                        self.stop(DECIDES_OTHERWISE.to_owned(), None, queue);
                     }
                 }
                 LogEvent::Down(why) => {
                     warn(&format!("the log of the cluster: {why}"));
+                    self.health.is_down(&why, Instant::now());
                     self.fault = Some(DOWN);
                     queue.set_log_fault(Some(DOWN));
                 }
-                LogEvent::Stopped(why) => self.stop(why, queue),
+                LogEvent::Stopped(why) => self.stop(why, None, queue),
                 LogEvent::Members(members) => self.compare(&members, queue),
                 LogEvent::Appended(counter) => self.flights.appended(counter),
                 LogEvent::Refused(counter, why) => {
@@ -455,14 +467,12 @@ impl Node {
                 LogEvent::Entry(sequence, bytes) if !self.is_stopped() => {
                     // Until it is applied.
                     self.is_behind_queue = true;
-                    self.freshness.has_end(sequence, Instant::now());
+                    self.health.has_end(sequence, Instant::now());
                     let applied = self.appliance.apply(sequence, &bytes, filer)?;
                     self.is_behind_queue = false;
                     match applied {
                         Applied::Done(entry) => {
-                            is_filed = true;
-                            let now = Instant::now();
-                            self.freshness.has_applied(sequence, entry.seconds, now);
+                            applied_last = Some((sequence, entry.seconds));
                             if entry.origin == self.origin {
                                 self.flights.applied(entry.counter, entry.results);
                             }
@@ -476,19 +486,20 @@ impl Node {
                                 self.awaits_settings = true;
                             }
                         }
-                        Applied::Stop(why) => self.stop(why, queue),
+                        Applied::Stop(why) => self.stop(why, None, queue),
                     }
                 }
-                LogEvent::Entry(..) | LogEvent::Feeds(_) => {}
+                LogEvent::Entry(..) | LogEvent::End(_) | LogEvent::Feeds(_) => {}
             }
         }
-        if is_filed {
+        if let Some((sequence, arrival)) = applied_last {
             filer.commit()?;
             self.unsynced.get_or_insert_with(Instant::now);
+            self.health.has_applied(sequence, arrival, Instant::now());
         }
         self.tell_place();
         self.return_done();
-        Ok(is_filed)
+        Ok(applied_last.is_some())
     }
 
     /// Syncs what was applied, when it is due. Returns whether it was.
@@ -516,7 +527,7 @@ impl Node {
                 durable: self.appliance.place().sequence,
                 time: since.map_or(0, |since| since.as_secs() as i64),
                 outcomes: self.appliance.outcomes().newest(),
-                copy: None,
+                ..Mark::default()
             });
         }
     }
@@ -525,14 +536,30 @@ impl Node {
     fn compare(&mut self, members: &Members, queue: &IntakeQueue) {
         let own = self.options.node.as_str();
         let outcomes = self.appliance.outcomes().kept();
-        if let Some((sequence, others)) = members.outvote(own, outcomes) {
-            let others = others.join(", ");
+        if let Some(outvote) = members.outvote(own, outcomes) {
+            let others = outvote.others.join(", ");
+            let (first, last) = outvote.entries;
+            let place = match first {
+                1 => format!("up to entry {last}"),
+                _ => format!("from entry {first} to entry {last}"),
+            };
             let why = format!(
-                "up to entry {sequence} it has filed otherwise than {others}: its disk, its memory or its program is at fault; when that is \
-                 mended, stop it, and run `broadsheet cluster reseed' here"
+                "{place} it has filed otherwise than {others}: its disk, its memory or its program is at fault; when that is mended, stop \
+                 it, and run `broadsheet cluster reseed' here"
             );
-            return self.stop(why, queue);
+            return self.stop(why, Some(outvote.entries), queue);
         }
+        let stopped = members.nodes.iter().filter(|(name, _)| *name != own);
+        let stopped = stopped.filter_map(|(name, mark)| Some((name, mark.stopped.as_ref()?)));
+        for (name, stop) in stopped.clone() {
+            if !self.stopped_nodes.contains(name) {
+                warn(&format!(
+                    "node {name} applies no more entries: {}",
+                    stop.why
+                ));
+            }
+        }
+        self.stopped_nodes = stopped.map(|(name, _)| name.clone()).collect();
         let dissenters = members.dissenters(own, outcomes);
         if dissenters != self.dissenters && !dissenters.is_empty() {
             warn(&format!(
@@ -543,7 +570,9 @@ impl Node {
         self.dissenters = dissenters;
     }
 
-    fn stop(&mut self, why: String, queue: &IntakeQueue) {
+    /// Applies no more entries, for this reason; `differs`: the entries among which it has filed otherwise than most nodes.
+    fn stop(&mut self, why: String, differs: Option<(u64, u64)>, queue: &IntakeQueue) {
+        self.health.stop(&why);
         queue.set_log_fault(Some(STOPPED));
         self.log = None;
         // News that wait here would open the intake again.
@@ -553,6 +582,30 @@ impl Node {
         warn(&format!("this node applies no more entries: {why}"));
         self.is_stopped.store(true, Ordering::Relaxed);
         self.tell_place();
+        self.tell_stop(why, differs);
+    }
+
+    /// Tells the other nodes that this one has stopped, as soon as the servers answer.
+    fn tell_stop(&self, why: String, differs: Option<(u64, u64)>) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let stop = StopMark {
+            why,
+            time: since.map_or(0, |since| since.as_secs() as i64),
+            differs,
+            is_out: false,
+        };
+        let options = self.options.clone();
+        let place = (self.origin, self.appliance.place().sequence);
+        let tell = move || {
+            while announce_stop(&options, place, &stop).is_err() {
+                std::thread::sleep(TELL_AGAIN);
+            }
+        };
+        if let Err(error) = self.starter.spawn("stop", Box::new(tell)) {
+            warn(&format!(
+                "the other nodes are not told that this one has stopped: {error}"
+            ));
+        }
     }
 
     fn return_done(&mut self) {

@@ -139,6 +139,8 @@ pub struct Writer {
     feed_holder: Option<Arc<FeedHolder>>,
     /// The last error of the node, while it lasts.
     log_error: String,
+    /// What was reported of the node: that it is stale, that it is cut off, and that it has stopped.
+    told_health: (bool, bool, bool),
     /// Since when the node cannot apply the log.
     fails_since: Option<(Instant, u64)>,
     writer: Arc<WriterHandle>,
@@ -218,6 +220,7 @@ impl Writer {
             log_options,
             feed_holder: None,
             log_error: String::new(),
+            told_health: (false, false, false),
             fails_since: None,
             writer: writer.clone(),
             schedule,
@@ -305,6 +308,7 @@ impl Writer {
                 self.file_from_wire();
             }
             self.checkpoint();
+            self.tell_health();
             let job = match jobs.try_recv() {
                 Ok(job) => job,
                 // Left for another job that is due now.
@@ -345,7 +349,9 @@ impl Writer {
         let node = self.node.as_ref().filter(|_| self.filer.is_some());
         let checkpoint = node.and_then(Node::checkpoint_at);
         let again = self.again.map(|(at, _)| at);
-        let Some(at) = again.into_iter().chain(checkpoint).min() else {
+        let look = self.node.as_ref().map(Node::health);
+        let look = look.and_then(|health| health.look_at(Instant::now()));
+        let Some(at) = again.into_iter().chain(checkpoint).chain(look).min() else {
             return jobs.recv().ok();
         };
         match jobs.recv_timeout(at.saturating_duration_since(Instant::now())) {

@@ -24,6 +24,7 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::nntp_service::NntpService;
+use super::node::health::NodeHealth;
 use super::recorder::{Recorder, Taken};
 use super::request::{FileRequest, NntpConnection};
 use super::sandbox::Sandbox;
@@ -112,8 +113,8 @@ pub struct WriterHandle {
     pub(super) recorder: Arc<Recorder>,
     /// Mail waits that another program queued.
     pub(super) is_mail_due: AtomicBool,
-    /// This node of a cluster is so far behind that clients should use another one.
-    pub(super) is_stale: AtomicBool,
+    /// The state of the node of a cluster.
+    pub(super) node_health: OnceLock<Arc<NodeHealth>>,
 }
 
 /// Longest wait for the counts of network threads.
@@ -131,7 +132,8 @@ impl ArticleSink for WriterHandle {
     }
 
     fn is_stale(&self) -> bool {
-        self.is_stale.load(Ordering::Relaxed)
+        let health = self.node_health.get();
+        health.is_some_and(|health| health.is_stale(Instant::now()))
     }
 
     fn group_asked(&self, group: &[u8], now: i64) {
@@ -161,7 +163,7 @@ impl WriterHandle {
             schedule,
             recorder,
             is_mail_due: AtomicBool::new(false),
-            is_stale: AtomicBool::new(false),
+            node_health: OnceLock::new(),
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),
@@ -209,6 +211,8 @@ impl WriterHandle {
         watched.sandbox = self.sandbox.told();
         watched.peers = FedPeer::look_at(&self.feeds.peers());
         watched.cluster_feeds = self.cluster_feeds();
+        let health = self.node_health.get();
+        watched.cluster_node = health.map(|health| health.told(Instant::now()));
         watched
     }
 

@@ -32,6 +32,8 @@ pub enum Message {
     Connections(Sender<Vec<ConnectionStatus>>),
     /// [`crate::Server::close`]: the thread closes its connections with these numbers, and sends the numbers of those.
     Close(Arc<[u64]>, Sender<Vec<u64>>),
+    /// [`crate::Server::close_all`]: the thread closes all its connections after this line.
+    CloseAll(&'static [u8]),
     /// [`crate::Server::take_readers`]: the thread sends its counts of readers, and begins anew.
     TakeReaders(Sender<Vec<ReaderCounts>>),
     /// The server stops.

@@ -120,6 +120,13 @@ impl Server {
         answers
     }
 
+    /// Closes all connections after this line; new ones are accepted as before. Does not wait.
+    pub fn close_all(&self, line: &'static [u8]) {
+        for mailbox in &self.mailboxes {
+            mailbox.put(Message::CloseAll(line));
+        }
+    }
+
     /// Asks all network threads for their counts of readers since the last call.
     pub fn take_readers(&self) -> Receiver<Vec<ReaderCounts>> {
         let (answer, answers) = channel();

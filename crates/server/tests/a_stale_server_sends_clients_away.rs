@@ -18,3 +18,17 @@ fn until_it_has_caught_up() {
     house.is_stale.store(false, Ordering::SeqCst);
     house.greeted();
 }
+
+#[test]
+fn and_those_that_it_has_when_it_shows_wrong_numbers() {
+    let house = House::new(Vec::new());
+    let mut before = [house.greeted(), house.greeted()];
+    house.is_stale.store(true, Ordering::SeqCst);
+    house.server.close_all(b"400 use another one\r\n");
+    for client in &mut before {
+        assert_eq!(line(client), "400 use another one\r\n");
+        assert_eq!(line(client), "");
+    }
+    house.is_stale.store(false, Ordering::SeqCst);
+    house.greeted();
+}

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use cluster::jetstream::{feeder, members};
 use cluster::lease::Claim;
 use cluster::members::{Extent, Mark, Members};
-use daemon::{ClusterFeeds, client};
+use daemon::{ClusterFeeds, ClusterNode, client};
 use groups::size;
 use serde_json::{Value, json};
 use settings::cluster::{DecidingPart, hash_of_parts};
@@ -26,7 +26,8 @@ pub static COMMAND: Command = Command {
 Prints the log, the node that feeds the sites, the last entry that is applied here, the chain hash up to it (nodes at
 the same entry have the same one), and the hashes of the settings by which all nodes must decide
 alike. If the NATS servers answer, the extent of the log follows, and each node: the last entry on its
-disk, how many the log has after it, and when the node said so.",
+disk, how many the log has after it, and when the node said so; and why it has stopped, if it
+has.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[Meaning {
@@ -47,6 +48,8 @@ struct NodeStatus {
     /// The node that has the lease of the feeds by its last word, and what this node says about feeding.
     feeder: Option<Claim>,
     feeds: Option<ClusterFeeds>,
+    /// What the daemon says about this node.
+    daemon: Option<ClusterNode>,
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -68,10 +71,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let feeder = others.is_some().then(|| feeder(&options));
     let feeder = feeder.and_then(Result::ok).and_then(|(claim, _)| claim);
-    let daemon = client::status(directory.root());
+    let daemon = client::status(directory.root()).map(|daemon| daemon.status);
+    let (feeds, daemon) = daemon.map_or((None, None), |status| {
+        (status.cluster_feeds, status.cluster_node)
+    });
     let status = NodeStatus {
         feeder: feeder.filter(|claim| !claim.is_released),
-        feeds: daemon.and_then(|daemon| daemon.status.cluster_feeds),
+        feeds,
+        daemon,
         node: options.node,
         others,
         stream: settings.cluster.stream,
@@ -113,6 +120,9 @@ impl Answer for NodeStatus {
         for part in &self.parts {
             writeln!(out, "  {:016x} {}", part.hash, part.name)?;
         }
+        if let Some(daemon) = &self.daemon {
+            writeln!(out, "{:16} {}", "daemon", daemon.sentence())?;
+        }
         match (&self.feeds, &self.feeder) {
             (Some(feeds), _) => writeln!(out, "{:16} {}", "feeds", feeds.sentence())?,
             (None, Some(claim)) => writeln!(
@@ -142,6 +152,10 @@ impl Answer for NodeStatus {
                 "  {name:14} entry {}, {behind} behind, {told}",
                 mark.durable
             )?;
+            if let Some(stop) = &mark.stopped {
+                let at = text::utc(stop.time);
+                writeln!(out, "  {:14} stopped at {at}: {}", "", stop.why)?;
+            }
         }
         Ok(())
     }
@@ -158,6 +172,7 @@ impl Answer for NodeStatus {
                     "durable": mark.durable,
                     "behind": log.last.saturating_sub(mark.durable),
                     "time": mark.time,
+                    "stopped": mark.stopped,
                 })
             };
             json!({
@@ -172,6 +187,7 @@ impl Answer for NodeStatus {
             "node": self.node,
             "feeder": self.feeder.as_ref().map(|claim| &claim.node),
             "feeds": self.feeds,
+            "daemon": self.daemon,
             "log_extent": others,
             "stream": self.stream,
             "log": self.place.log,

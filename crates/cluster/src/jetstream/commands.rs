@@ -12,12 +12,12 @@ use super::connection::{
     LogError, LogIdentity, connect, context, context_with, identify, look, metadata_of, reports,
 };
 use super::leases::{self, begin_cursors};
-use super::nodes::{change, extent, make_store, open_store, read};
+use super::nodes::{self, change, extent, make_store, open_store, read};
 use super::{LogOptions, stream_config};
 use crate::demands::ServerReport;
 use crate::feeding::FeedCursors;
 use crate::lease::Claim;
-use crate::members::{Extent, Mark, Members};
+use crate::members::{Extent, Mark, Members, StopMark};
 
 /// Time within which servers that do not answer are asked again.
 const ATTEMPTS_TIME: Duration = Duration::from_secs(10);
@@ -144,6 +144,21 @@ pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
         })
         .await
         .map(drop)
+    })
+}
+
+/// Notes in the mark of a node that it applies no more entries: of this process, with the entries up to `place.1`.
+///
+/// # Errors
+/// The servers do not answer, or there is no such cluster.
+pub fn announce_stop(
+    options: &LogOptions,
+    place: (u64, u64),
+    stop: &StopMark,
+) -> Result<(), LogError> {
+    wait_for(async || {
+        let client = connect(options).await?;
+        nodes::stop(options, &client, place, stop).await
     })
 }
 

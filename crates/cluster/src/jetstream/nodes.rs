@@ -9,7 +9,7 @@ use async_nats::jetstream::stream::StorageType;
 
 use super::LogOptions;
 use super::connection::{LogError, context, open_stream};
-use crate::members::{Extent, Mark, Members};
+use crate::members::{Extent, Mark, Members, StopMark};
 
 /// The key of the value.
 const KEY: &str = "nodes";
@@ -48,9 +48,12 @@ pub async fn exchange(
     let log = extent(options, client).await?;
     let mut before = None;
     let mut is_double = false;
+    let mut stopped = None;
     let members = change(options, client, |members| {
         let last = members.put(own, mark.clone());
         is_double = is_known && last.is_some_and(|last| last.process != mark.process);
+        let put = members.nodes.get(own);
+        stopped = put.and_then(|put| put.stopped.clone());
         let trim = members.trim(log, own);
         before = trim.before;
         members.nodes.retain(|name, _| !trim.out.contains(name));
@@ -62,12 +65,32 @@ pub async fn exchange(
             "another node has the name {own} too: give each its own, as cluster.node in broadsheet.toml"
         )));
     }
+    if let Some(StopMark { why, .. }) = stopped {
+        // What it filed before it was started again is still here.
+        return Err(LogError::Stopped(why));
+    }
     if let Some(before) = before {
         let stream = open_stream(options, client).await?;
         let purged = stream.purge().sequence(before).await;
         purged.map_err(|error| LogError::down("cannot trim the log", error))?;
     }
     Ok(members)
+}
+
+/// Notes that this node, of a process and with the entries up to `durable`, applies no more.
+pub async fn stop(
+    options: &LogOptions,
+    client: &Client,
+    (process, durable): (u64, u64),
+    stop: &StopMark,
+) -> Result<(), LogError> {
+    let log = extent(options, client).await?;
+    let stop = StopMark {
+        is_out: log.first > durable + 1,
+        ..stop.clone()
+    };
+    let work = |members: &mut Members| members.stop(&options.node, (process, durable), &stop);
+    change(options, client, work).await.map(drop)
 }
 
 /// The name of the store.

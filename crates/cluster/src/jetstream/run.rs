@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::connection::{LogError, connect, context, look, range};
-use super::{Append, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
+use super::{Append, Bytes, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
 use crate::members::Mark;
 
 /// The pause before the next attempt: the first one, and the longest.
@@ -26,7 +26,8 @@ const PAUSE_LAST: Duration = Duration::from_millis(500);
 /// Interval at which the servers say that there is no new entry. After twice this time without a word from them, the consumer is made again: it
 /// lives in one of the servers, and dies with it.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Time without entries after which the servers are asked whether there are some: a damaged server says that it lives, and tells nothing.
+/// Interval at which the servers are asked for the end of the log, so that a node which applies slowly knows how far it is behind. After this
+/// time without entries it also finds a damaged server, which says that it lives, and tells nothing.
 const LOOK: Duration = Duration::from_secs(10);
 /// Time after which the servers are asked for entries again, even if none came.
 const PULL_EXPIRES: Duration = Duration::from_secs(30);
@@ -150,16 +151,38 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     shared.is_read.set(true);
     shared.is_up(last);
     let mut heard = Instant::now();
+    let mut look_at = heard + LOOK;
+    // The entry that waits until others are applied.
+    let mut waiting: Option<Bytes> = None;
     loop {
+        let bytes = waiting.as_ref().map(Bytes::len);
         tokio::select! {
-            () = tokio::time::sleep_until(heard + LOOK) => {
-                heard = Instant::now();
-                let (_, last) = range(&shared.options, client).await?;
-                if last >= *next {
+            () = tokio::time::sleep_until(look_at) => {
+                look_at = Instant::now() + LOOK;
+                let is_silent = waiting.is_none() && heard.elapsed() >= LOOK;
+                let last = match range(&shared.options, client).await {
+                    Ok((_, last)) => last,
+                    // While entries come, only the end of the log is not known.
+                    Err(LogError::Down(_)) if !is_silent => continue,
+                    Err(error) => return Err(error),
+                };
+                shared.last.set(shared.last.get().max(last));
+                (shared.tell)(LogEvent::End(last));
+                if is_silent && last >= *next {
                     return Err(LogError::Down(format!(
                         "the NATS servers have entries up to {last}, and tell none from {next} on: one of them may be damaged"
                     )));
                 }
+            },
+            permit = room.acquire_many(units(bytes.unwrap_or(0)) as u32), if bytes.is_some() => {
+                heard = Instant::now();
+                let (Ok(permit), Some(bytes)) = (permit, waiting.take()) else {
+                    return Ok(());
+                };
+                permit.forget();
+                let sequence = *next;
+                *next += 1;
+                (shared.tell)(LogEvent::Entry(sequence, bytes));
             },
             some = work.recv() => {
                 let (shared, client) = (shared.clone(), client.clone());
@@ -173,7 +196,7 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                     }
                 }
             },
-            entry = entries.next() => {
+            entry = entries.next(), if bytes.is_none() => {
                 heard = Instant::now();
                 let Some(entry) = entry else {
                     return Err(LogError::Down("the NATS servers ended the stream".to_owned()));
@@ -198,12 +221,7 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                     continue;
                 }
                 check_range(*next, sequence, sequence)?;
-                let Ok(permit) = room.acquire_many(units(entry.payload.len()) as u32).await else {
-                    return Ok(());
-                };
-                permit.forget();
-                *next += 1;
-                (shared.tell)(LogEvent::Entry(sequence, entry.payload.clone()));
+                waiting = Some(entry.payload.clone());
             }
         }
     }

@@ -13,6 +13,7 @@ use store::histogram::EDGES_MICROS;
 
 use super::super::daemon_status::{DaemonStatus, Entry, FedPeer, Nntp, Took};
 use super::super::intake_queue::IntakeState;
+use super::super::node::health::ClusterNode;
 use super::super::writer_handle::WriterHandle;
 
 /// Interval after which figures from the store are read again, or ten times the duration of reading them.
@@ -97,6 +98,9 @@ impl Page {
         if let Some(feeds) = &watched.cluster_feeds {
             let help = "1 on the node of a cluster that feeds the sites.";
             text.gauge("cluster_feeding", help, u64::from(feeds.is_here));
+        }
+        if let Some(node) = &watched.cluster_node {
+            text.of_cluster_node(node);
         }
         text.of_fed_peers(&watched.peers, relay::Now::read().seconds);
         if let Some(nntp) = &watched.nntp {
@@ -343,6 +347,25 @@ impl Text {
         for peer in peers {
             self.sample(name, &[("site", &peer.site)], peer.bytes);
         }
+    }
+
+    fn of_cluster_node(&mut self, node: &ClusterNode) {
+        let help = "The last entry of the log of the cluster that is applied here.";
+        self.gauge("cluster_applied_entry", help, node.applied);
+        let help = "The last entry of the log of the cluster that this node knows of.";
+        self.gauge("cluster_last_entry", help, node.last);
+        let help = "How far this node is behind the log of the cluster.";
+        self.gauge("cluster_lag_seconds", help, node.lag_seconds);
+        let help = "1 while new clients are sent away: the node is too far behind, or has stopped.";
+        self.gauge("cluster_stale", help, u64::from(node.is_stale));
+        let help = "1 when this node applies no more entries.";
+        self.gauge("cluster_stopped", help, u64::from(node.is_stopped));
+        let help = "For how long the log of the cluster has not been reachable; 0 while it is.";
+        self.gauge(
+            "cluster_unreachable_seconds",
+            help,
+            node.unreachable_seconds,
+        );
     }
 
     fn of_server(&mut self, nntp: &Nntp) {

@@ -1,10 +1,13 @@
-//! Whether a node is so far behind the log that its readers would miss much.
+//! How far a node is behind the log: whether its readers would miss much.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A node that lacks entries of more than this time accepts no new connections: its clients use another one.
+/// A node that lacks entries of more than this time accepts no new connections: its clients use another one. s
 pub const BEHIND_SECONDS_MAX: u64 = 300;
-const BEHIND_MAX: Duration = Duration::from_secs(BEHIND_SECONDS_MAX);
+/// Ends of the log that are remembered with their times. The thread of the log tells one each ten seconds; beyond this number, later ones
+/// count from the time of the last.
+const ENDS_MAX: usize = 4096;
 
 /// How far the node is, as it knows by itself.
 #[derive(Debug)]
@@ -17,6 +20,8 @@ pub struct Freshness {
     arrival: Option<i64>,
     /// The time of the last progress, or at which the node had applied everything.
     moved: Instant,
+    /// Ends of the log that are not applied, and when the node learned of them.
+    ends: VecDeque<(u64, Instant)>,
 }
 
 impl Freshness {
@@ -27,28 +32,53 @@ impl Freshness {
             applied,
             arrival: None,
             moved: now,
+            ends: VecDeque::new(),
         }
     }
 
     /// The log has entries up to this one.
     pub fn has_end(&mut self, end: u64, now: Instant) {
-        if self.applied >= self.end {
+        if !self.is_behind() {
             self.moved = now;
         }
-        self.end = self.end.max(end);
+        if end <= self.end {
+            return;
+        }
+        self.end = end;
+        let is_full = self.ends.len() >= ENDS_MAX;
+        match self.ends.back_mut().filter(|_| is_full) {
+            Some((last, _)) => *last = end,
+            None => self.ends.push_back((end, now)),
+        }
     }
 
-    /// The node has applied an entry, which arrived at this time, seconds since 1970.
+    /// The node has applied and committed an entry, which arrived at this time, seconds since 1970.
     pub fn has_applied(&mut self, sequence: u64, arrival: i64, now: Instant) {
         self.applied = sequence;
         self.end = self.end.max(sequence);
         self.arrival = Some(arrival);
         self.moved = now;
+        while self.ends.front().is_some_and(|(end, _)| *end <= sequence) {
+            self.ends.pop_front();
+        }
     }
 
     /// The spool went back to an entry.
     pub fn goes_back_to(&mut self, sequence: u64) {
         self.applied = sequence;
+        if self.is_behind() && self.ends.is_empty() {
+            self.ends.push_back((self.end, self.moved));
+        }
+    }
+
+    /// The last applied entry.
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// The last entry of the log that the node knows of.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// Whether the log has told of entries that are not applied.
@@ -56,15 +86,22 @@ impl Freshness {
         self.applied < self.end
     }
 
-    /// Whether too much is missing. A node that catches up is so far behind as the last entry is old; one that does not get on, for as
-    /// long as it does not. `seconds` is the clock, seconds since 1970; clocks that differ by minutes matter only while it catches up.
+    /// How far the node is behind. It is so for as long as it knows of an entry that it has not applied; one that catches up also for as
+    /// long as its last entry is old. `seconds` is the clock, seconds since 1970; clocks that differ matter only while it catches up.
+    pub fn lag(&self, catches_up: bool, seconds: i64, now: Instant) -> Duration {
+        if !self.is_behind() {
+            return Duration::ZERO;
+        }
+        let known = self.ends.front().map(|(_, at)| *at);
+        let known = known.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        let arrival = self.arrival.filter(|_| catches_up);
+        let age = arrival.map_or(0, |arrival| seconds.saturating_sub(arrival));
+        known.max(Duration::from_secs(u64::try_from(age).unwrap_or(0)))
+    }
+
+    /// Whether too much is missing.
     pub fn is_stale(&self, catches_up: bool, seconds: i64, now: Instant) -> bool {
-        let is_old = |arrival: i64| {
-            let age = u64::try_from(seconds.saturating_sub(arrival)).unwrap_or(0);
-            catches_up && age > BEHIND_SECONDS_MAX
-        };
-        let is_stuck = now.saturating_duration_since(self.moved) > BEHIND_MAX;
-        self.is_behind() && (is_stuck || self.arrival.is_some_and(is_old))
+        self.lag(catches_up, seconds, now) > Duration::from_secs(BEHIND_SECONDS_MAX)
     }
 }
 
@@ -121,5 +158,39 @@ mod tests {
         node.goes_back_to(11);
         assert!(!node.is_stale(false, NOON, later(start, 1_602)));
         assert!(node.is_stale(false, NOON, later(start, 1_603)));
+    }
+
+    #[test]
+    fn who_applies_more_slowly_than_the_log_grows_is_stale_after_a_while() {
+        let start = Instant::now();
+        let mut node = Freshness::new(0, start);
+        // Ten entries a second come, and nine are applied: it gets on all the time. The clock of the sender is right.
+        for second in (0..=6_000).step_by(10) {
+            node.has_end(second * 10 + 10, later(start, second));
+            node.has_applied(second * 9 + 1, NOON + second as i64, later(start, second));
+            let lag = node.lag(false, NOON, later(start, second)).as_secs();
+            assert!(lag.abs_diff(second / 10) <= 11, "{second}: {lag}");
+            let is_stale = node.is_stale(false, NOON, later(start, second));
+            assert_eq!(is_stale, lag > 300, "{second}: {lag}");
+        }
+        assert!(node.is_stale(false, NOON, later(start, 6_000)));
+        // It recovers.
+        node.has_applied(60_010, NOON, later(start, 6_001));
+        assert_eq!(node.lag(false, NOON, later(start, 9_000)).as_secs(), 0);
+    }
+
+    #[test]
+    fn the_times_of_ends_are_bounded() {
+        let start = Instant::now();
+        let mut node = Freshness::new(0, start);
+        for end in 1..3 * ENDS_MAX as u64 {
+            node.has_end(end, later(start, end));
+        }
+        assert_eq!(node.ends.len(), ENDS_MAX);
+        node.has_applied(2 * ENDS_MAX as u64, NOON, start);
+        let now = later(start, 3 * ENDS_MAX as u64);
+        assert!(node.is_stale(false, NOON, now));
+        node.has_applied(3 * ENDS_MAX as u64 - 1, NOON, start);
+        assert!(!node.is_stale(false, NOON, now) && node.ends.is_empty());
     }
 }

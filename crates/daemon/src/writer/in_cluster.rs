@@ -1,7 +1,6 @@
 //! The writer of a node of a cluster: articles go to the log, and come back from it to be filed.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ::cluster::jetstream::LogOptions;
@@ -30,6 +29,10 @@ pub const RULES_CHANGED: &str = "settings by which all nodes of the cluster deci
 /// Tells the same when a node starts.
 pub const NOT_IN_FORCE: &str = "settings by which all nodes of the cluster decide have changed here, and this node goes on by those in force: \
                                 `broadsheet cluster apply' puts the new ones into force on all nodes (--dry-run shows the changes)";
+
+/// The last line for connected clients of a node that has stopped: others may contradict what it shows.
+const STOPPED_LINE: &[u8] =
+    b"400 This server is not up to date with its cluster; use another one, or try again later\r\n";
 
 /// A node whose disk is nearly full starts expire again after this time.
 const EXPIRE_AGAIN: Duration = Duration::from_secs(600);
@@ -178,13 +181,10 @@ impl Writer {
             return Ok(());
         };
         let ways = (self.directory.clone(), self.starter.clone(), feed_holder);
-        self.node = Some(Node::start(
-            options.clone(),
-            place.clone(),
-            rules,
-            ways,
-            wake,
-        )?);
+        let node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
+        // Set once: the node is started once.
+        let _ = self.writer.node_health.set(node.health().clone());
+        self.node = Some(node);
         self.answer_nodes(&options, &parts)
     }
 
@@ -285,7 +285,6 @@ impl Writer {
     /// appended yet goes back to its senders; for the rest they wait.
     pub(super) fn serve_log(&mut self) {
         let done = self.apply_log();
-        self.tell_staleness();
         self.note_progress(done.is_err());
         let Err(error) = done else {
             self.log_error.clear();
@@ -318,10 +317,29 @@ impl Writer {
         node.set_failing(since.is_some_and(|since| since.elapsed() > UNFIT_AFTER));
     }
 
-    /// Tells the network threads whether this node is too far behind for new clients.
-    fn tell_staleness(&self) {
-        let is_stale = self.node.as_ref().is_some_and(Node::is_stale);
-        let was_stale = self.writer.is_stale.swap(is_stale, Ordering::Relaxed);
+    /// Reports changes of the state of this node, and sends the clients of a node that has stopped away.
+    pub(super) fn tell_health(&mut self) {
+        let Some(node) = &self.node else { return };
+        let (health, now) = (node.health().clone(), Instant::now());
+        let (was_stale, was_cut_off, was_stopped) = self.told_health;
+        let is_stopped = health.is_stopped();
+        let (is_stale, is_cut_off) = (health.is_stale(now), health.is_cut_off(now));
+        self.told_health = (is_stale, is_cut_off, is_stopped);
+        if is_stopped && !was_stopped {
+            warn("clients are sent away until this node goes on");
+            let nntp_service = lock(&self.writer.nntp_service);
+            if let Some(service) = &*nntp_service {
+                service.server.close_all(STOPPED_LINE);
+            }
+        }
+        if is_stopped {
+            return;
+        }
+        if is_cut_off && !was_cut_off {
+            warn(&format!(
+                "the log of the cluster has not been reachable for {BEHIND_SECONDS_MAX} s: readers get what is here, and other nodes may have newer articles"
+            ));
+        }
         if is_stale && !was_stale {
             warn(&format!(
                 "this node lacks entries of more than {BEHIND_SECONDS_MAX} s: it accepts no connections until it has caught up"

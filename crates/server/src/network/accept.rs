@@ -80,7 +80,10 @@ impl Network {
         }
         if shared.sink.is_stale() {
             let line = b"400 This server lacks the newest articles; use another one, or try again later\r\n";
-            return refuse(line, "this node is too far behind its cluster");
+            return refuse(
+                line,
+                "this node is too far behind its cluster, or has stopped",
+            );
         }
         let limits = rights.limits();
         let most = limits.connections_per_address_max;

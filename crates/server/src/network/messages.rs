@@ -33,6 +33,10 @@ impl Network {
                 // Fails if the caller no longer waits.
                 Message::Connections(to) => drop(to.send(self.statuses(ticks))),
                 Message::Close(numbers, to) => drop(to.send(self.close(&numbers, ticks))),
+                Message::CloseAll(line) => {
+                    let all = self.tokens().collect();
+                    self.close_after(all, line, ticks);
+                }
                 Message::TakeReaders(to) => drop(to.send(vec![self.take_readers()])),
                 Message::Stop => self.is_stopping = true,
             }
@@ -182,13 +186,19 @@ impl Network {
         let all = self.tokens();
         let found = all.filter(|token| number(*token).is_some_and(|one| numbers.contains(&one)));
         let found: Vec<Token> = found.collect();
+        let line = b"400 Connection closed by the administrator\r\n";
+        self.close_after(found, line, ticks)
+    }
+
+    /// Closes these connections after a last line. Returns their numbers.
+    fn close_after(&mut self, found: Vec<Token>, line: &[u8], ticks: u64) -> Vec<u64> {
         let mut closed = Vec::new();
         for token in found {
             if let Some(mut connection) = self.take(token) {
                 closed.push(connection.client.number);
                 // A line within the handshake would not be one of TLS.
                 if connection.handshake().is_none() {
-                    connection.close_after(b"400 Connection closed by the administrator\r\n");
+                    connection.close_after(line);
                     let until = self.slice_end();
                     let context = context!(self, ticks, until);
                     let _ = connection.send(&context);

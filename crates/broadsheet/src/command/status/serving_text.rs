@@ -42,6 +42,9 @@ pub fn write(daemon: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
     if !daemon.sandbox.is_empty() {
         writeln!(out, "{:16} {}", "sandbox", daemon.sandbox)?;
     }
+    if let Some(node) = &daemon.cluster_node {
+        writeln!(out, "{:16} {}", "cluster node", node.sentence())?;
+    }
     match &daemon.nntp {
         Some(nntp) => write_server(nntp, out),
         None => Ok(()),

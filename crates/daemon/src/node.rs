@@ -438,6 +438,7 @@ impl Node {
                         self.stop(DECIDES_OTHERWISE.to_owned(), queue);
                     }
                 }
+                LogEvent::Warning(why) => warn(&format!("the log of the cluster: {why}")),
                 LogEvent::Down(why) => {
                     warn(&format!("the log of the cluster: {why}"));
                     self.fault = Some(DOWN);

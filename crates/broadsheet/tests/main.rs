@@ -146,6 +146,7 @@ mod reload_is_all_or_nothing;
 mod rights_are_asked_about_what_is_filed;
 mod rnews_answers_by_its_link;
 mod rnews_by_way_of_the_daemon;
+mod servers_accept_no_stranger;
 mod settings_change_in_a_cluster;
 mod settings_faults_name_their_place;
 mod setup_makes_a_running_server;

@@ -3,6 +3,9 @@
 //! With the usual `sync_interval` (two minutes) a server acknowledges messages that are not on its disk. A power cut of all servers then
 //! loses a third of them, and the replicas disagree afterwards.
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, PersistenceMode, RetentionPolicy, StorageType,
 };
@@ -12,6 +15,9 @@ use crate::entry::ENTRY_BYTES_MAX;
 
 /// The oldest release of the servers: the one with which the promises were tested.
 pub const SERVER_VERSION_MIN: (u32, u32, u32) = (2, 15, 2);
+
+/// Time after which a server that lives must have answered.
+const SILENT: Duration = Duration::from_secs(60);
 
 /// The report of a server about itself (`$SYS.REQ.SERVER.PING.JSZ` with `config`).
 #[derive(Debug, Deserialize)]
@@ -71,14 +77,54 @@ impl ServerReport {
     }
 }
 
-/// The faults of servers that must have a replica of the stream, and did not report.
-pub fn silent<'a>(
-    replicas: impl Iterator<Item = &'a str>,
-    reports: &[ServerReport],
-) -> Vec<String> {
+/// The servers among these that did not report.
+pub fn silent<'a>(servers: impl Iterator<Item = &'a str>, reports: &[ServerReport]) -> Vec<String> {
     let is_silent = |name: &&str| !reports.iter().any(|report| report.name() == *name);
-    let told = |name| format!("the NATS server {name} does not answer");
-    replicas.filter(is_silent).map(told).collect()
+    servers.filter(is_silent).map(str::to_owned).collect()
+}
+
+/// The fault of servers that do not answer.
+pub fn no_answer(servers: &[String]) -> String {
+    let told = |name: &String| format!("the NATS server {name} does not answer");
+    let told: Vec<String> = servers.iter().map(told).collect();
+    told.join("; ")
+}
+
+/// Servers that acknowledge entries and do not say by which settings. One that is busy, or has just died, is among them for a moment.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The servers, and the time since which they are silent.
+    silent: BTreeMap<String, Instant>,
+}
+
+impl Watch {
+    /// Notes the servers that were silent at a look. Returns the fault of those that have been for too long.
+    pub fn saw(&mut self, silent: Vec<String>, now: Instant) -> Option<String> {
+        let before = std::mem::take(&mut self.silent);
+        let since = |name: String| {
+            let since = before.get(&name).copied().unwrap_or(now);
+            (name, since)
+        };
+        self.silent = silent.into_iter().map(since).collect();
+        let mute = self.mute(now);
+        (!mute.is_empty()).then(|| {
+            format!(
+                "{}; so nobody knows whether it syncs always, and it acknowledges entries: restart it, or stop it",
+                no_answer(&mute)
+            )
+        })
+    }
+
+    /// Whether servers have been silent for too long.
+    pub fn has_mute(&self, now: Instant) -> bool {
+        !self.mute(now).is_empty()
+    }
+
+    fn mute(&self, now: Instant) -> Vec<String> {
+        let mut silent = self.silent.clone();
+        silent.retain(|_, since| now.saturating_duration_since(*since) >= SILENT);
+        silent.into_keys().collect()
+    }
 }
 
 /// The demands on the log of a cluster with so many replicas that a stream does not meet, as sentences.
@@ -195,7 +241,25 @@ mod tests {
     fn every_replica_must_answer() {
         let reports = [report("2.15.2", true)];
         let silent = silent(["a", "b"].into_iter(), &reports);
-        assert_eq!(silent, ["the NATS server b does not answer"]);
+        assert_eq!(silent, ["b"]);
+        assert_eq!(no_answer(&silent), "the NATS server b does not answer");
+        // A moment later at the latest.
+        let mut watch = Watch::default();
+        let now = Instant::now();
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(watch.saw(names(&["b"]), now), None);
+        assert_eq!(watch.saw(names(&["b", "c"]), now + SILENT / 2), None);
+        let why = watch.saw(names(&["b", "c"]), now + SILENT).unwrap();
+        assert!(why.contains("server b does not answer"), "{why}");
+        assert!(!why.contains("server c"), "{why}");
+        assert!(watch.has_mute(now + SILENT));
+        // It answers; the other one has not for a while.
+        assert_eq!(watch.saw(names(&["c"]), now + SILENT), None);
+        assert!(!watch.has_mute(now + SILENT));
+        assert!(watch.has_mute(now + SILENT * 3 / 2));
+        // It was down, so the time begins anew.
+        assert_eq!(watch.saw(names(&[]), now + SILENT), None);
+        assert_eq!(watch.saw(names(&["c"]), now + SILENT * 2), None);
     }
 
     #[test]

@@ -130,6 +130,8 @@ pub enum LogEvent {
     Members(Members),
     /// News of the lease of the feeds, or of the cursors.
     Feeds(FeedNews),
+    /// An administrator should know this.
+    Warning(String),
     /// The log is not reachable, for this reason; the thread tries again.
     Down(String),
     /// The thread has ended: going on would lose or change articles. The reason says what to do.
@@ -246,7 +248,7 @@ impl Log {
     }
 
     /// Puts a mark of this node among those of the others, which come back as [`LogEvent::Members`]; and trims the log, if it is more than
-    /// half full. A mark that cannot be put is dropped: the next one says more.
+    /// half full. A mark that cannot be put is put again, unless there is a newer one.
     pub fn mark(&self, mark: Mark) {
         let _ = self.work.send(Work::Mark(mark));
     }

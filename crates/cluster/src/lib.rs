@@ -13,6 +13,7 @@
 //! | [`removal`] | the content of entries of `article remove` and `restore` |
 //! | [`settings_change`] | the content of entries that change the settings by which all nodes decide |
 //! | [`reseed`] | how a node asks another one for its segments |
+//! | [`route_login`] | the password by which the servers accept each other |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
 //! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
 //!
@@ -30,4 +31,5 @@ pub mod members;
 pub mod parcel;
 pub mod removal;
 pub mod reseed;
+pub mod route_login;
 pub mod settings_change;

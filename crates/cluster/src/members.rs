@@ -1,9 +1,10 @@
 //! The nodes of a cluster: each tells the others how far it is, in a value that the servers keep beside the log.
 //!
-//! *Invariant:* an entry leaves the log only when every node has it on its disk, except nodes that would let the log run full. Nothing here
-//! decides about articles: a value that was lost delays the trimming, no more.
+//! *Invariant:* an entry leaves the log only when every node has it on its disk, except nodes that would let the log run full; and at least two
+//! nodes have it, unless the cluster has only one. Nothing here decides about articles: a value that was lost delays the trimming, no more.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub const OUTCOMES_TOLD: usize = 16;
 const KEEP_PART: u64 = 2;
 /// Time for which the log keeps what comes behind a copy of segments, s: each look of the copying program at the other node begins it anew.
 const COPY_SECONDS: i64 = 24 * 60 * 60;
+/// Time for which nothing leaves the log after the list of the nodes was lost: each node that runs puts its mark seconds after an entry.
+const RENEWAL: Duration = Duration::from_secs(10 * 60);
 
 /// The mark of one node: how far it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,12 @@ impl Mark {
         let is_out = self.stopped.as_ref().is_some_and(|stop| stop.is_out);
         let durable = if is_out { u64::MAX } else { self.durable };
         self.copy.map_or(durable, |copy| durable.min(copy.durable))
+    }
+
+    /// The last entry that the node has on its disk; `None` while a program copies segments and no daemon says what was there before.
+    fn held(&self) -> Option<u64> {
+        let is_copying = self.process == 0 && self.copy.is_some();
+        (!is_copying).then_some(self.durable)
     }
 }
 
@@ -93,6 +102,36 @@ pub struct CopyMark {
 pub struct Members {
     /// The nodes.
     pub nodes: BTreeMap<String, Mark>,
+    /// The time at which this list was begun because the one before was lost, seconds since 1970; 0: none was lost. See [`Renewal`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begun: i64,
+}
+
+/// The wait after the list of the nodes was lost, so that no node trims the log before the others have put their marks again. The time
+/// counts from the moment at which this process first sees the new list: no two clocks are compared.
+#[derive(Debug, Default)]
+pub struct Renewal {
+    /// The list, and that moment.
+    seen: Option<(i64, Instant)>,
+}
+
+impl Renewal {
+    /// Returns whether the log may be trimmed now by a list that was begun at this time ([`Members::begun`]).
+    pub fn may_trim(&mut self, begun: i64, now: Instant) -> bool {
+        if begun == 0 {
+            return true;
+        }
+        let since = match self.seen {
+            Some((seen, since)) if seen == begun => since,
+            _ => now,
+        };
+        self.seen = Some((begun, since));
+        now.saturating_duration_since(since) >= RENEWAL
+    }
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 /// The extent of the log.
@@ -115,6 +154,8 @@ pub struct Trim {
     pub before: Option<u64>,
     /// Nodes that are so far behind that they would let the log run full: the log does not wait for them any more.
     pub out: Vec<String>,
+    /// Nodes that are as far behind, and for which the log waits: without them, fewer than two nodes would have what leaves it.
+    pub waits_for: Vec<String>,
 }
 
 impl Members {
@@ -156,6 +197,13 @@ impl Members {
         self.nodes.values().map(Mark::done).min()
     }
 
+    /// The last entry that at least two nodes have on their disks; of a cluster of one node, the last one that it has.
+    fn twice_held(&self) -> Option<u64> {
+        let mut held: Vec<u64> = self.nodes.values().filter_map(Mark::held).collect();
+        held.sort_unstable_by(|one, other| other.cmp(one));
+        held.get(1).or(held.first()).copied()
+    }
+
     /// The part of the log that has to go, as the node `own` finds it.
     pub fn trim(&self, log: Extent, own: &str) -> Trim {
         let mut trim = Trim::default();
@@ -170,8 +218,16 @@ impl Members {
         // A node that is behind itself puts nobody out.
         let may_put_out = self.nodes.get(own).is_some_and(|mark| !is_behind(mark));
         if log.bytes > keep + keep / 2 && may_put_out {
-            let behind = self.nodes.iter().filter(|(_, mark)| is_behind(mark));
-            trim.out = behind.map(|(name, _)| name.clone()).collect();
+            let twice = self.twice_held();
+            for (name, mark) in self.nodes.iter().filter(|(_, mark)| is_behind(mark)) {
+                // What it has not, two others have.
+                let is_spare = mark.held().is_none_or(|held| Some(held) < twice);
+                let list = match is_spare {
+                    true => &mut trim.out,
+                    false => &mut trim.waits_for,
+                };
+                list.push(name.clone());
+            }
         }
         let stay = self
             .nodes
@@ -247,6 +303,7 @@ mod tests {
         };
         Members {
             nodes: marks.iter().map(mark).collect(),
+            ..Members::default()
         }
     }
 
@@ -282,6 +339,72 @@ mod tests {
         assert_eq!(none.trim(log(800), "a"), Trim::default());
         let behind = members(&[("a", 100)]);
         assert_eq!(behind.trim(log(1000), "a"), Trim::default());
+    }
+
+    #[test]
+    fn what_fewer_than_two_nodes_have_stays_in_the_log() {
+        let names = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        // Two of three are down: one goes, and the log waits for the one that is further.
+        let down = members(&[("a", 200), ("b", 115), ("c", 110)]);
+        let trim = down.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(116));
+        assert_eq!((trim.out, trim.waits_for), (names(&["c"]), names(&["b"])));
+        // Also if both stopped at the same entry, and of four.
+        let equal = members(&[("a", 200), ("b", 110), ("c", 110)]);
+        let trim = equal.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(111));
+        assert_eq!((trim.out, trim.waits_for), (vec![], names(&["b", "c"])));
+        let four = members(&[("a", 200), ("b", 101), ("c", 190), ("d", 102)]);
+        let trim = four.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(151));
+        assert_eq!((trim.out, trim.waits_for), (names(&["b", "d"]), vec![]));
+        // The other one of two.
+        let two = members(&[("a", 200), ("b", 110)]);
+        let trim = two.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(111));
+        assert_eq!((trim.out, trim.waits_for), (vec![], names(&["b"])));
+        // `cluster leave' is the way out: a cluster of one node goes by its own mark.
+        let one = members(&[("a", 200)]);
+        let trim = one.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(151));
+        assert_eq!((trim.out, trim.waits_for), (vec![], vec![]));
+        // A node whose segments are on their way has nothing on its disk yet.
+        let mut copying = members(&[("a", 200), ("b", 115), ("c", 180)]);
+        let copy = CopyMark {
+            durable: 180,
+            time: 1000,
+        };
+        if let Some(mark) = copying.nodes.get_mut("c") {
+            mark.copy = Some(copy);
+        }
+        let trim = copying.trim(log(1000), "a");
+        assert_eq!(trim.before, Some(116));
+        assert_eq!((trim.out, trim.waits_for), (vec![], names(&["b"])));
+        // The only node of a cluster gives its segments to another one.
+        copying.nodes.remove("b");
+        assert_eq!(copying.trim(log(1000), "a").before, Some(151));
+    }
+
+    #[test]
+    fn nothing_goes_before_the_nodes_of_a_lost_list_are_back() {
+        let mut renewal = Renewal::default();
+        let now = Instant::now();
+        assert!(renewal.may_trim(0, now));
+        assert!(!renewal.may_trim(1000, now));
+        let almost = now + RENEWAL - Duration::from_secs(1);
+        assert!(!renewal.may_trim(1000, almost));
+        // It is lost again.
+        assert!(!renewal.may_trim(1600, almost));
+        assert!(!renewal.may_trim(1600, now + RENEWAL));
+        assert!(renewal.may_trim(1600, almost + RENEWAL));
+        // The others write the list again, by its text.
+        let mut list = members(&[("a", 5)]);
+        assert!(!serde_json::to_string(&list).is_ok_and(|text| text.contains("begun")));
+        list.begun = 1600;
+        let text = serde_json::to_string(&list).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Members>(&text).ok(), Some(list));
     }
 
     #[test]

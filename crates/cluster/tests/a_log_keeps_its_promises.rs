@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::entry::{Entry, Kind};
 use cluster::jetstream::{
     Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, WAITING_BYTES_MAX, announce,
     announce_stop, append, begin, find, leave, members,
 };
-use cluster::members::{Mark, StopMark};
+use cluster::members::{Mark, Members, StopMark};
 
 use crate::servers::Servers;
 
@@ -78,6 +78,37 @@ impl Node {
         }
     }
 
+    /// The members, after a mark of this node.
+    fn members_after(&self, mark: Mark) -> Members {
+        self.log.mark(mark);
+        self.members()
+    }
+
+    fn members(&self) -> Members {
+        loop {
+            match self.event() {
+                LogEvent::Members(members) => return members,
+                LogEvent::Entry(_, bytes) => self.log.applied(bytes.len()),
+                LogEvent::Stopped(why) => panic!("{why}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next warning, or the next reason why the log is not reachable, with these words.
+    fn told(&self, words: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert!(Instant::now() < until, "nothing was told of {words}");
+            match self.event() {
+                LogEvent::Warning(why) | LogEvent::Down(why) if why.contains(words) => return why,
+                LogEvent::Entry(_, bytes) => self.log.applied(bytes.len()),
+                LogEvent::Stopped(why) => panic!("{why}"),
+                _ => {}
+            }
+        }
+    }
+
     fn append(&self, origin: u64, counter: u64) {
         let payload = vec![b'x'; 3000];
         let entry = Entry {
@@ -91,6 +122,45 @@ impl Node {
         let id = format!("{origin:x}-{counter}");
         self.log.append(counter, id, entry.to_bytes().into());
     }
+}
+
+fn mark(process: u64, durable: u64) -> Mark {
+    Mark {
+        process,
+        durable,
+        ..Mark::default()
+    }
+}
+
+/// An entry of 60 KB.
+fn entry(counter: u64) -> (String, Bytes) {
+    (format!("e-{counter}"), Bytes::from(vec![7; 60_000]))
+}
+
+/// One server, and the options of a node of this name.
+fn alone(servers: &Servers, node: &str) -> LogOptions {
+    LogOptions {
+        replicas: 1,
+        node: node.to_owned(),
+        ..servers.options()
+    }
+}
+
+/// Puts bytes into the place of the list of the nodes.
+fn put_list(options: &LogOptions, value: &'static [u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let login = options.login.clone().unwrap();
+        let connect = async_nats::ConnectOptions::with_nkey(login);
+        let client = connect.connect(options.servers[0].as_str()).await.unwrap();
+        let bucket = format!("{}-nodes", options.stream);
+        let context = async_nats::jetstream::new(client);
+        let store = context.get_key_value(bucket).await.unwrap();
+        store.put("nodes", value.into()).await.unwrap();
+    });
 }
 
 #[test]
@@ -209,31 +279,12 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     let Some(servers) = Servers::start_with(1, "always") else {
         return;
     };
-    let options = |node: &str| LogOptions {
-        replicas: 1,
-        node: node.to_owned(),
-        ..servers.options()
-    };
+    let options = |node: &str| alone(&servers, node);
     assert!(begin(&options("a"), 1 << 20, &log()).unwrap().1);
-    let mark = |process, durable| Mark {
-        process,
-        durable,
-        ..Mark::default()
-    };
     announce(&options("b"), &mark(2, 0)).unwrap();
+    announce(&options("c"), &mark(3, 12)).unwrap();
     let mut node = Node::open(&options("a"), 0);
-    let members_after = |durable| {
-        node.log.mark(mark(1, durable));
-        loop {
-            match node.event() {
-                LogEvent::Members(members) => return members,
-                LogEvent::Entry(_, bytes) => node.log.applied(bytes.len()),
-                LogEvent::Ready(_) | LogEvent::End(_) | LogEvent::Feeds(_) => {}
-                other => panic!("{other:?}"),
-            }
-        }
-    };
-    let entry = |counter: u64| (format!("e-{counter}"), Bytes::from(vec![7; 60_000]));
+    let members_after = |durable| node.members_after(mark(1, durable));
     assert_eq!(
         append(&options("a"), (1..13).map(entry).collect()).unwrap(),
         12
@@ -241,7 +292,7 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     // Repeated entries are dropped.
     assert_eq!(append(&options("a"), vec![entry(12)]).unwrap(), 12);
     // The other node has nothing yet.
-    assert_eq!(members_after(12).nodes.len(), 2);
+    assert_eq!(members_after(12).nodes.len(), 3);
     assert_eq!(members(&options("a")).unwrap().1.first, 1);
     announce(&options("b"), &mark(2, 2)).unwrap();
     members_after(12);
@@ -251,8 +302,9 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
         append(&options("a"), (13..18).map(entry).collect()).unwrap(),
         17
     );
+    announce(&options("c"), &mark(3, 17)).unwrap();
     let left = members_after(17);
-    assert_eq!(left.nodes.keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(left.nodes.keys().collect::<Vec<_>>(), ["a", "c"]);
     let (_, extent) = members(&options("a")).unwrap();
     assert!(extent.bytes <= extent.bytes_max / 2 + 60_100, "{extent:?}");
     assert_eq!(extent.last, 17);
@@ -262,7 +314,6 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     assert!(leave(&options("a"), "a").unwrap());
     assert!(!leave(&options("a"), "a").unwrap());
     // Two of one name: the first one says so.
-    announce(&options("c"), &mark(3, 17)).unwrap();
     node.log.mark(mark(1, 17));
     let mut other = Node::open(&options("a"), 17);
     other.log.mark(mark(9, 17));
@@ -328,4 +379,101 @@ fn a_node_that_applies_slowly_knows_the_end_of_the_log() {
         ..Mark::default()
     });
     assert_eq!(node.stopped(), differs.why);
+}
+
+#[test]
+fn a_log_keeps_what_only_one_node_has_until_the_others_leave() {
+    let Some(servers) = Servers::start(1) else {
+        return;
+    };
+    let options = |node: &str| alone(&servers, node);
+    begin(&options("a"), 1 << 20, &log()).unwrap();
+    announce(&options("b"), &mark(2, 2)).unwrap();
+    announce(&options("c"), &mark(3, 1)).unwrap();
+    append(&options("a"), (1..18).map(entry).collect()).unwrap();
+    // 1,020,000 of 1,048,576 bytes; two of three nodes are away.
+    let node = Node::open(&options("a"), 0);
+    let left = node.members_after(mark(1, 17));
+    assert_eq!(left.nodes.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let why = node.told("fewer than two nodes");
+    assert!(why.contains("`broadsheet cluster leave b'"), "{why}");
+    assert_eq!(members(&options("a")).unwrap().1.first, 3);
+    // It runs full, and says what to do.
+    for counter in 18..22 {
+        let (id, bytes) = entry(counter);
+        node.log.append(counter, id, bytes);
+    }
+    let why = node.told("cannot append to the log");
+    assert!(why.contains("`broadsheet cluster leave b'"), "{why}");
+    assert_eq!(members(&options("a")).unwrap().1.first, 3);
+    // That helps without another entry, and so without another mark.
+    assert!(leave(&options("a"), "b").unwrap());
+    let mut appended = 0;
+    let until = Instant::now() + Duration::from_secs(60);
+    while appended < 21 {
+        assert!(Instant::now() < until);
+        match node.event() {
+            LogEvent::Appended(counter) => appended = appended.max(counter),
+            LogEvent::Stopped(why) => panic!("{why}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_mark_that_failed_is_put_again() {
+    let Some(mut servers) = Servers::start(1) else {
+        return;
+    };
+    let options = alone(&servers, "a");
+    begin(&options, BYTES_MAX, &log()).unwrap();
+    let node = Node::open(&options, 0);
+    assert_eq!(node.members_after(mark(1, 0)).lowest(), Some(0));
+    servers.kill(0);
+    // The thread tries at once, in vain.
+    node.log.mark(mark(1, 7));
+    std::thread::sleep(Duration::from_secs(6));
+    servers.restart(0);
+    assert_eq!(node.members().lowest(), Some(7));
+}
+
+#[test]
+fn a_lost_list_of_nodes_trims_nothing() {
+    let Some(servers) = Servers::start(1) else {
+        return;
+    };
+    let options = |node: &str| alone(&servers, node);
+    begin(&options("a"), 1 << 20, &log()).unwrap();
+    announce(&options("b"), &mark(2, 2)).unwrap();
+    append(&options("a"), (1..13).map(entry).collect()).unwrap();
+    let node = Node::open(&options("a"), 0);
+    for (damage, is_told) in [(&b"{\"nodes\":"[..], true), (b"", false)] {
+        put_list(&options("a"), damage);
+        assert_eq!(node.members_after(mark(1, 12)).lowest(), Some(12));
+        if is_told {
+            node.told("the list of its nodes was lost");
+        }
+        assert_eq!(members(&options("a")).unwrap().1.first, 1);
+        // The other one is back.
+        announce(&options("b"), &mark(2, 2)).unwrap();
+        assert_eq!(node.members_after(mark(1, 12)).lowest(), Some(2));
+        assert_eq!(members(&options("a")).unwrap().1.first, 1);
+    }
+}
+
+#[test]
+fn a_server_that_comes_back_without_sync_stops_the_nodes() {
+    let Some(mut servers) = Servers::start(3) else {
+        return;
+    };
+    let options = servers.options();
+    begin(&options, BYTES_MAX, &log()).unwrap();
+    let mut node = Node::open(&options, 0);
+    node.append(1, 1);
+    node.entry();
+    // One to which the node has no connection, perhaps.
+    servers.restart_with(2, "2m");
+    let why = node.stopped();
+    assert!(why.contains("s2"), "{why}");
+    assert!(why.contains("sync_interval: always"), "{why}");
 }

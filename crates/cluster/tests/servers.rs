@@ -31,7 +31,7 @@ pub struct Servers {
 }
 
 /// The program: of `NATS_SERVER`, of the peers beside the tests, or along PATH. `None`: a skip was printed.
-fn program() -> Option<PathBuf> {
+pub fn program() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|exe| {
         let mut above = exe.ancestors().map(|dir| dir.join("peers/nats-server"));
         above.find(|path| path.is_file())

@@ -449,6 +449,7 @@ impl Node {
                         self.stop(DECIDES_OTHERWISE.to_owned(), None, queue);
                     }
                 }
+                LogEvent::Warning(why) => warn(&format!("the log of the cluster: {why}")),
                 LogEvent::Down(why) => {
                     warn(&format!("the log of the cluster: {why}"));
                     self.health.is_down(&why, Instant::now());

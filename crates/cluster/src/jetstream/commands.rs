@@ -9,7 +9,8 @@ use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 
 use super::connection::{
-    LogError, LogIdentity, connect, context, context_with, identify, look, metadata_of, reports,
+    LogError, LogIdentity, Patience, Wait, connect, context, context_with, identify, look,
+    metadata_of, reports,
 };
 use super::leases::{self, begin_cursors};
 use super::nodes::{self, change, extent, make_store, open_store, read};
@@ -41,7 +42,12 @@ pub fn begin(
         let context = context_with(&client, PATIENCE, PATIENCE);
         if !exists(options, &client).await? {
             // Before anything is made, so that the next attempt begins anew.
-            let faults = reports(options, options.replicas).await?;
+            let wait = |reports: &[ServerReport]| match reports.len() {
+                count if count >= options.replicas => Wait::Done,
+                count if count * 2 > options.replicas => Wait::Moment,
+                _ => Wait::Longer,
+            };
+            let faults = reports(options, wait).await?;
             let faults: Vec<String> = faults.iter().flat_map(ServerReport::faults).collect();
             if !faults.is_empty() {
                 return Err(LogError::Stopped(faults.join("; ")));
@@ -95,7 +101,7 @@ pub fn append(options: &LogOptions, entries: Vec<(String, Bytes)>) -> Result<u64
     let doing = "cannot append to the log";
     wait_for(async || {
         let client = connect(options).await?;
-        let (_, mut last) = look(options, &client).await?;
+        let mut last = look(options, &client, Patience::Most).await?.last;
         let context = context_with(&client, PATIENCE, PATIENCE);
         for (message_id, bytes) in &entries {
             let message = PublishMessage::build()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use async_nats::jetstream::stream::{Config, Stream};
+use async_nats::jetstream::stream::{Config, PeerInfo, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
@@ -15,6 +15,8 @@ use crate::demands::{self, ServerReport};
 const REPORT_PATIENCE: Duration = Duration::from_secs(3);
 /// The time that the others have when most have answered: one that has just died is not known to be dead yet.
 const REPORT_GRACE: Duration = Duration::from_millis(500);
+/// A server of which the leader of the stream has heard within this time lives. It hears of each every second.
+const ALIVE: Duration = Duration::from_secs(5);
 /// The time for a request or an acknowledgement.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
 /// Longest wait until an entry is on the disks of the servers, before it is sent again. What was sent while the servers elect a leader is lost,
@@ -118,8 +120,31 @@ pub fn context_with(client: &Client, patience: Duration, append_patience: Durati
         .build(client.clone())
 }
 
-/// Looks whether the servers and the stream meet all demands; returns the sequence numbers of the first and of the last entry.
-pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), LogError> {
+/// The servers whose answers a look waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Most of the servers, and a moment longer.
+    Most,
+    /// All that live.
+    All,
+}
+
+/// The result of a look at servers and a stream that meet all demands, as far as they have answered.
+#[derive(Debug)]
+pub struct Looked {
+    /// The sequence numbers of the first and of the last entry.
+    pub first: u64,
+    pub last: u64,
+    /// Servers that live, have a replica of the stream, and have not answered.
+    pub silent: Vec<String>,
+}
+
+/// Looks whether the servers and the stream meet all demands.
+pub async fn look(
+    options: &LogOptions,
+    client: &Client,
+    patience: Patience,
+) -> Result<Looked, LogError> {
     let stream = open_stream(options, client).await?;
     let info = stream.cached_info();
     let mut faults = demands::faults_of_stream(&info.config, options.replicas);
@@ -141,22 +166,43 @@ pub async fn look(options: &LogOptions, client: &Client) -> Result<(u64, u64), L
         )));
     };
     let others = cluster.iter().flat_map(|cluster| &cluster.replicas);
-    let replicas: Vec<&str> = others
-        .filter(|replica| !replica.offline)
-        .map(|replica| replica.name.as_str())
-        .chain([leader])
-        .collect();
-    let reports = reports(options, replicas.len()).await?;
+    let names = others.clone().map(|replica| replica.name.as_str());
+    let all: Vec<&str> = names.chain([leader]).collect();
+    // The leader has heard of them a moment ago.
+    let lives = |replica: &&PeerInfo| {
+        !replica.offline && !replica.active.is_zero() && replica.active < ALIVE
+    };
+    let living = others.filter(lives).map(|replica| replica.name.as_str());
+    let living: Vec<&str> = living.chain([leader]).collect();
+    let has_most = |reports: &[ServerReport]| {
+        let silent = demands::silent(all.iter().copied(), reports);
+        (all.len() - silent.len()) * 2 > info.config.num_replicas
+    };
+    let is_whole = |reports: &[ServerReport]| {
+        has_most(reports) && demands::silent(living.iter().copied(), reports).is_empty()
+    };
+    let reports = reports(options, |reports| {
+        match is_whole(reports) {
+            true => Wait::Done,
+            // One that has just died is not known to be dead yet.
+            false if patience == Patience::Most && has_most(reports) => Wait::Moment,
+            false => Wait::Longer,
+        }
+    })
+    .await?;
     faults.extend(reports.iter().flat_map(ServerReport::faults));
     if !faults.is_empty() {
         return Err(LogError::Stopped(faults.join("; ")));
     }
-    // A server that is down now is asked when it comes back.
-    let silent = demands::silent(replicas.into_iter(), &reports);
-    match silent.is_empty() || reports.len() * 2 > options.replicas {
-        true => Ok((info.state.first_sequence, info.state.last_sequence)),
-        false => Err(LogError::Down(silent.join("; "))),
+    if !has_most(&reports) {
+        let silent = demands::silent(all.iter().copied(), &reports);
+        return Err(LogError::Down(demands::no_answer(&silent)));
     }
+    Ok(Looked {
+        first: info.state.first_sequence,
+        last: info.state.last_sequence,
+        silent: demands::silent(living.iter().copied(), &reports),
+    })
 }
 
 /// The sequence numbers of the first and of the last entry.
@@ -166,8 +212,19 @@ pub async fn range(options: &LogOptions, client: &Client) -> Result<(u64, u64), 
     Ok((state.first_sequence, state.last_sequence))
 }
 
-/// Asks all servers for their settings.
-pub async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<ServerReport>, LogError> {
+/// The time to wait for further answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Done,
+    Moment,
+    Longer,
+}
+
+/// Asks all servers for their settings. `wait` tells from the reports so far whether others are waited for.
+pub async fn reports(
+    options: &LogOptions,
+    wait: impl Fn(&[ServerReport]) -> Wait,
+) -> Result<Vec<ServerReport>, LogError> {
     let client = connect_as(options, options.system_login.as_ref()).await?;
     let doing = "cannot ask the NATS servers for their settings";
     let inbox = client.new_inbox();
@@ -183,11 +240,10 @@ pub async fn reports(options: &LogOptions, expected: usize) -> Result<Vec<Server
     let mut until = Instant::now() + REPORT_PATIENCE;
     while let Ok(Some(answer)) = tokio::time::timeout_at(until, answers.next()).await {
         reports.extend(ServerReport::parse(&answer.payload));
-        if reports.len() >= expected {
-            break;
-        }
-        if reports.len() * 2 > options.replicas {
-            until = until.min(Instant::now() + REPORT_GRACE);
+        match wait(&reports) {
+            Wait::Done => break,
+            Wait::Moment => until = until.min(Instant::now() + REPORT_GRACE),
+            Wait::Longer => {}
         }
     }
     match reports.is_empty() {
@@ -209,7 +265,7 @@ pub struct LogIdentity {
 
 /// Looks whether all demands are met, and returns the log that the stream is.
 pub async fn identify(options: &LogOptions, client: &Client) -> Result<LogIdentity, LogError> {
-    look(options, client).await?;
+    look(options, client, Patience::Most).await?;
     let stream = open_stream(options, client).await?;
     identity_of(&stream.cached_info().config)
 }

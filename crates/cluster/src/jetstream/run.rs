@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant as StdInstant};
 
 use async_nats::Client;
 use async_nats::jetstream::consumer::pull::{self, MessagesErrorKind};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
-use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
@@ -16,9 +17,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
-use super::connection::{LogError, connect, context, look, range};
+use super::connection::{LogError, Patience, connect, context, look, range};
 use super::{Append, Bytes, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
-use crate::members::Mark;
+use crate::demands::Watch;
+use crate::members::{Mark, Renewal};
 
 /// The pause before the next attempt: the first one, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
@@ -37,6 +39,14 @@ const PULL_ENTRIES: usize = 500;
 const CONSUMER_FORGOTTEN: Duration = Duration::from_secs(60);
 /// Time after which an entry that was not acknowledged makes the log count as not reachable.
 const QUIET: Duration = Duration::from_secs(5);
+/// Pause before a mark that was not put is put again.
+const MARK_PAUSE: Duration = Duration::from_secs(5);
+/// Interval at which a mark is put again while the log keeps what should leave it: `cluster leave' may have changed that.
+const KEPT_PAUSE: Duration = Duration::from_secs(10);
+/// Part of the text by which the servers refuse an entry that the log has no room for.
+const FULL: &str = "maximum bytes exceeded";
+/// Interval at which the servers are asked for their settings while the log is used: one may come back with others.
+const WATCH: Duration = Duration::from_secs(30);
 
 /// What the part of the thread needs that serves the lease of the feeds.
 pub struct Leasing {
@@ -62,6 +72,14 @@ struct Shared<T> {
     is_read: Cell<bool>,
     /// Whether this process has put a mark.
     is_marked: Cell<bool>,
+    /// Counts the marks of this node.
+    marks: Cell<u64>,
+    /// The wait after the list of the nodes was lost.
+    renewal: RefCell<Renewal>,
+    /// The reason why the log keeps what should leave it, while it does.
+    kept: RefCell<Option<String>>,
+    /// The look at the servers while the log is used.
+    watch: RefCell<Watch>,
 }
 
 impl<T: Fn(LogEvent)> Shared<T> {
@@ -71,6 +89,25 @@ impl<T: Fn(LogEvent)> Shared<T> {
             (self.tell)(LogEvent::Down(why.clone()));
         }
         *down = Some(why);
+    }
+
+    /// Notes the reason why the log keeps what should leave it. Returns whether there is one.
+    fn is_kept(&self, why: Option<String>) -> bool {
+        let mut kept = self.kept.borrow_mut();
+        if let Some(why) = why.as_ref().filter(|why| kept.as_ref() != Some(*why)) {
+            (self.tell)(LogEvent::Warning(why.clone()));
+        }
+        *kept = why;
+        kept.is_some()
+    }
+
+    /// An error of an attempt to append, with the reason why the log is full.
+    fn why_not_appended(&self, error: PublishError) -> String {
+        let why = LogError::down("cannot append to the log", error).to_string();
+        match self.kept.borrow().as_ref() {
+            Some(kept) if why.contains(FULL) => format!("{why}: {kept}"),
+            _ => why,
+        }
     }
 
     fn is_up(&self, last: u64) {
@@ -98,6 +135,10 @@ pub async fn run<T: Fn(LogEvent) + 'static>(
         last: Cell::new(after),
         is_read: Cell::new(false),
         is_marked: Cell::new(false),
+        marks: Cell::new(0),
+        renewal: RefCell::default(),
+        kept: RefCell::new(None),
+        watch: RefCell::default(),
     });
     let mut next = after + 1;
     let mut pause = PAUSE_FIRST;
@@ -131,7 +172,11 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     next: &mut u64,
     (work, room): (&mut UnboundedReceiver<Work>, &Semaphore),
 ) -> Result<(), LogError> {
-    let (first, last) = look(&shared.options, client).await?;
+    let patience = match shared.watch.borrow().has_mute(StdInstant::now()) {
+        true => Patience::All,
+        false => Patience::Most,
+    };
+    let (first, last) = look_now(shared, client, patience).await?;
     check_range(*next, first, last)?;
     if let Some(mut leasing) = shared.leasing.take() {
         let (shared, client) = (shared.clone(), client.clone());
@@ -154,9 +199,12 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     let mut look_at = heard + LOOK;
     // The entry that waits until others are applied.
     let mut waiting: Option<Bytes> = None;
+    let fault = watch(shared, client);
+    tokio::pin!(fault);
     loop {
         let bytes = waiting.as_ref().map(Bytes::len);
         tokio::select! {
+            error = &mut fault => return Err(error),
             () = tokio::time::sleep_until(look_at) => {
                 look_at = Instant::now() + LOOK;
                 let is_silent = waiting.is_none() && heard.elapsed() >= LOOK;
@@ -223,6 +271,42 @@ async fn serve<T: Fn(LogEvent) + 'static>(
                 check_range(*next, sequence, sequence)?;
                 waiting = Some(entry.payload.clone());
             }
+        }
+    }
+}
+
+/// Looks at the servers and at the stream, and returns the sequence numbers of the first and of the last entry.
+async fn look_now<T: Fn(LogEvent)>(
+    shared: &Shared<T>,
+    client: &Client,
+    patience: Patience,
+) -> Result<(u64, u64), LogError> {
+    let looked = look(&shared.options, client, patience).await?;
+    let mute = shared
+        .watch
+        .borrow_mut()
+        .saw(looked.silent, StdInstant::now());
+    match mute {
+        None => Ok((looked.first, looked.last)),
+        Some(why) => Err(LogError::Down(why)),
+    }
+}
+
+/// Looks at the servers now and then, and when this node has lost a connection and has another one. Returns when one does not meet the demands
+/// any more. Servers that do not answer are the business of the others.
+async fn watch<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client) -> LogError {
+    let connects = || client.statistics().connects.load(Ordering::Relaxed);
+    let mut seen = connects();
+    loop {
+        let until = Instant::now() + WATCH;
+        while Instant::now() < until && connects() == seen {
+            tokio::time::sleep(HEARTBEAT).await;
+        }
+        seen = connects();
+        match look_now(shared, client, Patience::All).await {
+            Err(LogError::Down(_)) if !shared.watch.borrow().has_mute(StdInstant::now()) => {}
+            Err(error) => return error,
+            Ok(_) => {}
         }
     }
 }
@@ -304,26 +388,37 @@ async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append
         if error.kind() == PublishErrorKind::MaxPayloadExceeded {
             return (shared.tell)(LogEvent::Refused(append.counter, error.to_string()));
         }
-        if began.elapsed() >= QUIET
-            && let LogError::Down(why) = LogError::down("cannot append to the log", error)
-        {
-            shared.is_down(why);
+        if began.elapsed() >= QUIET {
+            shared.is_down(shared.why_not_appended(error));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_LAST);
     }
 }
 
-/// Puts a mark, and tells those of all nodes.
+/// Puts a mark, and tells those of all nodes. Repeats it until there is a newer one, as long as it fails or the log keeps what should leave
+/// it: a log that is full has no further entries, and so this node no further marks.
 async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Mark) {
-    match nodes::exchange(&shared.options, client, mark, shared.is_marked.get()).await {
-        Ok(members) => {
-            shared.is_marked.set(true);
-            (shared.tell)(LogEvent::Members(members));
-        }
-        Err(LogError::Stopped(why)) => (shared.tell)(LogEvent::Stopped(why)),
-        // The next mark says more.
-        Err(LogError::Down(_)) => {}
+    let number = shared.marks.get() + 1;
+    shared.marks.set(number);
+    let is_newest = || shared.marks.get() == number;
+    while is_newest() {
+        let mark = (mark.clone(), shared.is_marked.get());
+        let done = nodes::exchange(&shared.options, client, mark, &shared.renewal, &is_newest);
+        let pause = match done.await {
+            Ok(_) if !is_newest() => return,
+            Ok(done) => {
+                shared.is_marked.set(true);
+                (shared.tell)(LogEvent::Members(done.members));
+                if !shared.is_kept(done.kept) {
+                    return;
+                }
+                KEPT_PAUSE
+            }
+            Err(LogError::Stopped(why)) => return (shared.tell)(LogEvent::Stopped(why)),
+            Err(LogError::Down(_)) => MARK_PAUSE,
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 

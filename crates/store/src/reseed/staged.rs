@@ -28,6 +28,8 @@ use crate::{AppliedEntry, Error};
 const WHOLE: &str = "whole";
 /// The directory of segments.
 const SEGMENTS: &str = "segments";
+/// Symbolic links that lead to the segments, one to the next, at most.
+const LINKS_MAX: usize = 40;
 /// The files that are derived from segments. The index is the first to go, and the last to come.
 const DERIVED: [&str; 12] = [
     "index",
@@ -107,9 +109,14 @@ pub fn is_interrupted(dir: &Path, staged: &Path) -> bool {
     is_unfinished(dir) || staged.join(SEGMENTS).join(WHOLE).exists()
 }
 
-/// Whether the segments of a copy are in their place, and [`finish`] was not called yet.
+/// Whether the segments of a copy are in their place and [`finish`] was not called yet, or the old ones are away and the copy has not come.
 pub fn is_unfinished(dir: &Path) -> bool {
-    dir.join(SEGMENTS).join(WHOLE).exists()
+    let here = dir.join(SEGMENTS);
+    let is_between = || {
+        let staged = staging(dir);
+        staged.is_ok_and(|staged| staged.join(SEGMENTS).join(WHOLE).exists())
+    };
+    here.join(WHOLE).exists() || !here.exists() && is_between()
 }
 
 /// Goes on with an interrupted [`place`]. Returns its note.
@@ -120,7 +127,10 @@ pub fn go_on(dir: &Path, staged: &Path) -> Result<Vec<u8>, Error> {
     let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
     let read = |path: PathBuf| fs::read(&path).map_err(|source| Error::io("read", &path, source));
     if !here.exists() && there.join(WHOLE).exists() {
-        fs::rename(&there, &here).map_err(|source| Error::io("put in place", &here, source))?;
+        // Killed between the two renames of a file system that cannot exchange.
+        let target = target_of(&here)?;
+        fs::rename(&there, &target).map_err(|source| Error::io("put in place", &target, source))?;
+        sync_parent(&target)?;
     }
     if is_unfinished(dir) {
         let _lock = Lock::take(dir, None)?;
@@ -226,17 +236,49 @@ fn exchange(here: &Path, there: &Path) -> Result<(), Error> {
     match renameat_with(CWD, there, CWD, here, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-            let old = there.with_extension("old");
-            fs::rename(here, &old).map_err(at)?;
-            fs::rename(there, here).map_err(at)
+            set_aside(here, there).map_err(at)?;
+            fs::rename(there, here).map_err(at)?;
+            sync_parent(here)
         }
         Err(errno) => Err(at(errno.into())),
     }
 }
 
+/// Renames the old segments to a free name beside the copy, where [`finish`] removes them. An interrupted run may have left others there.
+fn set_aside(here: &Path, there: &Path) -> io::Result<()> {
+    let mut old = there.with_extension("old");
+    for number in 1_u32.. {
+        if !old.try_exists()? {
+            break;
+        }
+        old = there.with_extension(format!("old{number}"));
+    }
+    fs::rename(here, old)
+}
+
+/// The file to which a path leads through symbolic links. The last one may be missing: between two renames it is.
 fn target_of(path: &Path) -> Result<PathBuf, Error> {
-    path.canonicalize()
-        .map_err(|source| Error::io("read", path, source))
+    let at = |source| Error::io("read", path, source);
+    let mut target = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match target.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found.map_err(at),
+        }
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let folder = folder.canonicalize().map_err(at)?;
+        let name = target.file_name().unwrap_or_default();
+        let missing = folder.join(name);
+        match fs::read_link(&missing) {
+            Ok(link) => target = folder.join(link),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(missing),
+            Err(error) => return Err(at(error)),
+        }
+    }
+    Err(at(rustix::io::Errno::LOOP.into()))
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
@@ -246,6 +288,10 @@ fn remove(path: &Path) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+fn sync_parent(path: &Path) -> Result<(), Error> {
+    path.parent().map_or(Ok(()), sync)
 }
 
 fn sync(directory: &Path) -> Result<(), Error> {
@@ -391,6 +437,60 @@ mod tests {
             assert!(dir.join(SEGMENTS).is_symlink());
             assert_group_files(&dir);
             assert_eq!(seen(&dir), (9, true));
+        }
+    }
+
+    /// A file system that cannot exchange two directories: the one that was here is away, and the copy has not come.
+    #[test]
+    fn it_goes_on_between_two_renames() {
+        // No link; one that is not relative; two, one to the other.
+        for links in 0..3 {
+            let (room, dir, staged) = both();
+            let mut target = dir.join(SEGMENTS);
+            let mut staged = staged;
+            for link in 0..links {
+                let name = ["disk", "other"].get(link).unwrap();
+                let (elsewhere, shown) = match link {
+                    0 => (room.path().join(name), room.path().join(name)),
+                    _ => (room.path().join(name), PathBuf::from(name)),
+                };
+                fs::rename(&target, &elsewhere).unwrap();
+                std::os::unix::fs::symlink(shown, &target).unwrap();
+                target = elsewhere;
+            }
+            if links > 0 {
+                let beside = staging(&dir).unwrap();
+                fs::rename(&staged, &beside).unwrap();
+                staged = beside;
+            }
+            fs::write(staged.join(SEGMENTS).join(WHOLE), b"a note").unwrap();
+            for name in DERIVED.iter().filter(|name| !KEPT.contains(name)) {
+                remove(&dir.join(name)).unwrap();
+            }
+            set_aside(&target, &staged.join(SEGMENTS)).unwrap();
+            assert!(!dir.join(SEGMENTS).exists());
+            // Killed here.
+            assert_eq!(staging(&dir).unwrap(), staged, "{links}");
+            assert!(is_interrupted(&dir, &staged) && is_unfinished(&dir));
+            assert_eq!(go_on(&dir, &staged).unwrap(), b"a note");
+            finish(&dir, &staged).unwrap();
+            assert_eq!(seen(&dir), (9, true), "{links}");
+            assert_eq!(dir.join(SEGMENTS).is_symlink(), links > 0);
+            assert!(!is_interrupted(&dir, &staged) && !staged.exists());
+            assert_group_files(&dir);
+        }
+    }
+
+    #[test]
+    fn old_segments_are_set_aside_beside_others() {
+        let (_room, dir, staged) = both();
+        let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
+        for name in ["segments.old", "segments.old1"] {
+            set_aside(&here, &there).unwrap();
+            assert!(staged.join(name).is_dir() && !here.exists());
+            // A program made an empty directory meanwhile.
+            fs::create_dir(&here).unwrap();
+            fs::write(here.join("x"), b"").unwrap();
         }
     }
 }

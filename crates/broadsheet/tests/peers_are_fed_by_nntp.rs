@@ -99,6 +99,8 @@ enum Fault {
     Defers,
     /// It answers in the other order.
     Backwards,
+    /// It refuses each article.
+    Refuses,
 }
 
 /// A peer; returns how often it got each article.
@@ -182,7 +184,10 @@ fn converse(
             "TAKETHIS" => {
                 body(fault == Fault::Closes && is_first)?;
                 *got.entry(id.clone()).or_default() += 1;
-                say(format!("239 {id}"))?;
+                say(match fault {
+                    Fault::Refuses => format!("439 {id} Unwanted newsgroup \"comp.{id}\""),
+                    _ => format!("239 {id}"),
+                })?;
             }
             "IHAVE" => {
                 say("335 send it".into())?;
@@ -246,4 +251,25 @@ fn what_a_peer_defers_comes_later() {
     daemon.stop();
     let got = peer.join().unwrap();
     assert!(got.values().all(|&times| times == 1), "{got:?}");
+}
+
+#[test]
+fn refusals_are_counted_by_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let program = feeding(&listener.local_addr().unwrap().to_string(), "");
+    let peer = peer(listener, Fault::Refuses, 5);
+    let daemon = Daemon::start(&program);
+    file(&program, "a", 5, 1_000);
+    let list = ["feed", "list", "peer", "--dir", "news"];
+    let reason = "    refused 5: Unwanted newsgroup \"...\"";
+    until("all are counted", || {
+        program.run(&list).out.contains(reason)
+    });
+    let listed = program.run(&[&list[..], &["--json"]].concat()).summary();
+    let refusals = serde_json::json!([
+        {"answer": "refused", "reason": "Unwanted newsgroup \"...\"", "count": 5}
+    ]);
+    assert_eq!(listed["peer"]["refusals"], refusals);
+    daemon.stop();
+    peer.join().unwrap();
 }

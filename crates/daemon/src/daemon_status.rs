@@ -69,13 +69,13 @@ pub struct FedPeer {
     /// Bytes sent to it.
     pub bytes: u64,
     /// Refusals by the peer's reason, the most frequent first.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RefusalCount>,
 }
 
 /// Number of refusals of a peer for a reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Refusal {
+pub struct RefusalCount {
     /// `not_wanted` or `refused`.
     pub answer: String,
     /// The peer's text; `other` for further ones.
@@ -244,14 +244,18 @@ impl FedPeer {
             deferred: read(&counts.deferred),
             given_up: read(&counts.given_up),
             bytes: read(&counts.bytes),
-            refusals: counts.refusals().into_iter().map(Refusal::of).collect(),
+            refusals: counts
+                .refusals()
+                .into_iter()
+                .map(RefusalCount::of)
+                .collect(),
         }
     }
 }
 
-impl Refusal {
-    fn of(refusal: feed::nntp::Refusal) -> Refusal {
-        Refusal {
+impl RefusalCount {
+    fn of(refusal: feed::nntp::RefusalCount) -> RefusalCount {
+        RefusalCount {
             answer: refusal.answer.word().to_owned(),
             reason: refusal.reason,
             count: refusal.count,

@@ -30,7 +30,9 @@ mod resolver;
 mod shared_articles;
 
 pub use connection::{ANSWER_SECONDS_MAX, OPEN_SECONDS_MAX, WINDOW_ARTICLES_MAX};
-pub use counts::{Answer, FeedCounts, PeerDoes, PeerState, REFUSAL_REASONS_MAX, Refusal};
+pub use counts::{
+    FeedCounts, PeerDoes, PeerState, REFUSAL_REASONS_MAX, RefusalAnswer, RefusalCount,
+};
 pub use deferrals::ATTEMPTS_MAX;
 pub use lane::{FLIGHT_ARTICLES_MAX, NOTED_ARTICLES_MAX};
 pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};

@@ -27,7 +27,7 @@ pub struct FeedCounts {
     /// Arrival of the oldest of them, seconds since 1970; 0 for none.
     pub oldest: AtomicI64,
     state: Mutex<PeerState>,
-    refusals: Mutex<Vec<Refusal>>,
+    refusals: Mutex<Vec<RefusalCount>>,
 }
 
 /// Most distinct reasons for which the refusals of a peer are counted.
@@ -39,9 +39,9 @@ const OTHER_REASONS: &str = "other";
 
 /// Number of refusals for a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusalCount {
     /// The answer.
-    pub answer: Answer,
+    pub answer: RefusalAnswer,
     /// The peer's text, in printable ASCII, without message-ids and quoted text.
     pub reason: String,
     /// Number of articles.
@@ -50,19 +50,19 @@ pub struct Refusal {
 
 /// How a peer refuses an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum RefusalAnswer {
     /// It does not want the article (435, 438).
     NotWanted,
     /// It refused the article when it had it (437, 439).
     Refused,
 }
 
-impl Answer {
+impl RefusalAnswer {
     /// A word for programs.
     pub fn word(self) -> &'static str {
         match self {
-            Answer::NotWanted => "not_wanted",
-            Answer::Refused => "refused",
+            RefusalAnswer::NotWanted => "not_wanted",
+            RefusalAnswer::Refused => "refused",
         }
     }
 }
@@ -126,7 +126,7 @@ impl FeedCounts {
     }
 
     /// The refusals by reason, the most frequent first.
-    pub fn refusals(&self) -> Vec<Refusal> {
+    pub fn refusals(&self) -> Vec<RefusalCount> {
         let refusals = self.refusals.lock();
         let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner).clone();
         refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.count));
@@ -134,7 +134,7 @@ impl FeedCounts {
     }
 
     /// Counts a refusal by its text; one without a text has no reason.
-    pub(super) fn count_refusal(&self, answer: Answer, text: &str) {
+    pub(super) fn count_refusal(&self, answer: RefusalAnswer, text: &str) {
         let reason = reason(text);
         if reason.is_empty() {
             return;
@@ -148,10 +148,10 @@ impl FeedCounts {
             >= REFUSAL_REASONS_MAX;
         let mut count_as = |reason: &str, may_add: bool| {
             let same =
-                |refusal: &&mut Refusal| refusal.answer == answer && refusal.reason == reason;
+                |refusal: &&mut RefusalCount| refusal.answer == answer && refusal.reason == reason;
             match refusals.iter_mut().find(same) {
                 Some(refusal) => refusal.count += 1,
-                None if may_add => refusals.push(Refusal {
+                None if may_add => refusals.push(RefusalCount {
                     answer,
                     reason: reason.to_owned(),
                     count: 1,
@@ -248,9 +248,12 @@ mod tests {
     fn reasons_are_bounded() {
         let counts = FeedCounts::default();
         for number in 0..100 {
-            counts.count_refusal(Answer::Refused, &format!("<{number}@x> reason {number}"));
-            counts.count_refusal(Answer::NotWanted, "<1@x> Duplicate");
-            counts.count_refusal(Answer::NotWanted, "<1@x>");
+            counts.count_refusal(
+                RefusalAnswer::Refused,
+                &format!("<{number}@x> reason {number}"),
+            );
+            counts.count_refusal(RefusalAnswer::NotWanted, "<1@x> Duplicate");
+            counts.count_refusal(RefusalAnswer::NotWanted, "<1@x>");
         }
         let refusals = counts.refusals();
         let all: u64 = refusals.iter().map(|refusal| refusal.count).sum();
@@ -259,7 +262,7 @@ mod tests {
             let refusal = &refusals[place];
             (refusal.answer, refusal.reason.as_str(), refusal.count)
         };
-        assert_eq!(of(0), (Answer::NotWanted, "Duplicate", 100));
-        assert_eq!(of(1), (Answer::Refused, "other", 85));
+        assert_eq!(of(0), (RefusalAnswer::NotWanted, "Duplicate", 100));
+        assert_eq!(of(1), (RefusalAnswer::Refused, "other", 85));
     }
 }

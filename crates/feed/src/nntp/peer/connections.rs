@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
 use super::super::connection::{Connection, Failure, Flying};
-use super::super::counts::{Answer, FeedCounts, add};
+use super::super::counts::{FeedCounts, RefusalAnswer, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::cursor::Cursor;
@@ -30,7 +30,7 @@ const IDLE_EXPECTED: Duration = Duration::from_secs(10);
 const BUSY_PATIENCE: Duration = Duration::from_millis(100);
 /// How long the address that worked is used without another look-up.
 const ADDRESS_LASTS: Duration = Duration::from_secs(3600);
-/// How long it rests, seconds.
+/// How long a peer that defers everything rests, seconds.
 const HOLD_SECONDS: u32 = 15;
 
 /// The key of a connection in the events of the kernel.
@@ -107,11 +107,9 @@ impl Peer {
         };
         let (was_ready, is_leaving) = (connection.is_ready(), connection.is_leaving());
         let had_answers = connection.answered > 0;
-        let idle_since = connection
-            .idle_since
-            .filter(|_| was_ready && connection.in_flight() == 0);
+        let was_idle = was_ready && connection.in_flight() == 0;
         let is_long = |since| context.now.saturating_duration_since(since) >= IDLE_EXPECTED;
-        let may_close = idle_since.is_some_and(|since| had_answers || is_long(since));
+        let may_close = was_idle && (had_answers || connection.idle_since.is_some_and(is_long));
         let is_expected = is_leaving || (may_close && matches!(failure, Failure::Closed));
         self.close(place, context);
         if is_expected {
@@ -477,12 +475,12 @@ impl Answers<'_> {
             }
             Outcome::NotWanted(text) => {
                 add(&counts.not_wanted, 1);
-                counts.count_refusal(Answer::NotWanted, &text);
+                counts.count_refusal(RefusalAnswer::NotWanted, &text);
                 Settled::Refused
             }
             Outcome::Refused(text) => {
                 add(&counts.refused, 1);
-                counts.count_refusal(Answer::Refused, &text);
+                counts.count_refusal(RefusalAnswer::Refused, &text);
                 self.refusal.get_or_insert(text);
                 Settled::Refused
             }

@@ -26,6 +26,7 @@ use super::journal::say_detail;
 use super::readers::{Note, Readers};
 use super::warn;
 use settings::Settings;
+use store::disk::RealDisk;
 
 /// The file in the news directory with the last start of each task.
 const STARTED: &str = "schedule";
@@ -323,9 +324,10 @@ impl Schedule {
     fn remember(&self, tasks: &[Task]) -> io::Result<()> {
         let line = |task: &Task| Some(format!("{} {}\n", task.name, task.last?));
         let text: String = tasks.iter().filter_map(line).collect();
-        let fresh = self.dir.join("schedule.new");
-        std::fs::write(&fresh, text)?;
-        std::fs::rename(fresh, self.dir.join(STARTED))
+        // Empty after a power cut, it would let the daemon forget what ran.
+        let path = self.dir.join(STARTED);
+        store::replace(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0))
+            .map_err(io::Error::other)
     }
 }
 

@@ -64,7 +64,8 @@ fn parse(text: &[u8]) -> Option<Vec<Deferred>> {
         .collect()
 }
 
-/// Replaces the list durably; an empty list removes the file.
+/// Replaces the list durably; an empty list removes the file without a sync of the directory: after a power cut the old list may be back, and
+/// its articles are offered again.
 ///
 /// # Errors
 /// An I/O error, or [`Error::TooManyDeferred`].

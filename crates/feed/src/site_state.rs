@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use store::disk::RealDisk;
 use store::{Lock, Position, Snapshot};
 
 use crate::cursor::{Cursor, CursorFile};
@@ -126,15 +127,16 @@ pub fn paused(news: &Path, site: &[u8]) -> Result<Option<String>, Error> {
     }
 }
 
-/// Pauses a feed, also while it is served, until [`resume`].
+/// Pauses a feed, also while it is served and after a power cut, until [`resume`].
 ///
 /// # Errors
 /// [`Error::Unknown`], or an I/O error.
 pub fn pause(news: &Path, site: &[u8], why: &str) -> Result<(), Error> {
     let dir = known(news, site)?;
     let path = dir.join(PAUSED);
-    std::fs::write(&path, format!("{}\n", why.replace('\n', " ")))
-        .map_err(Error::io("write", &path))
+    let line = format!("{}\n", why.replace('\n', " "));
+    store::replace(&RealDisk, &path, |file| file.write_at(line.as_bytes(), 0))?;
+    Ok(())
 }
 
 /// Resumes a feed. Returns false if it was not paused.
@@ -145,7 +147,11 @@ pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     let path = known(news, site)?.join(PAUSED);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        removed => removed.map(|()| true).map_err(Error::io("remove", &path)),
+        removed => {
+            removed.map_err(Error::io("remove", &path))?;
+            store::sync_parent(&RealDisk, &path)?;
+            Ok(true)
+        }
     }
 }
 

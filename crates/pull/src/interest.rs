@@ -18,6 +18,8 @@ pub const FILE: &str = "pull.interest";
 const HEADING: &str = "# broadsheet interest 1";
 /// The first word of the line with the beginning of the counting.
 const SINCE: &str = "*since";
+/// The beginning of the counting before its line is read.
+const UNKNOWN: i64 = i64::MIN;
 /// A group that is asked for again within this time is not noted again, seconds.
 const NOTED_SECONDS: i64 = 60;
 const DAY: i64 = 86_400;
@@ -48,7 +50,8 @@ impl Interest {
         }
     }
 
-    /// Reads the file. `None`: there is none, so that no group rests.
+    /// Reads the file. `None`: there is none, so that no group rests. A file without its first two lines counts as none: it lost its bytes, and
+    /// a beginning in 1970 would let all groups rest.
     ///
     /// # Errors
     /// The file cannot be read, or a line is damaged.
@@ -59,7 +62,11 @@ impl Interest {
             Err(error) => return Err(Error::Marks { path, error }),
             Ok(text) => text,
         };
-        let mut interest = Interest::new(0);
+        let mut lines = text.split(|byte| *byte == b'\n');
+        if lines.next() != Some(HEADING.as_bytes()) {
+            return Ok(None);
+        }
+        let mut interest = Interest::new(UNKNOWN);
         for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
@@ -69,7 +76,7 @@ impl Interest {
                 line: at + 1,
             })?;
         }
-        Ok(Some(interest))
+        Ok(Some(interest).filter(|interest| interest.since != UNKNOWN))
     }
 
     fn line(&mut self, line: &[u8]) -> Option<()> {
@@ -116,7 +123,8 @@ impl Interest {
         true
     }
 
-    /// Writes the file. It need not be synced: a lost line lets a group rest earlier.
+    /// Writes the file. Its data are on the disk before its name is, so that a power cut leaves the old file or the new one: a lost line lets a
+    /// group rest earlier.
     ///
     /// # Errors
     /// An I/O error; the file stays as it was.
@@ -143,6 +151,7 @@ fn replace(path: &PathBuf, text: &[u8]) -> io::Result<()> {
     fresh.push(".new");
     let mut file = std::fs::File::create(&fresh)?;
     file.write_all(text)?;
+    file.sync_data()?;
     std::fs::rename(&fresh, path)
 }
 
@@ -264,6 +273,21 @@ mod tests {
                 damaged,
                 Err(Error::DamagedInterest { line: 2, .. })
             ));
+        }
+    }
+
+    #[test]
+    fn a_file_that_lost_its_bytes_lets_no_group_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        for text in [
+            String::new(),
+            "\0".repeat(100),
+            "*since 17\n".to_owned(),
+            format!("{HEADING}\n"),
+            format!("{HEADING}\ncomp.test 17 -\n"),
+        ] {
+            std::fs::write(dir.path().join(FILE), &text).unwrap();
+            assert_eq!(Interest::read(dir.path()).unwrap(), None, "{text:?}");
         }
     }
 }

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use relay::control::policy::{POLICY_FILES, Policy};
@@ -26,6 +26,8 @@ pub const DIRECTORY: &str = "cluster.settings";
 const PENDING: &str = "pending";
 /// The end of the name of a file of the administrator that was not in force, and was replaced.
 pub const REPLACED: &str = "replaced";
+/// The mode of a file of the administrator that an entry makes here.
+const NEW_FILE_MODE: u32 = 0o640;
 
 /// The reason why settings cannot be put into force.
 #[derive(Debug, thiserror::Error)]
@@ -257,12 +259,12 @@ pub fn keep(
     let copies = directory.file(DIRECTORY);
     let name = format!("{rules:016x}");
     let whole = copies.join(&name);
-    if whole.is_dir() {
-        return Ok(());
+    if !whole.is_dir() {
+        let fresh = format!("{name}.new");
+        make(directory, files, rules, &fresh)?;
+        fs::rename(copies.join(&fresh), &whole).map_err(io_error(&whole))?;
     }
-    let fresh = format!("{name}.new");
-    make(directory, files, rules, &fresh)?;
-    fs::rename(copies.join(&fresh), &whole).map_err(io_error(&whole))?;
+    // Also of a copy that is there: a kill may have come before its syncs.
     sync(&copies)?;
     sync(directory.root())
 }
@@ -277,7 +279,7 @@ fn make(
     let path = directory.file(DIRECTORY).join(name);
     remove(&path)?;
     let keys = path.join(keyring::DIRECTORY);
-    fs::create_dir_all(&keys).map_err(io_error(&keys))?;
+    make_directory(&keys, 0o750)?;
     for (name, content) in files.iter() {
         let path = path.join(name);
         fs::write(&path, content).map_err(io_error(&path))?;
@@ -369,19 +371,20 @@ fn install(
                 "{}.{REPLACED}",
                 path.file_name().unwrap_or_default().to_string_lossy()
             ));
-            write(&aside, &content)?;
+            write(&aside, &content, &path)?;
             replaced.push(name.clone());
         }
         match wanted {
-            Some(_) if name == FILE => write(&path, text_with(directory, copy)?.as_bytes())?,
+            Some(_) if name == FILE => {
+                write(&path, text_with(directory, copy)?.as_bytes(), &path)?;
+            }
             Some(content) => {
-                if let Some(parent) = path.parent() {
+                if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
                     // keys/ has secrets, too.
-                    let mut builder = fs::DirBuilder::new();
-                    let made = builder.recursive(true).mode(0o700).create(parent);
-                    made.map_err(io_error(parent))?;
+                    make_directory(parent, 0o700)?;
+                    sync(directory.root())?;
                 }
-                write(&path, content)?;
+                write(&path, content, &path)?;
             }
             None => {
                 fs::remove_file(&path).map_err(io_error(&path))?;
@@ -401,10 +404,67 @@ fn is_same(name: &str, one: Option<&[u8]>, other: Option<&[u8]>) -> bool {
     }
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<(), InForceError> {
-    Ok(store::replace(&RealDisk, path, |file| {
-        file.write_at(content, 0)
-    })?)
+/// Makes a directory, and those above it, with this mode.
+fn make_directory(path: &Path, mode: u32) -> Result<(), InForceError> {
+    let mut builder = fs::DirBuilder::new();
+    let made = builder.recursive(true).mode(mode).create(path);
+    made.map_err(io_error(path))
+}
+
+/// Replaces a file durably. It gets the mode of the file `like`, and its owner and group if this process may give them; without that file
+/// the mode is [`NEW_FILE_MODE`].
+fn write(path: &Path, content: &[u8], like: &Path) -> Result<(), InForceError> {
+    let before = match fs::metadata(like) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(io_error(like))?),
+    };
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let fresh = PathBuf::from(fresh);
+    let written = write_new(&fresh, content, before.as_ref())
+        .and_then(|()| fs::rename(&fresh, path).map_err(io_error(path)));
+    if written.is_err() {
+        // The disk may be full because of it.
+        let _ = fs::remove_file(&fresh);
+    }
+    written?;
+    sync(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Writes a file that does not exist yet, and syncs it.
+fn write_new(
+    path: &Path,
+    content: &[u8],
+    before: Option<&fs::Metadata>,
+) -> Result<(), InForceError> {
+    // A killed run may have left one.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(path)(error)),
+        _ => {}
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    // Nobody else reads it before it has the mode of the former file.
+    options.mode(before.map_or(NEW_FILE_MODE, |_| 0o600));
+    let done = options.open(path).and_then(|mut file| {
+        if let Some(before) = before {
+            carry_over(&file, before)?;
+        }
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    done.map_err(io_error(path))
+}
+
+/// Gives a file the owner, the group and the mode of a former one. A group that this process may not give gets no more than all others had.
+fn carry_over(file: &fs::File, before: &fs::Metadata) -> io::Result<()> {
+    let (user, group) = (Some(before.uid()), Some(before.gid()));
+    let mut mode = before.mode() & 0o777;
+    let is_group_kept = fchown(file, user, group).is_ok() || fchown(file, None, group).is_ok();
+    if !is_group_kept {
+        mode &= 0o707 | (mode & 0o007) << 3;
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 fn sync(path: &Path) -> Result<(), InForceError> {
@@ -539,6 +599,40 @@ mod tests {
         assert_eq!(aside("sys"), "ME:comp\n");
         assert!(!directory.file("controlperm").exists());
         assert_eq!(hash(&directory), new);
+    }
+
+    #[test]
+    fn replaced_files_keep_their_modes() {
+        let (_room, directory, old, files, new) = nodes();
+        let mode = |name: &str| {
+            let facts = fs::metadata(directory.file(name)).unwrap();
+            facts.permissions().mode() & 0o777
+        };
+        let set = |name: &str, mode: u32| {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(directory.file(name), mode).unwrap();
+        };
+        fs::write(directory.file(FILE), OLD.replace("= 9", "= 7")).unwrap();
+        set(FILE, 0o600);
+        fs::write(directory.file("sys"), "ME:comp\n").unwrap();
+        set("sys", 0o664);
+        // Remains of a killed run.
+        fs::write(directory.file("sys.new"), "ME").unwrap();
+        stage(&directory, &files, new, old).unwrap();
+        settle(&directory, new).unwrap();
+        assert_eq!(hash(&directory), new);
+        for (name, expected) in [
+            (FILE, 0o600),
+            ("broadsheet.toml.replaced", 0o600),
+            ("sys", 0o664),
+            ("sys.replaced", 0o664),
+        ] {
+            assert_eq!(mode(name), expected, "{name}");
+        }
+        // What the umask allows of it.
+        assert_eq!(mode("control.ctl") & !NEW_FILE_MODE, 0);
+        assert_eq!(mode(DIRECTORY) & !0o750, 0);
+        assert!(!directory.file("sys.new").exists());
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod owner;
 mod run;
 pub(crate) mod unnamed;
 
-pub use cache::{FETCH_BYTES_MIN, cached_bytes};
+pub use cache::{FETCH_BYTES_MIN, UNCHECKED_RECORD_BYTES_MAX, cached_bytes};
 pub use cancel_locks::CANCEL_LOCK_BYTES_MAX;
 pub use fetch::{Fetch, fetch_by};
 pub use objects::{Connection, Health, Objects, connect, connect_by, health, reconnect};

@@ -23,7 +23,7 @@ const FILLER_LINES: usize = 20_000;
 
 fn options() -> Options {
     Options {
-        segment_bytes: 16 << 20,
+        segment_bytes: 64 << 20,
         ..Options::default()
     }
 }
@@ -224,6 +224,20 @@ fn other_bytes_than_were_stored_are_never_kept() {
     site.objects.set(Wrong::Nothing);
     assert!(wire(&snapshot, site.positions[1]).unwrap() == site.wires[1]);
     site.check_all("right again");
+}
+
+#[test]
+fn a_forged_length_takes_no_memory() {
+    let site = Site::new(FILLER_LINES * 3, 1 << 30);
+    assert_eq!(site.move_away().unwrap(), 1);
+    *site.objects.largest.lock().unwrap() = 0;
+    site.objects.set(Wrong::Claims(17 << 20));
+    let snapshot = site.snapshot();
+    let told = wire(&snapshot, site.positions[1]).unwrap_err();
+    assert!(matches!(told, Error::Damaged { .. }), "{told}");
+    assert!(*site.objects.largest.lock().unwrap() < 1 << 20);
+    site.objects.set(Wrong::Nothing);
+    assert!(wire(&snapshot, site.positions[1]).unwrap() == site.wires[1]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use article::date;
 use feed::cursor::{Cursor, CursorFile};
 use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
+use store::disk::RealDisk;
 use store::{Position, Snapshot};
 
 use crate::directory::NewsDirectory;
@@ -79,6 +80,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 let site = site_state::directory(directory.root(), name)?;
                 std::fs::create_dir_all(&site)?;
                 CursorFile::create(&site, cursor)?;
+                // The names of the directories.
+                let feeds = directory.file(site_state::FEEDS);
+                store::sync_parent(&RealDisk, &site)?;
+                store::sync_parent(&RealDisk, &feeds)?;
             }
             Err(error) => return Err(error.into()),
         }

@@ -13,6 +13,7 @@ use relay::rnews::{self, Handed, Input, Summary, Watch};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::{Value, json};
 use settings::Settings;
+use store::disk::RealDisk;
 use store::{Lock, Snapshot};
 
 use crate::answer::Answer;
@@ -85,7 +86,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 anyhow::Error::new(error).context(format!("cannot make {}", marks.display()))
             );
         }
-        _ => {}
+        // The marks in it count only when its own name is on the disk.
+        _ => store::sync_parent(&RealDisk, &marks)?,
     }
     let shared = Shared {
         directory: &directory,

@@ -76,7 +76,7 @@ fn same_article(here: &Snapshot, position: Position, copy: &Snapshot) -> Option<
     copy.history_line(line.id).ok()??.position
 }
 
-/// Moves the sites as a note says. Twice has the same effect.
+/// Moves the sites as a note says. Twice has the same effect. All of it is on the disk afterwards: nothing repeats it when the note is gone.
 ///
 /// # Errors
 /// A site is served at this moment, or an I/O error.
@@ -98,6 +98,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
             _ => {}
         }
         if CursorFile::read(&dir)?.is_none() {
+            sync(&dir)?;
             continue;
         }
         let mut state = SiteState::take_only(root, &site)?;
@@ -109,12 +110,23 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
         });
         state.set_deferred(deferred.collect())?;
         state.move_to(Position(position))?;
+        sync(&dir)?;
         eprintln!(
             "broadsheet: the site {} goes on at position {position}",
             OsStr::from_bytes(&site).display()
         );
     }
     Ok(())
+}
+
+/// Waits until the files that were removed from the directory of a site are gone on the disk as well.
+fn sync(dir: &Path) -> anyhow::Result<()> {
+    match fs::File::open(dir).and_then(|opened| opened.sync_all()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot sync {}", dir.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

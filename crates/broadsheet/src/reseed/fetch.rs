@@ -1,6 +1,7 @@
 //! Fetches the files of a node, and compares their hashes with those there.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read};
 use std::os::unix::fs::FileExt;
@@ -28,6 +29,21 @@ const FILE_ATTEMPTS: usize = 2;
 const DERIVED_PART: u64 = 12;
 /// Bytes of a file that are hashed at once.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// The error of a write or a sync of a file of the copy: the page cache may have bytes that the disk lacks, and a second sync may report
+/// success.
+#[derive(Debug)]
+struct Unwritten(PathBuf);
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "cannot write {} (it is removed, and the next run fetches it again)",
+            self.0.display()
+        )
+    }
+}
 
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -238,7 +254,8 @@ impl Fetching {
             let file = options
                 .open(&path)
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            match self.fetch_rest(listed, &file, &path)? {
+            let fetched = self.fetch_rest(listed, &file, &path);
+            match fetched.inspect_err(remove_unwritten)? {
                 // From its beginning, for the bytes here may be of an earlier file of this name.
                 Outcome::Differs => file
                     .set_len(0)
@@ -265,7 +282,7 @@ impl Fetching {
         file: &File,
         path: &Path,
     ) -> anyhow::Result<Outcome> {
-        let writing = || format!("cannot write {}", path.display());
+        let writing = || Unwritten(path.to_owned());
         let here = file.metadata().with_context(writing)?.len();
         if here > listed.length {
             file.set_len(listed.length).with_context(writing)?;
@@ -337,10 +354,22 @@ impl Fetching {
         file.sync_all().with_context(writing)?;
         if listed.version.is_some() {
             let synced = File::open(&self.segments).and_then(|opened| opened.sync_all());
-            synced.with_context(|| format!("cannot sync {}", self.segments.display()))?;
+            synced.with_context(writing)?;
             self.put(listed, true)?;
         }
         Ok(Outcome::Whole)
+    }
+}
+
+/// Removes the file of a failed write or sync, so that the next run trusts no byte of it: a new file has pages of its own.
+fn remove_unwritten(error: &anyhow::Error) {
+    if let Some(Unwritten(path)) = error.downcast_ref()
+        && let Err(error) = fs::remove_file(path)
+    {
+        eprintln!(
+            "broadsheet: cannot remove {}: {error}; remove it before you run this again, for its bytes may not be on the disk",
+            path.display()
+        );
     }
 }
 
@@ -451,6 +480,23 @@ fn bar() -> Option<ProgressBar> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_file_whose_sync_failed_is_not_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("00000000000000004096.art");
+        let failed = || Err::<(), _>(io::Error::from_raw_os_error(5));
+        fs::write(&path, b"pages that the disk lacks").unwrap();
+        // An error of the network leaves the bytes for the next run.
+        let error = failed().context("the node b does not answer").unwrap_err();
+        remove_unwritten(&error);
+        assert!(path.exists());
+        let error = failed().with_context(|| Unwritten(path.clone()));
+        let error = error.unwrap_err();
+        remove_unwritten(&error);
+        assert!(!path.exists());
+        assert!(error.to_string().contains("fetches it again"), "{error}");
+    }
 
     #[test]
     fn a_faulty_node_does_not_fill_the_memory() {

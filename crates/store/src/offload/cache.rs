@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
 use crate::io::disk::{Disk, File, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::log::record::{HEADER_BYTES, Head, Record};
@@ -21,6 +23,9 @@ use crate::{Error, Position};
 
 /// Bytes that are fetched for one article, at least: those after it, which may be wanted next, come along.
 pub const FETCH_BYTES_MIN: u64 = 256 << 10;
+/// Largest record that is fetched on the word of its own header, bytes, which the object store may have forged. The history here has to leave
+/// room for a larger one.
+pub const UNCHECKED_RECORD_BYTES_MAX: u64 = 16 << 20;
 /// Held while the file of a segment in the object store is replaced.
 const LOCK: &str = "lock.cache";
 /// The size of the cache is looked at after this part of it was fetched.
@@ -78,6 +83,11 @@ pub fn fetch(
         && more > 0
         && place + head.covered() as u64 <= end
     {
+        if head.covered() as u64 > UNCHECKED_RECORD_BYTES_MAX
+            && head.covered() as u64 > room_at(segments, base, position)?
+        {
+            return Err(Missing::Damaged(place).error(&path, position));
+        }
         let from = bytes.len();
         bytes.resize(head.covered(), 0);
         read(
@@ -97,6 +107,15 @@ pub fn fetch(
     file.write_at(bytes, place)
         .map_err(at("write the cache in"))?;
     make_room(segments, &store, sound as u64)
+}
+
+/// Bytes from an article to the next one that the history names; behind the last one, as many as there are positions.
+fn room_at(segments: &Segments, base: u64, position: Position) -> Result<u64, Error> {
+    let map = segments.map_derived(base, SegmentFile::His)?;
+    let lines = History::of_map(&map).lines();
+    let positions = lines.filter_map(|(_, line)| HistoryLine::parse(line)?.position);
+    let next = positions.filter(|other| *other > position).min();
+    Ok(next.map_or(u64::MAX, |next| next.0 - position.0))
 }
 
 /// The bytes of a segment's file that are a cache: none if the segment is not in the object store. A copy of the file may have zeros there.

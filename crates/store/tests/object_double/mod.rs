@@ -1,5 +1,5 @@
 //! An object store in memory, which fails on purpose.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, clippy::indexing_slicing, clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -17,6 +17,8 @@ pub enum Wrong {
     Down,
     /// It answers with other bytes.
     Nonsense,
+    /// Records claim to be this many bytes long.
+    Claims(u32),
 }
 
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct ObjectDouble {
     pub objects: Mutex<BTreeMap<String, Vec<u8>>>,
     pub wrong: Mutex<Wrong>,
     pub reads: Mutex<u64>,
+    /// The most bytes of one read.
+    pub largest: Mutex<usize>,
     cache_bytes_max: u64,
 }
 
@@ -45,6 +49,7 @@ impl ObjectDouble {
             objects: Mutex::default(),
             wrong: Mutex::default(),
             reads: Mutex::default(),
+            largest: Mutex::default(),
             cache_bytes_max,
         })
     }
@@ -88,6 +93,8 @@ impl Objects for ObjectDouble {
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.answers()?;
         *self.reads.lock().unwrap() += 1;
+        let largest = &mut *self.largest.lock().unwrap();
+        *largest = (*largest).max(buffer.len());
         let objects = self.objects.lock().unwrap();
         let bytes = objects.get(name).ok_or(io::ErrorKind::NotFound)?;
         let bytes = bytes.get(offset as usize..).unwrap_or_default();
@@ -97,6 +104,14 @@ impl Objects for ObjectDouble {
         buffer.copy_from_slice(bytes);
         if *self.wrong.lock().unwrap() == Wrong::Nonsense {
             buffer.iter_mut().for_each(|byte| *byte ^= 0x55);
+        }
+        if let Wrong::Claims(length) = *self.wrong.lock().unwrap()
+            && let Some(head) = buffer.get_mut(..48)
+        {
+            let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+            let wire = length - 48 - number(24) - number(28);
+            head[8..12].copy_from_slice(&length.to_le_bytes());
+            head[32..36].copy_from_slice(&wire.to_le_bytes());
         }
         Ok(())
     }

@@ -675,7 +675,10 @@ pub fn nntp_session(data: &[u8]) {
 
 /// What a peer answers to a site that offers it articles: each article is settled once at most, and none that was not offered.
 pub fn nntp_peer(data: &[u8]) {
-    use nntp::client::{Event, Login, Offers, Opening, REPLY_BYTES_MAX, Sends, Step};
+    use nntp::client::{
+        Event, GroupMarks, Login, Offers, Opening, REPLY_BYTES_MAX, Reply, Sends, Step, is_id,
+        listed,
+    };
     let Some((&how, mut input)) = data.split_first() else {
         return;
     };
@@ -691,6 +694,13 @@ pub fn nntp_peer(data: &[u8]) {
     let mut offers: Option<Offers<usize>> = None;
     let (mut offered, mut settled) = (Vec::new(), std::collections::BTreeSet::new());
     while let nntp::Line::Whole(line, length) = nntp::first_line(input, REPLY_BYTES_MAX) {
+        // What a pull reads: the numbers of a group, and rows of its overview.
+        if let Ok(reply) = Reply::parse(line)
+            && let Ok(Some(marks)) = GroupMarks::of(reply)
+        {
+            assert_eq!(reply.code, 211, "{marks:?}");
+        }
+        assert!(listed(line).is_none_or(|row| is_id(row.id)));
         let mut out = Vec::new();
         match &mut offers {
             None => {

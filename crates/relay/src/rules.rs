@@ -11,10 +11,6 @@ pub const MESSAGE_ID_BYTES_MAX: usize = 250;
 /// Default of [`Rules::future_seconds_max`], seconds: one day, as in C News, for sites that label local time as GMT.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
-/// Version of the decisions of this program. A change raises it if the same article, sender, settings and state then give another
-/// [`Verdict`](crate::Verdict) or another effect of a control message: nodes of a cluster with different versions refuse to work together.
-pub const DECISIONS: u32 = 2;
-
 /// The limits for articles, besides a valid header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {

@@ -180,8 +180,6 @@ impl Settings {
         }
         keys.sort_unstable();
         parts.push(part("the trusted keys", format!("{keys:?}").as_bytes()));
-        let decisions = relay::DECISIONS.to_string();
-        parts.push(part("the decisions of this build", decisions.as_bytes()));
         Ok(parts)
     }
 }

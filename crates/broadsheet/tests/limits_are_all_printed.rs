@@ -334,6 +334,10 @@ const ALSO: &[(&str, &str)] = &[
         "store::NODE_RESERVE_BYTES_MAX",
     ),
     (
+        "store::offload::cache::UNCHECKED_RECORD_BYTES_MAX",
+        "store::offload::UNCHECKED_RECORD_BYTES_MAX",
+    ),
+    (
         "store::index::LOAD_PERCENT_MAX",
         "store::INDEX_LOAD_PERCENT_MAX",
     ),

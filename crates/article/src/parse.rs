@@ -477,7 +477,7 @@ fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
     unusual_name_len(text)
 }
 
-/// As [`name_len`], of any line.
+/// Returns the length of the name of any line, as [`name_len`] does for usual ones.
 fn unusual_name_len(text: &[u8]) -> usize {
     let len = length_until(text, name_ends);
     let after = text.get(len..).unwrap_or_default();

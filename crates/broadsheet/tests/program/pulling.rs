@@ -68,7 +68,7 @@ pub struct Fake {
     pub hangs: bool,
     /// Its reply to DATE; empty: it knows neither DATE nor NEWNEWS.
     pub date: &'static str,
-    /// So many articles that NEWNEWS lists before all others have gone.
+    /// Number of articles that have gone and that NEWNEWS lists first.
     pub gone: usize,
 }
 

@@ -10,7 +10,7 @@ use bench::generate::Kind;
 
 use crate::measure::{Input, Usages, measured};
 use crate::report::median;
-use crate::site::{Batch, Expected, Site, System, settle};
+use crate::site::{Batch, Expected, Site, System};
 
 /// The paper's figures on a VAX 750, seconds an article: real, user, system. It gives only the real time of rejecting.
 const FILED: [[f64; 3]; 2] = [[9.06, 0.63, 2.25], [0.475, 0.191, 0.095]];
@@ -52,7 +52,7 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
         for (way, inputs) in [&articles, &whole].into_iter().enumerate() {
-            let system = warm_system(site, &batch)?;
+            let system = site.warm_system(&batch)?;
             let each = batch.articles / inputs.len() as u64;
             let (new, known) = (Expected::all_filed(each), Expected::all_duplicates(each));
             if let (Some(filed), Some(rejected)) = (filed.get_mut(way), rejected.get_mut(way)) {
@@ -83,17 +83,6 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
         );
     }
     Ok(text)
-}
-
-/// A news system whose feeds already have their cursors.
-fn warm_system(site: &mut Site, batch: &Batch) -> Result<System> {
-    let disk = site.disk.clone();
-    let system = site.system(&disk, batch)?;
-    let nothing = system.dir.join("nothing");
-    fs::write(&nothing, b"")?;
-    site.rnews(&system, &[], Input::File(&nothing), &Expected::all_filed(0))?;
-    settle();
-    Ok(system)
 }
 
 /// Runs rnews for each input, and adds the times.

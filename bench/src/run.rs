@@ -317,7 +317,7 @@ fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Ve
             fs::remove_dir_all(&system.dir)?;
         }
         for _ in 0..PAPER_RUNS {
-            let system = site.system(&disk, paper)?;
+            let system = site.warm_system(paper)?;
             let input = paper.dir.join("batch");
             small.runs.push(site.rnews(
                 &system,

@@ -5,7 +5,7 @@ use sha2::Sha256;
 
 /// The name of the user.
 pub const ROUTE_USER: &str = "broadsheet";
-/// What else is signed with the login of the nodes has another beginning.
+/// The begin of the signed text. Other texts that are signed with the login of the nodes begin otherwise.
 const LABEL: &[u8] = b"broadsheet routes\0";
 
 /// The password, in hexadecimal digits: all nodes have the same login, so all derive the same password from it, and nobody can derive the login

@@ -139,7 +139,7 @@ pub struct Writer {
     feed_holder: Option<Arc<FeedHolder>>,
     /// The last error of the node, while it lasts.
     log_error: String,
-    /// What was reported of the node: that it is stale, that it is cut off, and that it has stopped.
+    /// The reported states of the node: stale, cut off, stopped.
     told_health: (bool, bool, bool),
     /// Since when the node cannot apply the log.
     fails_since: Option<(Instant, u64)>,

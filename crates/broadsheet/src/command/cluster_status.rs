@@ -48,7 +48,7 @@ struct NodeStatus {
     /// The node that has the lease of the feeds by its last word, and what this node says about feeding.
     feeder: Option<Claim>,
     feeds: Option<ClusterFeeds>,
-    /// What the daemon says about this node.
+    /// The report of the daemon about this node.
     daemon: Option<ClusterNode>,
 }
 

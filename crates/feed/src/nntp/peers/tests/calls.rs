@@ -32,7 +32,7 @@ fn a_peer_that_opens_and_closes_is_called_after_a_pause() {
     }
 }
 
-/// As above, for a connection beside another one.
+/// The daemon pauses before it opens a further connection, too, if the last one closed at once.
 #[test]
 fn a_further_connection_that_closes_at_once_is_not_tried_again_at_once() {
     let (port, calls) = peer(|number, stream| {

@@ -186,6 +186,14 @@ impl Bucket {
         })
     }
 
+    /// Stores an object of one part.
+    fn put_part(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
+        let (store, path) = (self.client.objects.clone(), self.path(name));
+        let bytes = read_whole(content, length)?;
+        let work = async move { store.put(&path, bytes.into()).await };
+        self.run(length, work).map(drop)
+    }
+
     /// Stores an object of more than one part.
     fn put_parts(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
         let (store, path) = (self.client.uploads.clone(), self.path(name));
@@ -243,13 +251,16 @@ fn read_whole(content: &mut dyn Read, length: u64) -> io::Result<Bytes> {
 
 impl Objects for Bucket {
     fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
-        if length > PART_BYTES {
-            return self.put_parts(name, content, length);
-        }
-        let (store, path) = (self.client.objects.clone(), self.path(name));
-        let bytes = read_whole(content, length)?;
-        let work = async move { store.put(&path, bytes.into()).await };
-        self.run(length, work).map(drop)
+        let done = match length > PART_BYTES {
+            true => self.put_parts(name, content, length),
+            false => self.put_part(name, content, length),
+        };
+        // A server that refuses a request may close before it has the whole request, and its answer is lost. It gives the
+        // same answer to a short request.
+        done.map_err(|error| match error.kind() {
+            io::ErrorKind::NotConnected => self.length(name).err().unwrap_or(error),
+            _ => error,
+        })
     }
 
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {

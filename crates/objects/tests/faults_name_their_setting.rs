@@ -321,3 +321,16 @@ fn keys_are_not_shown() {
         "{shown}"
     );
 }
+
+#[test]
+fn an_answer_counts_that_comes_before_the_server_has_the_whole_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let answer = "HTTP/1.1 404 Not Found\r\nx-ms-error-code: ContainerNotFound\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    for round in 0..20 {
+        let location = at_azure(answering(answer.into()), dir.path());
+        let objects = connect(&location).unwrap().objects;
+        let told = objects.put("segments/x", &mut io::repeat(1), [8, 20][round % 2] << 20);
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("there is no container"), "{round}: {told}");
+    }
+}

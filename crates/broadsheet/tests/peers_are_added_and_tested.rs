@@ -276,6 +276,51 @@ fn two_sites_exchange_articles_by_what_it_writes_and_prints() {
 }
 
 #[test]
+fn flags_say_how_the_peer_is_fed() {
+    let program = Program::with_news(ACTIVE);
+    let add = |words: &[&str]| {
+        let words = [&["peer", "add", "--dir", "news", "--no-test"], words].concat();
+        program.run(&words)
+    };
+    let ends = ["--host", "127.0.0.1", "--from", "127.0.0.1"];
+    let told = good(add(&[
+        &["slow.example", "--connections", "1", "--rate", "100 kB"][..],
+        &["--hours", "22:00-06:00", "--compress"],
+        &ends,
+    ]
+    .concat()));
+    let via = "via = { nntp = \"127.0.0.1\", compress = true, connections = 1, rate = \"100 kB\", hours = \"22:00-06:00\" }";
+    assert!(told.out.contains(via), "{told:?}");
+    good(program.run(&["check", "--dir", "news"]));
+    let told = good(add(&[&["heads.example", "--headfeed"][..], &ends].concat()));
+    // We take whole articles, and send headers: only the other site needs the key in its table.
+    let entries: Vec<&str> = told.out.split("[[access]]").collect();
+    assert_eq!(entries.len(), 3, "{told:?}");
+    assert!(!entries[1].contains("headfeed"), "{told:?}");
+    assert!(entries[2].contains("headfeed = true"), "{told:?}");
+    assert!(
+        told.out.contains("nntp = \"127.0.0.1\", headfeed = true"),
+        "{told:?}"
+    );
+    for (flag, value) in [
+        ("--connections", "0"),
+        ("--rate", "fast"),
+        ("--hours", "always"),
+    ] {
+        let told = add(&[&["other.example", flag, value][..], &ends].concat());
+        assert_ne!(told.status, 0, "{flag} {value}: {told:?}");
+        assert!(told.err.contains(&flag[2..]), "{told:?}");
+    }
+    // A directory of headers alone sends nothing else, and takes nothing else.
+    let program = Program::with_news(ACTIVE);
+    set(&program, "headers_only = false", "headers_only = true");
+    let words = ["peer", "add", "--dir", "news", "--no-test", "heads.example"];
+    let told = good(program.run(&[&words[..], &ends].concat()));
+    assert_eq!(told.out.matches("headfeed = true").count(), 4, "{told:?}");
+    good(program.run(&["check", "--dir", "news"]));
+}
+
+#[test]
 fn what_is_there_is_not_written_again() {
     let program = Program::with_news(ACTIVE);
     let add = |words: &[&str]| {

@@ -12,7 +12,7 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::peer::checks::Checks;
 use crate::peer::entry::{self, Direction};
-use crate::peer::lines::{Lines, Ours, for_others};
+use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::peer::probe::probe;
 
 /// Where the peer reaches us.
@@ -62,7 +62,12 @@ peer is written also when the test fails, since the other site may have to do it
         entry::USER,
         entry::PASSWORD_FILE,
         entry::ALLOW_PLAINTEXT_LOGIN,
+        entry::COMPRESS,
         entry::BIND,
+        entry::CONNECTIONS,
+        entry::RATE,
+        entry::HOURS,
+        entry::HEADFEED,
         OWN_HOST,
         Flag::new("no-test", "Do not call the peer."),
     ],
@@ -107,7 +112,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
         return Ok(Status::NO);
     };
-    let site = entry::site(given, &name, &host, &patterns);
+    let flags = entry::VIA_FLAGS.iter().chain(&entry::FEED_FLAGS);
+    let mut keys = entry::keys(given, flags);
+    let headers = Headers {
+        sent: before.headers_only || given.has(entry::HEADFEED.name),
+        taken: before.headers_only,
+    };
+    if headers.sent && !given.has(entry::HEADFEED.name) {
+        keys.push(entry::HEADFEED_KEY.to_owned());
+    }
+    let site = entry::site(&name, &host, &patterns, &keys);
     let path = directory.file(settings::FILE);
     let read = || {
         let text = std::fs::read_to_string(&path);
@@ -139,7 +153,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 );
                 return Ok(Status::NO);
             }
-            Some(entry::access(&name, &from, &entry::wildmat(&patterns)))
+            let groups = entry::wildmat(&patterns);
+            Some(entry::access(&name, &from, &groups, headers.taken))
         }
     };
     let site = direction.is_out().then_some(site);
@@ -169,6 +184,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         direction,
         &patterns,
         &entry::wildmat(&patterns),
+        headers,
     );
     let added = Added {
         name: &name,

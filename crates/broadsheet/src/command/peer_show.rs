@@ -14,7 +14,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::peer::entry::{self, Direction};
-use crate::peer::lines::{Lines, Ours, for_others};
+use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::text;
 
 /// The table.
@@ -75,6 +75,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         direction,
         &sent,
         taken,
+        Headers {
+            sent: via.is_some_and(|via| via.headfeed),
+            taken: entry.is_some_and(|entry| entry.headfeed) && settings.headers_only,
+        },
     );
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);

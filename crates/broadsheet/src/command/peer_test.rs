@@ -46,6 +46,7 @@ looks whether the peer has it. Use a group for tests that both sites have.
         entry::USER,
         entry::PASSWORD_FILE,
         entry::ALLOW_PLAINTEXT_LOGIN,
+        entry::COMPRESS,
         entry::BIND,
     ],
     exits: &[Meaning {
@@ -70,7 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if !settings.sites.sites.iter().any(is_site) {
         // The host takes the same way as a setting, so that its errors and its ports are the same.
         let text = format!("name = {}\n\n", entry::quoted(&settings.name))
-            + &entry::site(given, HOST, &name, "all");
+            + &entry::site(HOST, &name, "all", &entry::keys(given, &VIA_FLAGS));
         let own = settings.name;
         settings = entry::parsed("the command line".as_ref(), &text)?;
         settings.name = own;

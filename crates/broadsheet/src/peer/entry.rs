@@ -73,8 +73,13 @@ pub const PASSWORD_FILE: Flag = Flag::new(
 pub const ALLOW_PLAINTEXT_LOGIN: Flag = Flag::new("allow-plaintext-login", "Log in without TLS.");
 /// `bind` of `via`.
 pub const BIND: Flag = Flag::new("bind", "The local address of our connections.").value("ADDR");
+/// `compress` of `via`.
+pub const COMPRESS: Flag = Flag::new(
+    "compress",
+    "Compress the connections (RFC 8054) if the peer can: for slow lines, since it costs CPU time.",
+);
 /// The flags that say how to connect: the keys of `via`.
-pub const VIA_FLAGS: [Flag; 8] = [
+pub const VIA_FLAGS: [Flag; 9] = [
     TLS,
     TLS_CA,
     TLS_FINGERPRINT,
@@ -82,8 +87,37 @@ pub const VIA_FLAGS: [Flag; 8] = [
     USER,
     PASSWORD_FILE,
     ALLOW_PLAINTEXT_LOGIN,
+    COMPRESS,
     BIND,
 ];
+
+/// `connections` of `via`.
+pub const CONNECTIONS: Flag = Flag::new(
+    "connections",
+    "Most connections to the peer at the same time; default: 4.",
+)
+.value("N");
+/// `rate` of `via`.
+pub const RATE: Flag = Flag::new(
+    "rate",
+    "Most bytes a second that we send: `500 kB', `1 MB'; default: no limit.",
+)
+.value("SIZE");
+/// `hours` of `via`.
+pub const HOURS: Flag = Flag::new(
+    "hours",
+    "When we send, local time: `22:00-06:00'; default: always.",
+)
+.value("FROM-TO");
+/// `headfeed` of `via`.
+pub const HEADFEED: Flag = Flag::new(
+    "headfeed",
+    "Send articles without their bodies; the peer needs headers_only.",
+);
+/// The key that [`HEADFEED`] gives.
+pub const HEADFEED_KEY: &str = "headfeed = true";
+/// The flags that say how we feed: more keys of `via`.
+pub const FEED_FLAGS: [Flag; 4] = [CONNECTIONS, RATE, HOURS, HEADFEED];
 
 /// A string of TOML.
 pub fn quoted(text: &str) -> String {
@@ -101,32 +135,47 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// The lines of a `[[site]]` with these flags.
-pub fn site(given: &Given, name: &str, host: &str, groups: &str) -> String {
-    let mut via = format!("nntp = {}", quoted(host));
-    for flag in &VIA_FLAGS {
+/// The keys of `via` that flags give.
+pub fn keys<'f>(given: &Given, flags: impl IntoIterator<Item = &'f Flag>) -> Vec<String> {
+    let key = |flag: &Flag| {
         let key = flag.name.replace('-', "_");
         match (flag.value, given.value(flag.name)) {
             (Some(_), Some(value)) => {
-                via += &format!(", {key} = {}", quoted(&value.to_string_lossy()));
+                let value = value.to_string_lossy();
+                Some(match value.parse::<u32>() {
+                    Ok(number) if flag.name == CONNECTIONS.name => format!("{key} = {number}"),
+                    _ => format!("{key} = {}", quoted(&value)),
+                })
             }
-            (None, _) if given.has(flag.name) => via += &format!(", {key} = true"),
-            _ => {}
+            (None, _) if given.has(flag.name) => Some(format!("{key} = true")),
+            _ => None,
         }
-    }
+    };
+    flags.into_iter().filter_map(key).collect()
+}
+
+/// The lines of a `[[site]]`; `keys`: the further ones of `via`.
+pub fn site(name: &str, host: &str, groups: &str, keys: &[String]) -> String {
+    let host = format!("nntp = {}", quoted(host));
+    let via = [&[host], keys].concat().join(", ");
     let (name, groups) = (quoted(name), quoted(groups));
     format!("[[site]]\nname = {name}\ngroups = {groups}\nvia = {{ {via} }}\n")
 }
 
-/// The lines of an `[[access]]`; `from`: addresses and networks.
-pub fn access(name: &str, from: &[String], groups: &str) -> String {
+/// The lines of an `[[access]]`; `from`: addresses and networks; `headfeed`: whether articles may come without their bodies.
+pub fn access(name: &str, from: &[String], groups: &str, headfeed: bool) -> String {
     let from: Vec<String> = from.iter().map(|address| quoted(address)).collect();
-    format!(
+    let mut lines = format!(
         "[[access]]\nname = {}\nfrom = [{}]\nsend = {}\n",
         quoted(name),
         from.join(", "),
         quoted(groups)
-    )
+    );
+    if headfeed {
+        lines += HEADFEED_KEY;
+        lines.push('\n');
+    }
+    lines
 }
 
 /// The permissions that clients on this machine have as long as there is no table.

@@ -5,7 +5,7 @@ use std::net::ToSocketAddrs;
 use groups::nntp_server::NNTP_PORT;
 use settings::Settings;
 
-use super::entry::{Direction, access, host_port, quoted, wildmat};
+use super::entry::{Direction, HEADFEED_KEY, access, host_port, site, wildmat};
 
 /// The facts about us that the other site needs.
 pub struct Ours {
@@ -50,28 +50,40 @@ pub struct Lines {
     pub text: String,
 }
 
-/// The lines for Broadsheet and for INN. `sent`: C News patterns of what we send; `taken`: a wildmat of what we take.
-pub fn for_others(ours: &Ours, direction: Direction, sent: &str, taken: &str) -> Vec<Lines> {
+/// Whether articles go without their bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers {
+    /// Those that we send.
+    pub sent: bool,
+    /// Those that we take.
+    pub taken: bool,
+}
+
+/// The lines for Broadsheet and for INN, which has no such feed where articles go without their bodies. `sent`: C News patterns of what we send; `taken`: a wildmat of what we take.
+pub fn for_others(
+    ours: &Ours,
+    direction: Direction,
+    sent: &str,
+    taken: &str,
+    headers: Headers,
+) -> Vec<Lines> {
     let Ours { name, host, port } = ours;
     let mut lines = Vec::new();
     let mut add = |system, file, text| lines.push(Lines { system, file, text });
     let mut toml = String::new();
     if direction.is_in() {
-        let address = quoted(&host_port(host, *port, NNTP_PORT));
-        toml += &format!(
-            "[[site]]\nname = {}\ngroups = {}\nvia = {{ nntp = {address} }}\n",
-            quoted(name),
-            quoted(&patterns(taken))
-        );
+        let address = host_port(host, *port, NNTP_PORT);
+        let keys = headers.taken.then(|| HEADFEED_KEY.to_owned());
+        toml += &site(name, &address, &patterns(taken), keys.as_slice());
     }
     if direction.is_out() {
         if direction.is_in() {
             toml.push('\n');
         }
-        toml += &access(name, &ours.addresses(), &wildmat(sent));
+        toml += &access(name, &ours.addresses(), &wildmat(sent), headers.sent);
     }
     add("Broadsheet", "broadsheet.toml", toml);
-    if direction.is_in() {
+    if direction.is_in() && !headers.taken {
         add("INN", "newsfeeds", format!("{name}:{taken}:Tm:innfeed!\n"));
         let mut feed = format!("peer {name} {{\n    ip-name: {host}\n");
         if *port != NNTP_PORT {
@@ -79,7 +91,7 @@ pub fn for_others(ours: &Ours, direction: Direction, sent: &str, taken: &str) ->
         }
         add("INN", "innfeed.conf", feed + "}\n");
     }
-    if direction.is_out() {
+    if direction.is_out() && !headers.sent {
         let text = format!(
             "peer {name} {{\n    hostname: \"{host}\"\n    patterns: \"{}\"\n}}\n",
             wildmat(sent)
@@ -129,7 +141,7 @@ mod tests {
             port: 1119,
         };
         let files = |direction| -> Vec<&str> {
-            let lines = for_others(&ours, direction, "comp", "*");
+            let lines = for_others(&ours, direction, "comp", "*", Headers::default());
             lines.iter().map(|lines| lines.file).collect()
         };
         assert_eq!(files(Direction::Out), ["broadsheet.toml", "incoming.conf"]);
@@ -137,7 +149,7 @@ mod tests {
             files(Direction::In),
             ["broadsheet.toml", "newsfeeds", "innfeed.conf"]
         );
-        let both = for_others(&ours, Direction::Both, "comp", "*");
+        let both = for_others(&ours, Direction::Both, "comp", "*", Headers::default());
         let texts: String = both.iter().map(|lines| lines.text.as_str()).collect();
         for part in [
             "via = { nntp = \"127.0.0.1:1119\" }",
@@ -149,5 +161,12 @@ mod tests {
         ] {
             assert!(texts.contains(part), "{part} in {texts}");
         }
+        let headers = Headers {
+            sent: true,
+            taken: true,
+        };
+        let both = for_others(&ours, Direction::Both, "comp", "*", headers);
+        assert_eq!(both.len(), 1, "INN has no such feed");
+        assert_eq!(both[0].text.matches(HEADFEED_KEY).count(), 2);
     }
 }

@@ -49,7 +49,7 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
         let patterns = quoted(patterns);
         let site =
             format!("[[site]]\nname = {name}\ngroups = {patterns}\nvia = {{ nntp = {host} }}\n");
-        let entry = entry::access(&peer.name, &peer.from, wildmat);
+        let entry = entry::access(&peer.name, &peer.from, wildmat, false);
         text = entry::with(&text, Some(&site), Some(&entry));
     }
     let path = root.join(settings::FILE);

@@ -17,7 +17,7 @@ PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zst
 # Other news systems that tests meet, and newsreaders. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
 # of what they need only libraries are installed.
-PEERS := inn2 inn2-inews uucp tin slrn slrnpull suck neomutt
+PEERS := inn2 inn2-inews uucp tin slrn slrnpull suck leafnode neomutt
 
 help:
 	@cat <<'TEXT'

@@ -66,13 +66,6 @@ fn what_counts(article: &[u8]) -> Copied {
     (lines, body.to_vec())
 }
 
-/// INN's copy.
-fn inns(inn: &Inn, id: &str) -> Vec<u8> {
-    let token = inn.run("grephistory", &[id], None).stdout;
-    let token = String::from_utf8(token).unwrap();
-    inn.run("sm", &[token.trim()], None).stdout
-}
-
 #[test]
 fn both_have_everything() {
     let link = Link::start();
@@ -131,7 +124,7 @@ fn both_have_everything() {
     }
     for id in &ids {
         let ours = program.run_bytes(&["article", "--dir", "news", id]);
-        assert_eq!(what_counts(&ours), what_counts(&inns(&inn, id)), "{id}");
+        assert_eq!(what_counts(&ours), what_counts(&inn.article(id)), "{id}");
     }
     until("nothing waits", || {
         let told = program.run(&["feed", "list", "--dir", "news", "--json"]);

@@ -53,9 +53,7 @@ fn sendbatches_to_rnews_of_inn() {
     }
     // What it has, it has as it was here, but for its own name in Path and its own Xref.
     let id = "<odd.gzip@example.com>";
-    let token = inn.run("grephistory", &[id], None).stdout;
-    let token = String::from_utf8(token).unwrap();
-    let there = inn.run("sm", &[token.trim()], None).stdout;
+    let there = inn.article(id);
     let here = program.run_bytes(&["article", "--dir", "news", id]);
     let body = b"\n\n.\n..two\n#! rnews 7\n\n\xe9\x80\n";
     assert!(here.ends_with(body) && there.ends_with(body));

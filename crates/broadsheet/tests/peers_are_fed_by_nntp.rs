@@ -41,9 +41,7 @@ fn a_real_inn() {
     for id in ids.chain([odd.to_owned()]) {
         assert!(inn.has(&id), "{id}");
     }
-    let token = inn.run("grephistory", &[odd], None).stdout;
-    let token = String::from_utf8(token).unwrap();
-    let there = inn.run("sm", &[token.trim()], None).stdout;
+    let there = inn.article(odd);
     assert!(there.ends_with(b"\n\n.\n..two\n#! rnews 7\n\n\xe9\x80\n"));
     // What it has already, it refuses, and nothing waits for ever.
     let told = program.run(&["feed", "reset", "peer", "--to", "oldest", "--dir", "news"]);

@@ -194,6 +194,18 @@ impl Inn {
         assert!(told.status.success(), "{words:?}: {told:?}");
     }
 
+    /// Its copy of an article; empty if there is none.
+    pub fn article(&self, id: &str) -> Vec<u8> {
+        let token = self.run("grephistory", &[id], None).stdout;
+        let token = String::from_utf8(token).expect("UTF-8");
+        self.run("sm", &[token.trim()], None).stdout
+    }
+
+    /// A program of INN's with its files.
+    pub fn command(&self, program: &str) -> Command {
+        self.files.command(program)
+    }
+
     /// Where it listens.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)

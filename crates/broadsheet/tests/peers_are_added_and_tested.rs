@@ -66,7 +66,9 @@ fn each_step_is_tested() {
     let rows = there.run(&["overview", "--dir", "news", "misc.test"]);
     assert_eq!(rows.out.lines().count(), 1, "{rows:?}");
     // Without --article nothing is sent.
-    assert_eq!(test(&here, &[&served.address]).0, 0);
+    let (status, told) = test(&here, &[&served.address, "--compress"]);
+    assert_eq!((status, step(&told, "compression").0), (0, "ok"), "{told}");
+    assert_eq!(step(&told, "streaming").0, "ok", "{told}");
     let rows = there.run(&["overview", "--dir", "news", "comp.test"]);
     assert_eq!(rows.out, "");
     // A group that it does not take from us.

@@ -114,7 +114,7 @@ fn open(
     }
     let mut opening = remote.opening();
     let mut what = "greeting";
-    let mut capabilities = Vec::new();
+    let mut capabilities = None;
     loop {
         let line = call
             .reply_line()
@@ -122,19 +122,30 @@ fn open(
             .to_vec();
         let shown = String::from_utf8_lossy(&line).into_owned();
         let mut out = Vec::new();
-        let step = opening
+        let mut step = opening
             .receive(&line, &mut out)
             .map_err(|error| checks.failed(what, error.to_string(), advice(what, Some(&error))))?;
         match what {
-            "capabilities" => {
-                let is_list = shown != "." && !shown.starts_with("101");
-                capabilities.extend(is_list.then_some(shown));
-            }
+            "capabilities" => match &mut capabilities {
+                None if shown.starts_with("101") => capabilities = Some(Vec::new()),
+                // A server from before RFC 3977.
+                None => checks.ok(what, shown),
+                Some(lines) if shown != "." => lines.push(shown),
+                Some(lines) => {
+                    checks.ok(what, lines.join(", "));
+                    capabilities = None;
+                }
+            },
             "login" if shown.starts_with("381") => {}
             _ => checks.ok(what, shown),
         }
+        if step == Step::BeginDeflate {
+            call.begin_deflate();
+            let next = opening.deflate_began(&mut out);
+            step = next.map_err(|error| checks.failed(what, error.to_string(), ""))?;
+        }
         match step {
-            Step::GoOn => {}
+            Step::GoOn | Step::BeginDeflate => {}
             Step::BeginTls => {
                 call.begin_tls(remote).map_err(|error| {
                     let advice = "see the keys tls_ca, tls_name and tls_fingerprint of via";
@@ -142,11 +153,6 @@ fn open(
                 })?;
                 tls(checks, server, call);
                 opening.tls_began(&mut out);
-            }
-            Step::BeginDeflate => {
-                call.begin_deflate();
-                let next = opening.deflate_began(&mut out);
-                next.map_err(|error| checks.failed(what, error.to_string(), ""))?;
             }
             Step::Ready(ready) => {
                 match ready.sends {
@@ -158,10 +164,6 @@ fn open(
         }
         if out.is_empty() {
             continue;
-        }
-        if !capabilities.is_empty() {
-            checks.ok("capabilities", capabilities.join(", "));
-            capabilities.clear();
         }
         what = match out.split(u8::is_ascii_whitespace).next() {
             Some(b"CAPABILITIES") => "capabilities",

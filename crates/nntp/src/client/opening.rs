@@ -1,4 +1,4 @@
-//! From the greeting to the first article: capabilities, STARTTLS, login, compression, MODE STREAM.
+//! From the greeting to the first article: capabilities, STARTTLS, login, compression.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -53,6 +53,8 @@ struct Offered {
     starttls: bool,
     ihave: bool,
     streaming: bool,
+    /// The server lists nothing, and says at MODE STREAM whether it streams.
+    mode_stream: bool,
     deflate: bool,
     sasl_plain: bool,
     authinfo_user: bool,
@@ -189,7 +191,7 @@ impl Opening {
             (State::Capabilities, 500 | 501 | 503) => {
                 self.offered = Offered {
                     ihave: true,
-                    streaming: true,
+                    mode_stream: true,
                     authinfo_user: true,
                     starttls: true,
                     mode_reader: true,
@@ -328,23 +330,24 @@ impl Opening {
             self.waits_for = State::Compress;
             return Ok(Step::GoOn);
         }
-        match (offered.streaming, offered.ihave) {
-            _ if self.is_reader => return Ok(self.ready(Sends::Ihave)),
-            (true, _) => self.mode_stream(out),
-            (false, true) => return Ok(self.taken(Sends::Ihave, out)),
-            (false, false) => {
-                return Err(PeerError::TakesNothing(
-                    "neither IHAVE nor STREAMING is among its capabilities".into(),
-                ));
-            }
+        if self.is_reader {
+            return Ok(self.ready(Sends::Ihave));
         }
-        Ok(Step::GoOn)
-    }
-
-    /// RFC 4644 does not need the command any more; older servers do.
-    fn mode_stream(&mut self, out: &mut Vec<u8>) {
-        command(out, &[b"MODE STREAM"]);
-        self.waits_for = State::ModeStream;
+        // A server that lists the capability needs no MODE STREAM (RFC 4644, 2.3.2), which would cost a round trip.
+        if offered.streaming {
+            return Ok(self.taken(Sends::Streaming, out));
+        }
+        if offered.mode_stream {
+            command(out, &[b"MODE STREAM"]);
+            self.waits_for = State::ModeStream;
+            return Ok(Step::GoOn);
+        }
+        if offered.ihave {
+            return Ok(self.taken(Sends::Ihave, out));
+        }
+        Err(PeerError::TakesNothing(
+            "neither IHAVE nor STREAMING is among its capabilities".into(),
+        ))
     }
 
     /// The peer takes articles; without their bodies, if that is wanted and it agrees.
@@ -486,7 +489,16 @@ mod tests {
                 ("VERSION 2", ""),
                 ("IHAVE", ""),
                 ("STREAMING", ""),
-                (".", "MODE STREAM\r\n"),
+                (".", ""),
+            ],
+        );
+        assert_eq!(step, Ok(ready(Sends::Streaming)));
+        // From before RFC 4644.
+        let step = play(
+            &mut Opening::new(false, false),
+            &[
+                ("200 hello", "CAPABILITIES\r\n"),
+                ("500 what?", "MODE STREAM\r\n"),
                 ("203 streaming", ""),
             ],
         );
@@ -596,11 +608,10 @@ mod tests {
         );
         assert_eq!(step, Ok(Step::BeginDeflate));
         let mut out = Vec::new();
-        assert_eq!(opening.deflate_began(&mut out), Ok(Step::GoOn));
-        assert_eq!(out, b"MODE STREAM\r\n");
-        assert!(!format!("{opening:?}").contains("secret"));
-        let step = play(&mut opening, &[("203 streaming", "")]);
+        let step = opening.deflate_began(&mut out);
         assert_eq!(step, Ok(ready(Sends::Streaming)));
+        assert_eq!(out, b"");
+        assert!(!format!("{opening:?}").contains("secret"));
     }
 
     #[test]

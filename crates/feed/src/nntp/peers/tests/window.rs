@@ -34,8 +34,6 @@ fn the_window_doubles_with_each_round_trip() {
         _ = say("200 ready\r\n".to_owned());
         _ = input.read_line(&mut line);
         _ = say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n".to_owned());
-        _ = input.read_line(&mut line);
-        _ = say("203 go on\r\n".to_owned());
         let mut ids = Vec::new();
         let asked = commands(&mut input, 4_000, &mut ids);
         let wanted = ids.iter().map(|id| format!("238 {id}\r\n"));

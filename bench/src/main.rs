@@ -69,7 +69,7 @@ bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir D
 bench nntp-out [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
                [--no-peer] [--keep]
     feeding peers by NNTP, beside innxmit and innfeed where INN is installed. ROW: one, innd,
-    durable, many, quiet, far or dead.
+    durable, many, quiet, far, line or dead.
 bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
     fetching all articles of a server: broadsheet pull, slrnpull and suck, near and with a
     round trip of 50 ms.

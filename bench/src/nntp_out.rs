@@ -43,6 +43,8 @@ const SHARE_OF_MANY: usize = 4;
 /// The round trip of a distant peer, and the number of articles that INN's programs, whose windows are small, send there.
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 const FAR_OF_INN: usize = 1_000;
+/// What a line to a distant peer carries, bytes a second: 1 Gbit/s.
+const LINE_RATE: u64 = 125_000_000;
 
 /// The address that may feed servers under test: that of all senders.
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -352,18 +354,23 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A peer with a long round trip that keeps nothing.
+    /// A peer with a long round trip that keeps nothing, without a limit of the line and with one.
     fn far(&mut self) -> Result<()> {
-        if !self.table.wants(Row::Far) {
+        self.over(Row::Far, None)?;
+        self.over(Row::Line, Some(LINE_RATE))
+    }
+
+    fn over(&mut self, row: Row, rate: Option<u64>) -> Result<()> {
+        if !self.table.wants(row) {
             return Ok(());
         }
         let (count, mut sink) = (self.count(), SinkProcess::start(1)?);
-        let delay = Delay::start(sink.port(), ROUND_TRIP)?;
+        let delay = Delay::start(sink.port(), ROUND_TRIP, rate)?;
         let rate = self.limit(&mut sink, delay.port)?;
-        self.table.add(Row::Far, Sender::Limit, rate);
+        self.table.add(row, Sender::Limit, rate);
         let feeder = Feeder::start(self.site, &self.batch, &[delay.port])?;
         feeder.send(|| sink.has(count))?;
-        self.table.add(Row::Far, Sender::Ours, sink.rate()?);
+        self.table.add(row, Sender::Ours, sink.rate()?);
         drop(feeder);
         if let Some(inn) = &self.inn {
             let count = count.min(FAR_OF_INN);
@@ -371,7 +378,7 @@ impl Bench<'_> {
                 sink.reset()?;
                 inn.send(sender, &[delay.port], count)?;
                 sink.expect(count)?;
-                self.table.add(Row::Far, sender, sink.rate()?);
+                self.table.add(row, sender, sink.rate()?);
             }
         }
         self.table.note(format!(

@@ -81,7 +81,7 @@ pub fn run(plan: &Plan) -> Result<()> {
         // No site is fed.
         fs::write(batch.dir.join("sys"), "ME:all\n")?;
         let server = Server::start(&mut site, &batch)?;
-        let delay = round_trip.map(|time| Delay::start(server.port, time));
+        let delay = round_trip.map(|time| Delay::start(server.port, time, None));
         let port = delay.transpose()?.map_or(server.port, |delay| delay.port);
         let mut of_server: Vec<(Puller, Runs)> = Vec::new();
         for puller in Puller::ALL {

@@ -23,6 +23,8 @@ pub enum Row {
     Quiet,
     QuietLate,
     Far,
+    /// The same round trip on a line that carries only so much.
+    Line,
     DeadNone,
     Dead,
     DeadThreads,
@@ -114,6 +116,7 @@ const ROWS: &[About] = &[
     about(Row::Quiet, "quiet", "from the commit to a quiet peer, median", "ms", (Goal::Is(2.0), Goal::Is(0.3))),
     about(Row::QuietLate, "quiet", "    99 % within", "ms", (Goal::Is(10.0), Goal::Is(1.0))),
     about(Row::Far, "far", "a peer with a round trip of 50 ms", PER_SECOND, (Goal::Times(1.0, Sender::Limit), Goal::None)),
+    about(Row::Line, "line", "a line of 1 Gbit/s with that round trip", PER_SECOND, (Goal::Times(1.0, Sender::Limit), Goal::None)),
     about(Row::DeadNone, "dead", "filing with 10 peers", PER_SECOND, NONE),
     about(Row::Dead, "dead", "    and 490 dead ones", PER_SECOND, (Goal::Times(0.95, Sender::Limit), Goal::Times(0.99, Sender::Limit))),
     about(Row::DeadThreads, "dead", "    threads of the daemon", "", NONE),

@@ -27,8 +27,8 @@ pub const OPEN_SECONDS_MAX: u64 = 60;
 pub const WINDOW_ARTICLES_MAX: usize = 16_000;
 /// Articles in flight on a new connection, whose peer is asked first: a command of some 60 bytes each.
 const WINDOW_FIRST: usize = 4_000;
-/// Output above which no further article is appended, bytes.
-const OUT_BYTES: usize = 64 << 10;
+/// Output above which no further article is appended, bytes. Less would wake the receivers more often.
+const OUT_BYTES: usize = 256 << 10;
 /// Size of a read, bytes.
 const READ_BYTES: usize = 16 << 10;
 /// Most bytes that are read in one turn, so that other peers get theirs.

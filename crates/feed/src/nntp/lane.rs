@@ -10,7 +10,7 @@ use crate::waiting::{Item, Waiting};
 /// Most articles between the oldest one without an answer and the newest offered one: after a kill at most so many are offered again.
 pub const FLIGHT_ARTICLES_MAX: usize = 32_000;
 /// Most articles that one search of the log discovers for a peer.
-pub const NOTED_ARTICLES_MAX: usize = 8_000;
+pub const NOTED_ARTICLES_MAX: usize = 2_000;
 
 /// The number of an article in its lane, in the order of the log.
 pub type Ticket = u64;

@@ -65,6 +65,11 @@ impl ClusterLog<'_> {
         self.rules
     }
 
+    /// The way to it.
+    pub fn options(&self) -> &LogOptions {
+        &self.options
+    }
+
     /// Bytes of the payload of an entry, at most.
     pub fn payload_bytes_max(&self) -> usize {
         self.options.entry_bytes_max.min(ENTRY_BYTES_MAX) - ENTRY_ADDED_BYTES

@@ -67,6 +67,10 @@ fn ask(wanted: &Wanted<'_>, node: &str) -> anyhow::Result<Chosen> {
         "the node {node} follows another log than the stream {} is",
         wanted.options.stream
     );
+    // A build without the field knows the first version only.
+    if let Some(why) = wanted.options.decisions.refusal(listing.decisions.max(1)) {
+        bail!("the articles of the node {node} cannot be taken: {why}");
+    }
     let others = differing(wanted, &listing);
     ensure!(
         others.is_empty(),

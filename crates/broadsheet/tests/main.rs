@@ -160,6 +160,7 @@ mod strangers_hear_nothing_of_our_files;
 mod suck_takes_and_rpost_gives;
 mod syncs_as_told;
 mod the_command_line_is_checked;
+mod the_corpus_goes_through_three_nodes;
 mod the_daemon_confines_itself;
 mod the_daemon_does_what_is_due;
 mod the_daemon_feeds_at_once;

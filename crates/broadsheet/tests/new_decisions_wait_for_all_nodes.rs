@@ -8,8 +8,9 @@
 
 use crate::program;
 
+use cluster::decisions::DecisionRange;
 use program::articles::{article, id};
-use program::cluster::{applied, make_node, name, nodes, until_equal};
+use program::cluster::{applied, become_node, make_node, name, nodes, until_equal};
 use program::daemon::{Daemon, until};
 use program::nats::Servers;
 use program::nntp::{ALL_MAY, Client, Served, listen, offer};
@@ -47,7 +48,14 @@ fn a_version_begins_when_all_nodes_have_the_build() {
     let Some(servers) = Servers::start(3) else {
         return;
     };
-    let programs = nodes(&servers, 3, ACTIVE);
+    let programs: Vec<Program> = (0..3)
+        .map(|place| {
+            let program = Program::with_news(ACTIVE);
+            install(&program, "1-1");
+            become_node(&program, servers.options(), (place == 0).then_some("1 GiB"));
+            program
+        })
+        .collect();
     install(&programs[0], "1-2");
     install(&programs[1], "1-3");
     let mut served: Vec<Option<Served>> = programs.iter().map(|p| Some(Served::start(p))).collect();
@@ -129,6 +137,7 @@ fn a_version_begins_when_all_nodes_have_the_build() {
     assert_eq!(applied(&programs[2]), place);
     // Nor does a new one take such articles.
     let fourth = Program::with_news(ACTIVE);
+    install(&fourth, "1-1");
     listen(&fourth, ALL_MAY);
     fourth.cancel_as_c_news();
     make_node(&fourth, servers.options());
@@ -159,6 +168,29 @@ fn a_version_begins_when_all_nodes_have_the_build() {
         served.daemon.stop();
     }
     programs.iter().for_each(Program::assert_clean);
+}
+
+#[test]
+fn a_new_cluster_decides_by_the_newest_version() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 2, ACTIVE);
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let first = id("one", 1);
+    let code = offer(&served[1].address, &first, &article(&first, "comp.test"));
+    assert_eq!(code, "239");
+    until_equal(&programs);
+    let newest = DecisionRange::OF_THIS_BUILD.newest;
+    let place = applied(&programs[1]);
+    assert_eq!(place.split(' ').nth(5), Some(newest.to_string().as_str()));
+    until_held(&programs[0], &[]);
+    let told = rules(&programs[0]);
+    assert_eq!(told.count("decisions"), u64::from(newest), "{told:?}");
+    assert!(told.summary()["entry"].is_null(), "{told:?}");
+    for served in served {
+        served.daemon.stop();
+    }
 }
 
 /// The names of nodes as the list of the nodes has them.

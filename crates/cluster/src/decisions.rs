@@ -1,5 +1,10 @@
 //! The versions of the decisions. A build whose decisions about the same entry differ from those of the build before has a new version, and
 //! applies it only behind an entry that says so. The payload of such an entry is the version, 2 bytes, little-endian.
+//!
+//! | version | what is new |
+//! |---|---|
+//! | 1 | – |
+//! | 2 | nodes compare what cancels, removals and expire did, and the low marks |
 
 use std::fmt;
 
@@ -7,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version in force before an entry says another one.
 pub const FIRST: u16 = 1;
+/// The version from which on nodes compare what cancels, removals and expire did, and the low marks.
+pub const COMPARES_CHANGES: u16 = 2;
 
 /// The versions of the decisions that a build can apply. Builds that do not tell theirs can apply [`FIRST`] alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +43,14 @@ impl fmt::Display for DecisionRange {
 }
 
 impl DecisionRange {
+    /// Those of this build. A change raises `newest` if the same article, sender, settings and state then give another verdict, another effect of
+    /// a control message or of expire, or another hash of the outcomes; and keeps what the version before did, for clusters where that is in
+    /// force. `oldest` is at most the newest version of the release before.
+    pub const OF_THIS_BUILD: DecisionRange = DecisionRange {
+        oldest: FIRST,
+        newest: COMPARES_CHANGES,
+    };
+
     /// Whether it is the range of builds that do not tell theirs.
     pub fn is_first(&self) -> bool {
         *self == DecisionRange::default()

@@ -62,5 +62,5 @@ pub use file::{CancelPolicy, Filer, FilerOptions, Refusal, Verdict};
 pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
 pub use permit::permitted;
-pub use rules::{DECISIONS_NEWEST, DECISIONS_OLDEST, Rules};
+pub use rules::Rules;
 pub use verify::verify;

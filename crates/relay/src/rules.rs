@@ -11,13 +11,6 @@ pub const MESSAGE_ID_BYTES_MAX: usize = 250;
 /// Default of [`Rules::future_seconds_max`], seconds: one day, as in C News, for sites that label local time as GMT.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
-/// Newest version of the decisions of this program. A change raises it if the same article, sender, settings and state then give another
-/// [`Verdict`](crate::Verdict), or another effect of a control message or of expire. The nodes of a cluster go on by the version in force
-/// until an entry of their log puts the new one into force, so a change of the decisions keeps the old ones beside the new ones.
-pub const DECISIONS_NEWEST: u16 = 1;
-/// Oldest version of the decisions that this program can apply: at least the newest one of the release before.
-pub const DECISIONS_OLDEST: u16 = 1;
-
 /// The limits for articles, besides a valid header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {

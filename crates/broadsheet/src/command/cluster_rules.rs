@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, bail};
-use cluster::decisions;
 use cluster::entry::Kind;
 use cluster::jetstream::members;
 use cluster::members::{CommonDecisions, Members};
@@ -78,8 +77,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let mut is_applied = true;
     if begun.common.version > before {
-        let payload = decisions::payload(begun.common.version);
-        let entry = log.append(Kind::Decisions, &[payload])?;
+        let entry = log.begin_decisions(begun.common.version)?;
         begun.entry = Some(entry);
         is_applied = !is_served || log.wait_until_applied(entry)?;
     }

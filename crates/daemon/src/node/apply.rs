@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ::cluster::chain::Chain;
-use ::cluster::decisions::{self, DecisionRange};
+use ::cluster::decisions::{self, COMPARES_CHANGES, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::jetstream::SettingsGuard;
 use ::cluster::parcel::{self, Item, Source};
@@ -170,6 +170,8 @@ impl Appliance {
             // A command that knew an older list of the nodes takes nothing back.
             decisions = decisions.max(version);
         }
+        // What a commit or a reopened spool did in between is none of this entry.
+        filer.take_changes();
         let results = match entry.kind {
             Kind::Rules | Kind::Settings | Kind::Decisions => Some(Vec::new()),
             Kind::Parcel => self.file(&entry, filer)?,
@@ -184,8 +186,15 @@ impl Appliance {
         let Some(results) = results else {
             return Ok(Applied::Stop(damaged(sequence)));
         };
+        let changes = filer.take_changes();
+        let compares_changes = decisions >= COMPARES_CHANGES;
         let active = filer.spool().active();
-        self.outcomes.add(sequence, &results, active);
+        self.outcomes.add(
+            sequence,
+            &results,
+            compares_changes.then_some(changes),
+            active,
+        );
         self.chain = self.chain.with_entry(sequence, bytes);
         self.place = AppliedEntry {
             log: self.place.log.clone(),

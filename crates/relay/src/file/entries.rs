@@ -73,8 +73,12 @@ impl Filer {
                 [*number, u64::from(state.keeps(group, *number))],
             );
         }
+        let mut last: &[u8] = b"";
         for (group, _) in expiry.cuts.iter().chain(&expiry.gone) {
-            push_line(&mut text, group, [state.cut(group), state.low(group)]);
+            if last != group.as_slice() {
+                push_line(&mut text, group, [state.cut(group), state.low(group)]);
+            }
+            last = group;
         }
         self.note_change(&text);
         Ok(())

@@ -565,6 +565,11 @@ fn seen_hashes_change_while_all_nodes_are_stopped() {
     until_equal(&programs);
     assert_eq!(place(&programs[0]).1, old);
     served.drain(..).for_each(|served| served.daemon.stop());
+    set(&programs[0], "headers_only = false", "headers_only = true");
+    let told = rules(&programs[0]);
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("headers_only has changed"), "{told:?}");
+    set(&programs[0], "headers_only = true", "headers_only = false");
     // One is forgotten.
     see(&programs[1]);
     let told = rules(&programs[0]);

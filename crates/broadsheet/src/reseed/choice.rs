@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{bail, ensure};
+use cluster::decisions::FIRST;
 use cluster::jetstream::members;
 use cluster::jetstream::segments::Asking;
 use cluster::reseed::{Listing, Reply, Request};
@@ -68,7 +69,8 @@ fn ask(wanted: &Wanted<'_>, node: &str) -> anyhow::Result<Chosen> {
         wanted.options.stream
     );
     // A build without the field knows the first version only.
-    if let Some(why) = wanted.options.decisions.refusal(listing.decisions.max(1)) {
+    let version = listing.decisions.max(FIRST);
+    if let Some(why) = wanted.options.decisions.refusal(version) {
         bail!("the articles of the node {node} cannot be taken: {why}");
     }
     let others = differing(wanted, &listing);

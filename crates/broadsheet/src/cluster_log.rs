@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use cluster::decisions;
 use cluster::entry::{ENTRY_BYTES_MAX, Entry, HEADER_BYTES, Kind};
 use cluster::expiry::{self, Line};
 use cluster::group_change::{self, Change};
@@ -65,6 +66,11 @@ impl ClusterLog<'_> {
         self.rules
     }
 
+    /// The way to it.
+    pub fn options(&self) -> &LogOptions {
+        &self.options
+    }
+
     /// Bytes of the payload of an entry, at most.
     pub fn payload_bytes_max(&self) -> usize {
         self.options.entry_bytes_max.min(ENTRY_BYTES_MAX) - ENTRY_ADDED_BYTES
@@ -87,6 +93,8 @@ impl ClusterLog<'_> {
         let in_force = AppliedEntry::read(self.directory.root())?.rules;
         let rules = match kind {
             Kind::Rules | Kind::Settings => self.rules,
+            // The settings stay as they are.
+            Kind::Decisions => 0,
             _ if in_force == 0 || in_force == self.rules => self.rules,
             // The files have changes that are not in force yet; the daemon goes on by the others.
             _ if copy_of(self.directory, in_force).is_some() => in_force,
@@ -110,6 +118,14 @@ impl ClusterLog<'_> {
         };
         let entries = payloads.iter().zip(1..).map(entry).collect();
         Ok(append(&self.options, entries)?)
+    }
+
+    /// Puts a version of the decisions into force. Returns the number of the entry.
+    ///
+    /// # Errors
+    /// The servers do not answer.
+    pub fn begin_decisions(&self, version: u16) -> anyhow::Result<u64> {
+        self.append(Kind::Decisions, &[decisions::payload(version)])
     }
 
     /// Lets all nodes remove what a run of expire has decided, and waits until this one has.

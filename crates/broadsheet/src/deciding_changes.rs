@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cluster::settings_change::Origin;
-use settings::cluster::DecidingPart;
+use settings::cluster::{DecidingPart, is_fixed};
 use settings::in_force::{self, DecidingFiles};
 use settings::{FILE, NewsDirectory, Settings, TABLE, deciding_text};
 use store::AppliedEntry;
@@ -32,6 +32,21 @@ impl InForce {
             settings,
             parts,
         })
+    }
+
+    /// Refuses the change of a setting that a cluster never changes; `parts`: those of the files of the administrator.
+    ///
+    /// # Errors
+    /// There is such a change.
+    pub fn refuse_fixed(&self, parts: &[DecidingPart]) -> anyhow::Result<()> {
+        let mut pairs = self.parts.iter().zip(parts);
+        match pairs.find(|(before, now)| before.hash != now.hash && is_fixed(&now.name)) {
+            None => Ok(()),
+            Some((part, _)) => anyhow::bail!(
+                "{} has changed, and never does in a cluster: take the change back",
+                part.name
+            ),
+        }
     }
 
     /// The changes to the settings and files of the administrator, a line each.

@@ -173,7 +173,7 @@ fn refusals(program: &Program) -> BTreeMap<String, usize> {
 }
 
 /// Names of the moderated groups of active.corpus.
-fn moderated(corpus: &Path) -> HashSet<String> {
+pub fn moderated(corpus: &Path) -> HashSet<String> {
     let active = std::fs::read_to_string(corpus.join("admin/active.corpus")).unwrap();
     active
         .lines()
@@ -183,7 +183,7 @@ fn moderated(corpus: &Path) -> HashSet<String> {
 }
 
 /// Ids of articles that an accepted one after them supersedes.
-fn superseded(feed: &[PathBuf], moderated: &HashSet<String>) -> HashSet<String> {
+pub fn superseded(feed: &[PathBuf], moderated: &HashSet<String>) -> HashSet<String> {
     let mut before = HashSet::new();
     let mut gone = HashSet::new();
     for batch in feed {
@@ -215,7 +215,7 @@ fn superseded(feed: &[PathBuf], moderated: &HashSet<String>) -> HashSet<String> 
 }
 
 /// Why the rules refuse this article, read off the article line by line: not by the code under test.
-fn why_refused(article: &[u8], moderated: &HashSet<String>) -> Option<&'static str> {
+pub fn why_refused(article: &[u8], moderated: &HashSet<String>) -> Option<&'static str> {
     let (header, _) = split_header(article);
     let header = String::from_utf8_lossy(header);
     let is_fold = |line: &str| line.starts_with([' ', '\t']);

@@ -20,6 +20,7 @@ use program::feeding::add_peer;
 use program::nats::Servers;
 use program::nntp::{Served, offer, set};
 use program::taker::Taker;
+use store::seen_hashes;
 
 const ACTIVE: &str =
     "comp.test 0 1 y\ncomp.a 0 1 y\ncomp.b 0 1 y\ncomp.c 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
@@ -533,6 +534,82 @@ fn of_two_changes_at_the_same_time_one_counts() {
         programs[loser].read("news/sys.replaced"),
         format!("ME:all\nsite{loser}:comp/all:F:out\n")
     );
+    for served in served {
+        served.daemon.stop();
+    }
+}
+
+#[test]
+fn seen_hashes_change_while_all_nodes_are_stopped() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 3, ACTIVE);
+    let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let file = |served: &Served, id: &str| offer(&served.address, id, &article(id, "comp.test"));
+    assert_eq!(file(&served[0], &id("first", 1)), "239");
+    until_equal(&programs);
+    let old = place(&programs[0]).1;
+    let elsewhere = id("elsewhere", 1);
+    let see = |program: &Program| {
+        let hash = (seen_hashes::md5_of(elsewhere.as_bytes()), u32::MAX);
+        seen_hashes::write(&program.path("news"), vec![hash]).unwrap();
+    };
+    let rules = |program: &Program| program.run(&["cluster", "rules", "--dir", "news", "--json"]);
+    // Not while the nodes run.
+    see(&programs[0]);
+    let told = rules(&programs[0]);
+    assert!(told.err.contains("are not put into force"), "{told:?}");
+    assert!(told.summary()["settings"].is_null(), "{told:?}");
+    assert_eq!(file(&served[1], &id("first", 2)), "239");
+    until_equal(&programs);
+    assert_eq!(place(&programs[0]).1, old);
+    served.drain(..).for_each(|served| served.daemon.stop());
+    set(&programs[0], "headers_only = false", "headers_only = true");
+    let told = rules(&programs[0]);
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("headers_only has changed"), "{told:?}");
+    set(&programs[0], "headers_only = true", "headers_only = false");
+    // One is forgotten.
+    see(&programs[1]);
+    let told = rules(&programs[0]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.summary()["settings"].is_string(), "{told:?}");
+    let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let said = served[2].daemon.until_said("applies no more entries");
+    assert!(
+        said.contains("decides by other settings") && said.contains("seen.hashes"),
+        "{said}"
+    );
+    served.pop().unwrap().daemon.stop();
+    see(&programs[2]);
+    served.push(Served::start(&programs[2]));
+    until_equal(&programs);
+    for _ in 0..2 {
+        for served in &served {
+            assert_eq!(file(served, &elsewhere), "439");
+        }
+        until_equal(&programs);
+        let new = place(&programs[0]).1;
+        assert_ne!(new, old);
+        for program in &programs {
+            assert_eq!(place(program).1, new);
+            let copies = std::fs::read_dir(program.path("news/cluster.settings")).unwrap();
+            let copies: Vec<_> = copies.map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(copies, [std::ffi::OsString::from(format!("{new:016x}"))]);
+            let status = program.run(&["cluster", "status", "--dir", "news"]);
+            assert!(!status.out.contains("not in force"), "{status:?}");
+        }
+        // Also after a restart.
+        served.drain(..).for_each(|served| served.daemon.stop());
+        served.extend(programs.iter().map(Served::start));
+    }
+    // Other settings change by an entry that brings them, as before.
+    programs[1].write("news/sys", b"ME:all\nuucp:comp/all:F:out\n");
+    let told = apply(&programs[1]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until_equal(&programs);
+    assert_eq!(file(&served[0], &elsewhere), "439");
     for served in served {
         served.daemon.stop();
     }

@@ -25,6 +25,8 @@ pub enum Kind {
     Removal = 5,
     /// New settings by which all nodes decide from here on ([`crate::settings_change`]); `rules` of the entry is their hash.
     Settings = 6,
+    /// The version of the decisions by which all nodes decide from here on ([`crate::decisions`]).
+    Decisions = 7,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Kind::Groups,
             Kind::Removal,
             Kind::Settings,
+            Kind::Decisions,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

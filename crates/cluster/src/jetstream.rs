@@ -25,6 +25,7 @@ pub use commands::{announce, announce_stop, append, begin, feeder, find, leave, 
 pub use connection::{LogError, LogIdentity, new_login, public_key};
 pub use leases::{Clock, FeedNews};
 
+use crate::decisions::DecisionRange;
 use crate::feeding::FeedCursors;
 use crate::members::{Mark, Members};
 
@@ -59,6 +60,8 @@ pub struct LogOptions {
     pub replicas: usize,
     /// The largest entry, bytes.
     pub entry_bytes_max: usize,
+    /// The versions of the decisions that this build can apply: each mark of this node tells them.
+    pub decisions: DecisionRange,
 }
 
 /// The reason for which a node takes settings from an entry of the log: they name programs and files.

@@ -11,6 +11,7 @@
 //! | [`expiry`] | the content of entries of expire |
 //! | [`group_change`] | the content of entries of commands that change groups |
 //! | [`removal`] | the content of entries of `article remove` and `restore` |
+//! | [`decisions`] | the versions of the decisions, and the content of entries that put one into force |
 //! | [`settings_change`] | the content of entries that change the settings by which all nodes decide |
 //! | [`reseed`] | how a node asks another one for its segments |
 //! | [`route_login`] | the password by which the servers accept each other |
@@ -20,6 +21,7 @@
 //! *Architecture Invariant:* only [`jetstream`] does I/O. Nothing here knows the store.
 
 pub mod chain;
+pub mod decisions;
 pub mod demands;
 pub mod entry;
 pub mod expiry;

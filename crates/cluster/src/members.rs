@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::decisions::DecisionRange;
+
 /// Sequence numbers at which nodes compare their outcomes: the multiples of this.
 pub const COMPARE_EVERY: u64 = 64;
 /// Outcomes that a mark has.
@@ -36,6 +38,9 @@ pub struct Mark {
     /// The node applies no more entries, while it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopMark>,
+    /// The versions of the decisions that the build of the node can apply.
+    #[serde(default, skip_serializing_if = "DecisionRange::is_first")]
+    pub decisions: DecisionRange,
 }
 
 impl Mark {
@@ -86,6 +91,17 @@ pub struct Outvote {
     pub entries: (u64, u64),
     /// The names of the nodes that agree.
     pub others: Vec<String>,
+}
+
+/// The version of the decisions that all nodes can begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommonDecisions {
+    /// The newest version that no node is too old for.
+    pub version: u16,
+    /// Nodes that can apply no newer one, while others can.
+    pub held_by: Vec<String>,
+    /// Nodes that cannot apply it any more.
+    pub too_new: Vec<String>,
 }
 
 /// How far a copy of the segments of another node is.
@@ -266,6 +282,22 @@ impl Members {
             }
         }
         None
+    }
+
+    /// The version of the decisions that all nodes can begin; `None`: the list has no nodes.
+    pub fn common_decisions(&self) -> Option<CommonDecisions> {
+        let ranges = || self.nodes.iter().map(|(name, mark)| (name, mark.decisions));
+        let version = ranges().map(|(_, range)| range.newest).min()?;
+        let is_held = ranges().any(|(_, range)| range.newest > version);
+        let names = |is_one: &dyn Fn(DecisionRange) -> bool| {
+            let of = ranges().filter(|(_, range)| is_one(*range));
+            of.map(|(name, _)| name.clone()).collect()
+        };
+        Some(CommonDecisions {
+            version,
+            held_by: names(&|range| is_held && range.newest == version),
+            too_new: names(&|range| range.oldest > version),
+        })
     }
 
     /// Whether one of these nodes has this outcome at an entry.
@@ -475,6 +507,50 @@ mod tests {
         let unknown = Outvote { entries, ..outvote };
         assert_eq!(all.outvote("a", &told(&[(128, "y")])), Some(unknown));
         assert_eq!(all.outvote("a", &told(&[(128, "z")])), None);
+    }
+
+    #[test]
+    fn new_decisions_wait_for_all_nodes() {
+        assert_eq!(members(&[]).common_decisions(), None);
+        let with = |ranges: &[(&str, u16, u16)]| {
+            let mut all = members(&[]);
+            for (name, oldest, newest) in ranges {
+                let decisions = DecisionRange {
+                    oldest: *oldest,
+                    newest: *newest,
+                };
+                let mark = Mark {
+                    decisions,
+                    ..Mark::default()
+                };
+                all.nodes.insert((*name).to_owned(), mark);
+            }
+            all
+        };
+        let common = |ranges: &[(&str, u16, u16)]| with(ranges).common_decisions();
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let found = |version, held_by: &[&str], too_new: &[&str]| {
+            Some(CommonDecisions {
+                version,
+                held_by: names(held_by),
+                too_new: names(too_new),
+            })
+        };
+        assert_eq!(common(&[("a", 1, 1), ("b", 1, 1)]), found(1, &[], &[]));
+        let upgrade = [("a", 1, 2), ("b", 1, 1), ("c", 1, 3)];
+        assert_eq!(common(&upgrade), found(1, &["b"], &[]));
+        let done = [("a", 1, 2), ("b", 1, 2), ("c", 2, 3)];
+        assert_eq!(common(&done), found(2, &["a", "b"], &[]));
+        let apart = [("a", 1, 1), ("b", 2, 3)];
+        assert_eq!(common(&apart), found(1, &["a"], &["b"]));
+        // A mark of an earlier build tells no versions, and the marks of this one are read by it while there is one version only.
+        let text = serde_json::to_string(&with(&upgrade)).unwrap_or_default();
+        assert_eq!(text.matches("decisions").count(), 2, "{text}");
+        let read: Option<Members> = serde_json::from_str(&text).ok();
+        assert_eq!(
+            read.and_then(|all| all.common_decisions()),
+            found(1, &["b"], &[])
+        );
     }
 
     #[test]

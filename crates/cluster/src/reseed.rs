@@ -46,6 +46,9 @@ pub struct Listing {
     pub sequence: u64,
     /// The parts of the settings by which it decides, with their hashes.
     pub parts: Vec<(String, String)>,
+    /// The version of the decisions in force there; 0 of a build that does not tell it: the first one.
+    #[serde(default)]
+    pub decisions: u16,
     /// The files.
     pub files: Vec<File>,
     /// Where the next page begins, if there is one.
@@ -126,6 +129,7 @@ mod tests {
                 log: "l".to_owned(),
                 sequence: 7,
                 parts: vec![("sys".to_owned(), "ab".to_owned())],
+                decisions: 2,
                 files: vec![File {
                     base: 4096,
                     kind: "art".to_owned(),

@@ -180,6 +180,7 @@ impl Servers {
             log: String::new(),
             replicas: 3,
             entry_bytes_max: ENTRY_BYTES_MAX,
+            ..LogOptions::default()
         }
     }
 

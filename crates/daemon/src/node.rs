@@ -147,6 +147,7 @@ impl Node {
         let mut origin = [0; 8];
         rustix::rand::getrandom(&mut origin, rustix::rand::GetRandomFlags::empty())?;
         let guard = options.settings_guard();
+        let decisions = options.decisions;
         let options = LogOptions {
             log: place.log.clone(),
             ..options
@@ -163,7 +164,7 @@ impl Node {
             run_results: Vec::new(),
             fault: None,
             health: Arc::new(NodeHealth::new(place.sequence, Instant::now())),
-            appliance: Appliance::new(directory, place, (rules, guard)),
+            appliance: Appliance::new(directory, place, (rules, guard, decisions)),
             is_stopped: Arc::default(),
             awaits_settings: false,
             is_behind_queue: false,

@@ -138,6 +138,8 @@ pub struct Filer {
     converted: Vec<u8>,
     processor: ControlProcessor,
     effects: Vec<apply_control::Line>,
+    /// The changes since a node last asked; `None`: nobody asks.
+    changes: Option<u32>,
     cancels_itself: bool,
     /// The second in which the free space was last found sufficient.
     space_checked: i64,
@@ -168,6 +170,7 @@ impl Filer {
         Ok(Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
             effects: Vec::new(),
+            changes: None,
             cancels_itself: false,
             space_checked: i64::MIN,
             spool,

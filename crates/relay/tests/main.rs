@@ -20,6 +20,7 @@ mod locked_cancels;
 mod log_lines;
 mod mirroring;
 mod moderation;
+mod nodes_count_the_same_changes;
 mod own_limits;
 mod runs_over_batches;
 mod sites_that_get_it;

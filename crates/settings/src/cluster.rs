@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ::cluster::decisions::DecisionRange;
 use ::cluster::entry::ENTRY_BYTES_MAX;
 use ::cluster::jetstream::LogOptions;
 use ::cluster::parcel::PARCEL_BYTES;
@@ -131,6 +132,7 @@ impl Settings {
             ca: (!ca.is_empty()).then(|| PathBuf::from(ca)),
             replicas: cluster.replicas as usize,
             entry_bytes_max: self.limits.article_bytes_max as usize + PARCEL_BYTES,
+            decisions: decisions(),
         })
     }
 
@@ -193,8 +195,8 @@ pub(crate) fn is_deciding(section: &str, key: &str) -> bool {
     matches!(section, "limits" | "control") || path == "accept" || DECIDING.contains(&path.as_str())
 }
 
-/// Whether a change of this part of the settings needs a restart of all nodes.
-pub fn needs_restart(part: &str) -> bool {
+/// Whether a cluster never changes this part of the settings: a news directory has articles of one kind.
+pub fn is_fixed(part: &str) -> bool {
     part == "headers_only"
 }
 
@@ -233,6 +235,26 @@ fn hash_of_file(path: &Path) -> io::Result<u64> {
             count => digest.update(buffer.get(..count).unwrap_or_default()),
         }
     }
+}
+
+/// The versions of the decisions that this program can apply.
+fn decisions() -> DecisionRange {
+    #[cfg(debug_assertions)]
+    if let Some(pretended) = pretended_decisions() {
+        return pretended;
+    }
+    DecisionRange::OF_THIS_BUILD
+}
+
+/// The versions that a test gives to a node in place of those of its program, `OLDEST-NEWEST`: a node of another build.
+#[cfg(debug_assertions)]
+fn pretended_decisions() -> Option<DecisionRange> {
+    let text = std::env::var("BROADSHEET_TEST_DECISIONS").ok()?;
+    let (oldest, newest) = text.split_once('-')?;
+    Some(DecisionRange {
+        oldest: oldest.parse().ok()?,
+        newest: newest.parse().ok()?,
+    })
 }
 
 /// The name of this machine.

@@ -181,6 +181,22 @@ impl Spool {
         Ok(self.visibility()?.is_dead(line))
     }
 
+    /// Whether an article is visible. The answer is the same on all nodes of a cluster, whichever segments they have removed: the cancels of
+    /// articles before the oldest segment are forgotten, and all of these articles are gone.
+    ///
+    /// # Errors
+    /// The expiry state or the list of the segments cannot be read.
+    pub fn is_visible(&self, line: &HistoryLine<'_>) -> Result<bool, Error> {
+        if !self.visibility()?.has(line) {
+            return Ok(false);
+        }
+        let Some(Position(position)) = line.position else {
+            return Ok(false);
+        };
+        let is_current = position >= self.art.header.base;
+        Ok(is_current || base_of(&self.segments.bases()?, position).is_some())
+    }
+
     /// The Cancel-Lock header of the article at a position, also of one that waits for a commit; empty if it has none that counts
     /// ([`offload::CANCEL_LOCK_BYTES_MAX`](crate::offload::CANCEL_LOCK_BYTES_MAX)). `None`: it is gone.
     ///

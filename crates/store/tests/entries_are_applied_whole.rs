@@ -51,6 +51,7 @@ fn place(entry: u64) -> AppliedEntry {
         chain: format!("{entry:x}"),
         rules: 0,
         outcome: format!("o{entry}"),
+        decisions: 2,
     }
 }
 

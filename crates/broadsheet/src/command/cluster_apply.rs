@@ -9,7 +9,7 @@ use cluster::settings_change::{Origin, SETTINGS_BYTES_MAX};
 use relay::Keyring;
 use relay::control::policy::Policy;
 use serde_json::{Value, json};
-use settings::cluster::{hash_of_parts, needs_restart};
+use settings::cluster::hash_of_parts;
 use settings::in_force::{self, DecidingFiles, copy_of};
 use store::AppliedEntry;
 
@@ -34,7 +34,8 @@ own files; listening addresses, [[access]], the schedule and all else there stay
 does so when it comes back.
 
 Settings with errors are refused, and nothing changes. Files that a [[site]] names, such as a
-password_file, must be on each node before. headers_only and seen.hashes cannot be changed this way.
+password_file, must be on each node before. headers_only never changes in a cluster, and seen.hashes
+changes by `broadsheet cluster rules'.
 
   broadsheet cluster apply --dry-run
   broadsheet cluster apply",
@@ -96,14 +97,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })?;
     let old = InForce::of(&directory, &copy)?;
     let parts = read.settings.deciding_parts(&directory)?;
-    for (before, now) in old.parts.iter().zip(&parts) {
-        if before.hash != now.hash && needs_restart(&now.name) {
-            anyhow::bail!(
-                "{} has changed: stop all nodes, change it on all of them, run `broadsheet cluster rules' on one, and start them again",
-                now.name
-            );
-        }
-    }
+    old.refuse_fixed(&parts)?;
     if directory.file("seen.hashes").exists() && hash_of_parts(&old.parts) != before {
         anyhow::bail!(
             "seen.hashes has changed: stop all nodes, change it on all of them, run `broadsheet cluster rules' on one, and start them again"

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use cluster::decisions::FIRST;
 use cluster::jetstream::{LogIdentity, begin};
 use groups::size;
 
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -64,6 +66,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     joining::follow(root, &log)?;
     joining::announce_here(&options);
+    begin_decisions(&directory);
     writeln!(
         out,
         "{} is the first node of the cluster {}",
@@ -71,4 +74,20 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         options.stream
     )?;
     Ok(Status::OK)
+}
+
+/// A new cluster decides by the newest version.
+fn begin_decisions(directory: &NewsDirectory) {
+    let begun = ClusterLog::of(directory).and_then(|log| {
+        let log = log.context("it is no node")?;
+        match log.options().decisions.newest {
+            FIRST => Ok(()),
+            newest => log.begin_decisions(newest).map(drop),
+        }
+    });
+    if let Err(error) = begun {
+        eprintln!(
+            "broadsheet: the cluster decides by an old version for now, as {error:#}; run `broadsheet cluster rules' when all nodes run"
+        );
+    }
 }

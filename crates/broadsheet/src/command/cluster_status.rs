@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use cluster::decisions::DecisionRange;
 use cluster::jetstream::{feeder, members};
 use cluster::lease::Claim;
 use cluster::members::{Extent, Mark, Members};
@@ -25,7 +26,7 @@ pub static COMMAND: Command = Command {
     about: "\
 Prints the log, the node that feeds the sites, the last entry that is applied here, the chain hash up to it (nodes at
 the same entry have the same one), and the hashes of the settings by which all nodes must decide
-alike. If the NATS servers answer, the extent of the log follows, and each node: the last entry on its
+alike, and the version of the decisions. If the NATS servers answer, the extent of the log follows, and each node: the last entry on its
 disk, how many the log has after it, and when the node said so; and why it has stopped, if it
 has.",
     operands: Operands::NONE,
@@ -43,6 +44,8 @@ struct NodeStatus {
     others: Option<(Members, Extent)>,
     stream: String,
     place: AppliedEntry,
+    /// The versions of the decisions that this build can apply.
+    decisions: DecisionRange,
     rules: u64,
     parts: Vec<DecidingPart>,
     /// The node that has the lease of the feeds by its last word, and what this node says about feeding.
@@ -79,6 +82,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         feeder: feeder.filter(|claim| !claim.is_released),
         feeds,
         daemon,
+        decisions: options.decisions,
         node: options.node,
         others,
         stream: settings.cluster.stream,
@@ -106,6 +110,14 @@ impl Answer for NodeStatus {
                     0 => "not told yet".to_owned(),
                     rules => format!("{rules:016x}"),
                 },
+            ),
+            (
+                "decisions",
+                format!(
+                    "version {} in force, this build can apply {}",
+                    place.decisions_in_force(),
+                    self.decisions
+                ),
             ),
         ] {
             writeln!(out, "{what:16} {value}")?;
@@ -152,6 +164,13 @@ impl Answer for NodeStatus {
                 "  {name:14} entry {}, {behind} behind, {told}",
                 mark.durable
             )?;
+            if mark.decisions != self.decisions {
+                writeln!(
+                    out,
+                    "  {:14} its build can apply {} of the decisions",
+                    "", mark.decisions
+                )?;
+            }
             if let Some(stop) = &mark.stopped {
                 let at = text::utc(stop.time);
                 writeln!(out, "  {:14} stopped at {at}: {}", "", stop.why)?;
@@ -173,6 +192,7 @@ impl Answer for NodeStatus {
                     "behind": log.last.saturating_sub(mark.durable),
                     "time": mark.time,
                     "stopped": mark.stopped,
+                    "decisions": mark.decisions,
                 })
             };
             json!({
@@ -194,6 +214,7 @@ impl Answer for NodeStatus {
             "applied": self.place.sequence,
             "chain": self.place.chain,
             "rules": format!("{:016x}", self.rules),
+            "decisions": {"in_force": self.place.decisions_in_force(), "here": self.decisions},
             "rules_of_cluster": format!("{:016x}", self.place.rules),
             "parts": parts,
         })

@@ -28,7 +28,7 @@ fn session(load: &Load, node: usize, client: &mut Client, dice: &mut Dice) -> Op
     let mut highs = [0; GROUPS.len()];
     while load.goes_on() {
         for (group, (name, before)) in GROUPS.iter().zip(&mut highs).enumerate() {
-            let told = client.ask_if_any(&format!("GROUP {name}"))?;
+            let told = ask(client, &format!("GROUP {name}"))?;
             let mut words = told.split(' ').map(str::parse::<u64>);
             let Some(Ok(high)) = words.nth(3).filter(|_| told.starts_with("211 ")) else {
                 load.fault(format!("node {node}: GROUP {name}: {told}"));
@@ -46,7 +46,7 @@ fn session(load: &Load, node: usize, client: &mut Client, dice: &mut Dice) -> Op
                 false => dice.below(high + 1),
             };
             let range = format!("{}-{last}", last.saturating_sub(ROWS).max(1));
-            let told = client.ask_if_any(&format!("OVER {range}"))?;
+            let told = ask(client, &format!("OVER {range}"))?;
             if told.starts_with("224 ") {
                 for row in client.lines_if_any()? {
                     let mut fields = row.split('\t');
@@ -58,13 +58,13 @@ fn session(load: &Load, node: usize, client: &mut Client, dice: &mut Dice) -> Op
                 }
             }
             let number = dice.below(high + 2);
-            let told = client.ask_if_any(&format!("STAT {number}"))?;
+            let told = ask(client, &format!("STAT {number}"))?;
             if let Some(id) = told.strip_prefix(&format!("223 {number} ")) {
                 see(load, node, (group, number), id);
             }
             let article = dice.below(load.newest.load(Ordering::Relaxed) + 1);
             let id = articles::id(load.seed, article);
-            let told = client.ask_if_any(&format!("STAT {id}"))?;
+            let told = ask(client, &format!("STAT {id}"))?;
             if !told.starts_with("223 ") && !told.starts_with("430 ") {
                 load.fault(format!("node {node}: STAT {id}: {told}"));
             }
@@ -73,6 +73,12 @@ fn session(load: &Load, node: usize, client: &mut Client, dice: &mut Dice) -> Op
         std::thread::sleep(Duration::from_millis(20 + dice.below(100)));
     }
     None
+}
+
+/// The reply to a command; `None` at the end of the connection. A node that stops ends it with 400.
+fn ask(client: &mut Client, command: &str) -> Option<String> {
+    let told = client.ask_if_any(command)?;
+    (!told.starts_with("400 ")).then_some(told)
 }
 
 fn see(load: &Load, node: usize, place: (usize, u64), id: &str) {

@@ -330,6 +330,11 @@ fn tempfile_rooms() -> Vec<Program> {
     let room = |place| {
         let mut program = Program::with_news(ACTIVE);
         program.build = older.clone().filter(|_| place == OLDER);
+        if program.build.is_some() {
+            // It makes the log, by commands of this build: a log that the earlier one can apply.
+            let versions = ("BROADSHEET_TEST_DECISIONS".to_owned(), "1-1".to_owned());
+            program.environment.lock().unwrap().push(versions);
+        }
         program
     };
     (0..COUNT).map(room).collect()

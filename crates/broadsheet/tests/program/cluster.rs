@@ -75,7 +75,8 @@ pub fn name(program: &Program) -> String {
     name.trim_start_matches('.').to_owned()
 }
 
-/// The place of a node in the log: its name, the sequence number, the chain hash, the hash of the settings, and that of the outcomes.
+/// The place of a node in the log: its name, the sequence number, the chain hash, the hash of the settings, that of the outcomes, and the
+/// version of the decisions.
 pub fn applied(program: &Program) -> String {
     let lines = program.read("news/cluster.applied");
     lines.lines().last().unwrap().to_owned()

@@ -145,7 +145,11 @@ pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
     wait_for(async || {
         let client = connect(options).await?;
         change(options, &client, |members| {
-            members.nodes.insert(options.node.clone(), mark.clone());
+            let mark = Mark {
+                decisions: options.decisions,
+                ..mark.clone()
+            };
+            members.nodes.insert(options.node.clone(), mark);
             true
         })
         .await

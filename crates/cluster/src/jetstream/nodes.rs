@@ -63,6 +63,10 @@ pub async fn exchange(
     is_newest: &dyn Fn() -> bool,
 ) -> Result<Exchanged, LogError> {
     let own = options.node.as_str();
+    let mark = Mark {
+        decisions: options.decisions,
+        ..mark
+    };
     let log = extent(options, client).await?;
     let mut trim = Trim::default();
     let mut is_double = false;
@@ -129,7 +133,13 @@ pub async fn stop(
         is_out: log.first > durable + 1,
         ..stop.clone()
     };
-    let work = |members: &mut Members| members.stop(&options.node, (process, durable), &stop);
+    let work = |members: &mut Members| {
+        let is_new = members.stop(&options.node, (process, durable), &stop);
+        if let Some(mark) = members.nodes.get_mut(&options.node) {
+            mark.decisions = options.decisions;
+        }
+        is_new
+    };
     change(options, client, work).await.map(drop)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ::cluster::chain::Chain;
+use ::cluster::decisions::{self, COMPARES_CHANGES, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::jetstream::SettingsGuard;
 use ::cluster::parcel::{self, Item, Source};
@@ -33,6 +34,8 @@ pub struct Appliance {
     /// The hash of the settings of this node.
     rules: u64,
     guard: SettingsGuard,
+    /// The versions of the decisions that this build can apply.
+    decisions: DecisionRange,
     directory: NewsDirectory,
     grants: HashMap<(bool, bool, Vec<u8>), Grant>,
 }
@@ -63,7 +66,7 @@ impl Appliance {
     pub fn new(
         directory: NewsDirectory,
         place: AppliedEntry,
-        (rules, guard): (u64, SettingsGuard),
+        (rules, guard, decisions): (u64, SettingsGuard, DecisionRange),
     ) -> Appliance {
         Appliance {
             chain: chain_of(&place.chain),
@@ -71,6 +74,7 @@ impl Appliance {
             place,
             rules,
             guard,
+            decisions,
             directory,
             grants: HashMap::new(),
         }
@@ -155,8 +159,21 @@ impl Appliance {
                 "from entry {sequence} on {DECIDES_OTHERWISE}"
             )));
         }
+        let mut decisions = self.place.decisions;
+        if entry.kind == Kind::Decisions {
+            let Some(version) = decisions::parse(entry.payload) else {
+                return Ok(Applied::Stop(damaged(sequence)));
+            };
+            if let Some(why) = self.decisions.refusal(version) {
+                return Ok(Applied::Stop(format!("from entry {sequence} on {why}")));
+            }
+            // A command that knew an older list of the nodes takes nothing back.
+            decisions = decisions.max(version);
+        }
+        // What a commit or a reopened spool did in between is none of this entry.
+        filer.take_changes();
         let results = match entry.kind {
-            Kind::Rules | Kind::Settings => Some(Vec::new()),
+            Kind::Rules | Kind::Settings | Kind::Decisions => Some(Vec::new()),
             Kind::Parcel => self.file(&entry, filer)?,
             Kind::Expire | Kind::Groups | Kind::Removal => match changes::apply(&entry, filer)? {
                 Change::Done => Some(Vec::new()),
@@ -167,12 +184,17 @@ impl Appliance {
             },
         };
         let Some(results) = results else {
-            return Ok(Applied::Stop(format!(
-                "entry {sequence} of the log is damaged"
-            )));
+            return Ok(Applied::Stop(damaged(sequence)));
         };
+        let changes = filer.take_changes();
+        let compares_changes = decisions >= COMPARES_CHANGES;
         let active = filer.spool().active();
-        self.outcomes.add(sequence, &results, active);
+        self.outcomes.add(
+            sequence,
+            &results,
+            compares_changes.then_some(changes),
+            active,
+        );
         self.chain = self.chain.with_entry(sequence, bytes);
         self.place = AppliedEntry {
             log: self.place.log.clone(),
@@ -180,6 +202,7 @@ impl Appliance {
             chain: self.chain.to_string(),
             rules,
             outcome: self.outcomes.hash().to_string(),
+            decisions,
         };
         filer.set_applied_entry(&self.place)?;
         Ok(Applied::Done(AppliedParcel {
@@ -248,4 +271,9 @@ impl Appliance {
             });
         made.clone()
     }
+}
+
+/// The reason to stop at an entry with a payload that is none of its kind.
+fn damaged(sequence: u64) -> String {
+    format!("entry {sequence} of the log is damaged")
 }

@@ -74,6 +74,7 @@ impl Answers {
                 let place = AppliedEntry::read(&self.root)?;
                 let page = self.source.list(*from, LISTED_MAX)?;
                 Ok(Reply::Listing(Listing {
+                    decisions: place.decisions_in_force(),
                     log: place.log,
                     sequence: place.sequence,
                     parts: self.parts.clone(),

@@ -166,6 +166,9 @@ impl Writer {
                  on others; or remove cluster.servers"
             );
         }
+        if let Some(why) = options.decisions.refusal(place.decisions_in_force()) {
+            anyhow::bail!("up to entry {} {why}", place.sequence);
+        }
         if let Some(node) = &mut self.node {
             node.decide_by(rules);
             node.go_on_from(place)?;

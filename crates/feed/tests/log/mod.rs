@@ -19,6 +19,7 @@ fn place(sequence: u64) -> AppliedEntry {
         chain: "c".to_owned(),
         rules: 1,
         outcome: "o".to_owned(),
+        decisions: 2,
     }
 }
 

@@ -256,7 +256,7 @@ impl Filer {
             by: RemovedBy::Cancel,
             text: by,
         };
-        Ok(self.spool.remove(position, id, note)?)
+        self.remove_visible(position, id, note)
     }
 
     /// Why a cancel has no effect on the article at a position; `None`: it has a key that matches the lock.

@@ -1,7 +1,8 @@
 //! What a node of a cluster does with the filer besides filing: it applies the entries of a log.
 
+use article::crc32c;
 use groups::Flag;
-use store::{AppliedEntry, Expires, ExpiryDecision, GroupEdits, RemovalNote, RemovedBy};
+use store::{AppliedEntry, Expires, ExpiryDecision, GroupEdits, Position, RemovalNote, RemovedBy};
 
 use super::Filer;
 use crate::error::Error;
@@ -10,6 +11,40 @@ impl Filer {
     /// Reads the policy and the keys for control messages, and keeps them however their files change.
     pub fn fix_policy(&mut self, directory: &std::path::Path) {
         self.processor.fix_policy(directory);
+    }
+
+    /// A hash of the changes to visible articles by removals, cancels and expire since the last call; 0: none. Nodes of a cluster compare
+    /// theirs. The first call begins the count.
+    pub fn take_changes(&mut self) -> u32 {
+        self.changes.replace(0).unwrap_or(0)
+    }
+
+    fn note_change(&mut self, text: &[u8]) {
+        if let Some(changes) = &mut self.changes {
+            *changes = crc32c(&[&changes.to_le_bytes(), text].concat());
+        }
+    }
+
+    /// Removes the article at a position.
+    pub(super) fn remove_visible(
+        &mut self,
+        position: Position,
+        id: &[u8],
+        note: RemovalNote<'_>,
+    ) -> Result<(), Error> {
+        let was_visible = self.changes.is_some() && self.is_visible(id)?;
+        self.spool.remove(position, id, note)?;
+        if was_visible {
+            self.note_change(&[b"-", id].concat());
+        }
+        Ok(())
+    }
+
+    fn is_visible(&self, id: &[u8]) -> Result<bool, Error> {
+        match self.spool.find(id)? {
+            Some(line) => Ok(self.spool.is_visible(&line)?),
+            None => Ok(false),
+        }
     }
 
     /// Makes sure that an entry of the log of a cluster fits into the current segment ([`Spool::reserve`]).
@@ -25,7 +60,28 @@ impl Filer {
     /// # Errors
     /// Those of the store. After an error the filer must not be used.
     pub fn expire_entry(&mut self, expiry: &ExpiryDecision) -> Result<(), Error> {
-        Ok(self.spool.expire_entry(expiry)?)
+        self.spool.expire_entry(expiry)?;
+        if self.changes.is_none() {
+            return Ok(());
+        }
+        let state = self.spool.expired()?;
+        let mut text = Vec::new();
+        for (group, number) in expiry.survivors.iter().chain(&expiry.gone) {
+            push_line(
+                &mut text,
+                group,
+                [*number, u64::from(state.keeps(group, *number))],
+            );
+        }
+        let mut last: &[u8] = b"";
+        for (group, _) in expiry.cuts.iter().chain(&expiry.gone) {
+            if last != group.as_slice() {
+                push_line(&mut text, group, [state.cut(group), state.low(group)]);
+            }
+            last = group;
+        }
+        self.note_change(&text);
+        Ok(())
     }
 
     /// Makes a group, or changes its flag, as an entry of the log of a cluster says.
@@ -67,7 +123,7 @@ impl Filer {
         };
         let was_removed = self.spool.cancelled().until(position).is_some();
         if !was_removed || note.by == RemovedBy::Erasure {
-            self.spool.remove(position, id, note)?;
+            self.remove_visible(position, id, note)?;
         }
         Ok(())
     }
@@ -83,6 +139,9 @@ impl Filer {
             && until > seconds
         {
             self.spool.restore(position, id)?;
+            if self.is_visible(id)? {
+                self.note_change(&[b"+", id].concat());
+            }
         }
         Ok(())
     }
@@ -102,4 +161,13 @@ impl Filer {
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         Ok(self.spool.checkpoint()?)
     }
+}
+
+/// Appends a line with a group and two numbers.
+fn push_line(text: &mut Vec<u8>, group: &[u8], numbers: [u64; 2]) {
+    text.extend_from_slice(group);
+    for number in numbers {
+        text.extend_from_slice(&number.to_le_bytes());
+    }
+    text.push(b'\n');
 }

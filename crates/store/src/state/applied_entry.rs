@@ -25,6 +25,8 @@ pub struct AppliedEntry {
     pub rules: u64,
     /// A hash of what became of the entries here, without blanks: nodes compare theirs.
     pub outcome: String,
+    /// The version of the decisions by which all nodes decide; 0: no entry has told it, and the first one is in force.
+    pub decisions: u16,
 }
 
 impl AppliedEntry {
@@ -39,11 +41,20 @@ impl AppliedEntry {
         Ok(place)
     }
 
+    /// The version of the decisions in force.
+    pub fn decisions_in_force(&self) -> u16 {
+        self.decisions.max(1)
+    }
+
     /// The line of the record and of the file, newline included.
     pub fn to_line(&self) -> String {
         let word = |text: &'_ str| if text.is_empty() { "-" } else { text }.to_owned();
+        let decisions = match self.decisions {
+            0 => String::new(),
+            version => format!(" {version}"),
+        };
         format!(
-            "{} {} {} {} {}\n",
+            "{} {} {} {} {}{decisions}\n",
             self.log,
             self.sequence,
             word(&self.chain),
@@ -61,12 +72,17 @@ impl AppliedEntry {
         let chain = text()?;
         let rules = decimal::parse(text()?.as_bytes())?;
         let outcome = text().unwrap_or_default();
+        let decisions = match text() {
+            None => 0,
+            Some(version) => version.parse().ok()?,
+        };
         Some(AppliedEntry {
             log,
             sequence,
             chain,
             rules,
             outcome,
+            decisions,
         })
     }
 }
@@ -106,6 +122,7 @@ mod tests {
             chain: "ab".to_owned(),
             rules: 7,
             outcome: "cd".to_owned(),
+            decisions: 0,
         };
         let mut state = AppliedEntry::default();
         state.apply(place(1).to_line().as_bytes());
@@ -115,6 +132,14 @@ mod tests {
         let mut out = Vec::new();
         state.push_lines(&mut out, 0);
         assert_eq!(out, b"l1 2 ab 7 cd\n");
+        let new = AppliedEntry {
+            decisions: 2,
+            ..place(3)
+        };
+        assert_eq!(new.to_line(), "l1 3 ab 7 cd 2\n");
+        state.apply(new.to_line().as_bytes());
+        state.apply(b"l1 4 ab 7 cd x\n");
+        assert_eq!(state, new);
         let mut out = Vec::new();
         AppliedEntry::default().push_lines(&mut out, 0);
         assert_eq!(out, b"");

@@ -25,8 +25,8 @@ const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 const ATTEMPTS_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a reply besides those of the file, with room to spare.
 const REPLY_ADDED_BYTES: usize = 1 << 10;
-/// Time without a request after which a node that answers connects anew: servers that were restarted in quick succession have been seen to
-/// pass no more requests on to it.
+/// Time without a request after which a node that answers connects anew. Servers may pass no more requests on to it, of which it would not
+/// know: the chaos test has met that once, after restarts in quick succession.
 const RENEW: Duration = Duration::from_secs(60);
 /// Pause before another attempt.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -160,9 +160,12 @@ impl Rig {
                 continue;
             }
             let unread = node.said.get(node.read..).unwrap_or_default();
+            // Of another one it says `node NAME applies no more entries'.
             let line = unread
                 .iter()
-                .find(|line| line.contains("applies no more entries") && line.contains("reseed"))
+                .find(|line| {
+                    line.contains("this node applies no more entries") && line.contains("reseed")
+                })
                 .cloned();
             node.read = node.said.len();
             let Some(line) = line else {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io;
 use std::time::{Duration, Instant};
 
-use async_nats::{Client, Request as NatsRequest, RequestErrorKind, Subscriber};
+use async_nats::{Client, Request as NatsRequest, RequestErrorKind};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::sync::oneshot;
@@ -25,14 +25,8 @@ const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 const ATTEMPTS_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a reply besides those of the file, with room to spare.
 const REPLY_ADDED_BYTES: usize = 1 << 10;
-/// Time without a request after which a node that answers connects anew. Servers may pass no more requests on to it, of which it would not
-/// know: the chaos test has met that once, after restarts in quick succession.
-const RENEW: Duration = Duration::from_secs(60);
 /// Pause before another attempt.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// What fails, in errors of a node that answers.
-const ANSWERING: &str = "cannot answer other nodes";
 
 /// The subject on which a node answers.
 fn subject(options: &LogOptions, node: &str) -> String {
@@ -80,16 +74,13 @@ async fn serve(
     options: &LogOptions,
     reply: &mut impl FnMut(&Request) -> Reply,
 ) -> Result<(), LogError> {
-    let (mut client, mut requests) = listen(options).await?;
-    loop {
-        let Ok(message) = tokio::time::timeout(RENEW, requests.next()).await else {
-            // The old connection ends when the new one is there.
-            (client, requests) = listen(options).await?;
-            continue;
-        };
-        let Some(message) = message else {
-            return Ok(());
-        };
+    let doing = "cannot answer other nodes";
+    let client = connect(options).await?;
+    let mut requests = client
+        .subscribe(subject(options, &options.node))
+        .await
+        .map_err(|error| LogError::down(doing, error))?;
+    while let Some(message) = requests.next().await {
         let Some(to) = message.reply else {
             continue;
         };
@@ -100,21 +91,14 @@ async fn serve(
             ),
         };
         let sent = client.publish(to, told.to_bytes().into()).await;
-        sent.map_err(|error| LogError::down(ANSWERING, error))?;
+        sent.map_err(|error| LogError::down(doing, error))?;
         // The next one is read from the disk when this one is on its way.
-        let flushed = client.flush().await;
-        flushed.map_err(|error| LogError::down(ANSWERING, error))?;
+        client
+            .flush()
+            .await
+            .map_err(|error| LogError::down(doing, error))?;
     }
-}
-
-/// A connection for the requests to this node, which the servers know of.
-async fn listen(options: &LogOptions) -> Result<(Client, Subscriber), LogError> {
-    let client = connect(options).await?;
-    let requests = client.subscribe(subject(options, &options.node)).await;
-    let requests = requests.map_err(|error| LogError::down(ANSWERING, error))?;
-    let flushed = client.flush().await;
-    flushed.map_err(|error| LogError::down(ANSWERING, error))?;
-    Ok((client, requests))
+    Ok(())
 }
 
 /// The way to a node that answers.

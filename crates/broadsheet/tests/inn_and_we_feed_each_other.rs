@@ -66,28 +66,33 @@ fn what_counts(article: &[u8]) -> Copied {
     (lines, body.to_vec())
 }
 
+/// Our site, which feeds this INN, with these groups.
+fn ours(groups: &[&str], inn: &Inn) -> Program {
+    let lines = groups
+        .iter()
+        .map(|group| format!("{group} 0000000000 00001 y\n"));
+    let program = Program::with_news(&lines.collect::<String>());
+    let site = format!(
+        "\n[[site]]\nname = \"inn.example.org\"\ngroups = \"all\"\nvia = {{ nntp = \"{}\" }}\n",
+        inn.address()
+    );
+    listen(&program, &(ALL_MAY.to_owned() + &site));
+    // All that these tests ask comes from one address.
+    set(
+        &program,
+        "connections_per_address_max = ",
+        "connections_per_address_max = 100 # ",
+    );
+    program
+}
+
 #[test]
 fn both_have_everything() {
     let link = Link::start();
     let Some(mut inn) = Inn::start_feeding(&GROUPS, &[("news.example.org", link.port())]) else {
         return;
     };
-    let active: String = GROUPS
-        .iter()
-        .map(|group| format!("{group} 0000000000 00001 y\n"))
-        .collect();
-    let program = Program::with_news(&active);
-    let site = format!(
-        "\n[[site]]\nname = \"inn.example.org\"\ngroups = \"all\"\nvia = {{ nntp = \"127.0.0.1:{}\" }}\n",
-        inn.port
-    );
-    listen(&program, &(ALL_MAY.to_owned() + &site));
-    // All that this test asks comes from one address.
-    set(
-        &program,
-        "connections_per_address_max = ",
-        "connections_per_address_max = 100 # ",
-    );
+    let program = ours(&GROUPS, &inn);
     let served = Served::start(&program);
     link.heal(&served.address);
     // Half of it comes to us, half to INN.
@@ -189,21 +194,7 @@ fn the_whole_corpus_goes_both_ways() {
     let Some(mut inn) = Inn::start_feeding(&names, &[("news.example.org", link.port())]) else {
         return;
     };
-    let active: String = names
-        .iter()
-        .map(|group| format!("{group} 0000000000 00001 y\n"))
-        .collect();
-    let program = Program::with_news(&active);
-    let site = format!(
-        "\n[[site]]\nname = \"inn.example.org\"\ngroups = \"all\"\nvia = {{ nntp = \"{}\" }}\n",
-        inn.address()
-    );
-    listen(&program, &(ALL_MAY.to_owned() + &site));
-    set(
-        &program,
-        "connections_per_address_max = ",
-        "connections_per_address_max = 100 # ",
-    );
+    let program = ours(&names, &inn);
     inn.let_readers_in();
     let served = Served::start(&program);
     link.heal(&served.address);

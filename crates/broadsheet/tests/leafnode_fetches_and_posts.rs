@@ -17,7 +17,7 @@ use program::{Told, peers};
 const WITH_OWN_FILES: &str =
     "mount --bind etc /etc && mount --bind spool /var/spool && exec \"$@\"";
 
-/// What a news directory of leafnode begins with.
+/// The directories that leafnode expects in its spool.
 const DIRECTORIES: [&str; 7] = [
     "failed.postings",
     "interesting.groups",
@@ -93,7 +93,7 @@ fn unordered(article: Vec<u8>) -> String {
     format!("{}\n\n{body}", lines.join("\n"))
 }
 
-/// What lies in its directory of `test.one`, in the order of its own numbers.
+/// The articles in its directory of `test.one`, in the order of its own numbers.
 fn fetched(server: &Server) -> Vec<String> {
     let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let files = server.program.files("spool/news/test/one").into_iter();

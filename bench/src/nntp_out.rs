@@ -43,7 +43,7 @@ const SHARE_OF_MANY: usize = 4;
 /// The round trip of a distant peer, and the number of articles that INN's programs, whose windows are small, send there.
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 const FAR_OF_INN: usize = 1_000;
-/// What a line to a distant peer carries, bytes a second: 1 Gbit/s.
+/// The rate of a line to a distant peer, bytes a second: 1 Gbit/s.
 const LINE_RATE: u64 = 125_000_000;
 
 /// The address that may feed servers under test: that of all senders.
@@ -360,6 +360,7 @@ impl Bench<'_> {
         self.over(Row::Line, Some(LINE_RATE))
     }
 
+    /// Measures one row; `rate`: the most bytes a second in each direction.
     fn over(&mut self, row: Row, rate: Option<u64>) -> Result<()> {
         if !self.table.wants(row) {
             return Ok(());

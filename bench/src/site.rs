@@ -140,8 +140,7 @@ impl Site {
         Ok(System { dir })
     }
 
-    /// As [`Site::system`], on the disk, where an empty run has met the sites already: their cursors are made once in the life of a news
-    /// system.
+    /// As [`Site::system`], on the disk. An empty run has made the cursors of the sites, which a news system does once in its life.
     ///
     /// # Errors
     /// `broadsheet init` or the run fails.

@@ -99,7 +99,7 @@ impl Node {
     fn told(&self, words: &str) -> String {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
-            assert!(Instant::now() < until, "nothing was told of {words}");
+            assert!(Instant::now() < until, "the log never said `{words}'");
             match self.event() {
                 LogEvent::Warning(why) | LogEvent::Down(why) if why.contains(words) => return why,
                 LogEvent::Entry(_, bytes) => self.log.applied(bytes.len()),

@@ -117,7 +117,7 @@ fn common(list: &Members) -> anyhow::Result<CommonDecisions> {
     Ok(common)
 }
 
-/// What was put into force.
+/// The settings and the version that the command put into force.
 struct Begun {
     /// The hash of the settings.
     settings: Option<u64>,

@@ -118,7 +118,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         sent: before.headers_only || given.has(entry::HEADFEED.name),
         taken: before.headers_only,
     };
-    if headers.sent && !given.has(entry::HEADFEED.name) {
+    if headers.sent {
         keys.push(entry::HEADFEED_KEY.to_owned());
     }
     let site = entry::site(&name, &host, &patterns, &keys);

@@ -116,8 +116,8 @@ pub const HEADFEED: Flag = Flag::new(
 );
 /// The key that [`HEADFEED`] gives.
 pub const HEADFEED_KEY: &str = "headfeed = true";
-/// The flags that say how we feed: more keys of `via`.
-pub const FEED_FLAGS: [Flag; 4] = [CONNECTIONS, RATE, HOURS, HEADFEED];
+/// The flags with values that say how we feed: more keys of `via`.
+pub const FEED_FLAGS: [Flag; 3] = [CONNECTIONS, RATE, HOURS];
 
 /// A string of TOML.
 pub fn quoted(text: &str) -> String {

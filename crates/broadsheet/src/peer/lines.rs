@@ -59,7 +59,8 @@ pub struct Headers {
     pub taken: bool,
 }
 
-/// The lines for Broadsheet and for INN, which has no such feed where articles go without their bodies. `sent`: C News patterns of what we send; `taken`: a wildmat of what we take.
+/// The lines for Broadsheet and for INN. `sent`: C News patterns of what we send; `taken`: a wildmat of what we take. There are none for INN
+/// where articles go without their bodies: innfeed sends whole articles, and innd takes no others.
 pub fn for_others(
     ours: &Ours,
     direction: Direction,
@@ -166,7 +167,7 @@ mod tests {
             taken: true,
         };
         let both = for_others(&ours, Direction::Both, "comp", "*", headers);
-        assert_eq!(both.len(), 1, "INN has no such feed");
+        assert_eq!(both.len(), 1, "none for INN");
         assert_eq!(both[0].text.matches(HEADFEED_KEY).count(), 2);
     }
 }

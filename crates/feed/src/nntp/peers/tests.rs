@@ -140,7 +140,7 @@ fn peer(talk: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> (u16, Arc<At
     (port, calls)
 }
 
-/// Converses by streaming, and takes all; `answers` decides by the command and the id, and gets each article with the command "".
+/// Converses by streaming, and takes all, also without bodies; `answers` decides by the command and the id, and gets each article with the command "".
 fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> Option<()> {
     let mut input = BufReader::new(stream);
     let mut out = stream;
@@ -155,7 +155,7 @@ fn converse(stream: &TcpStream, mut answers: impl FnMut(&str, &str) -> bool) -> 
         }
         match command.trim_end() {
             "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.")?,
-            "MODE" => say("203 go on")?,
+            "MODE" => say("250 headers")?,
             "CHECK" => say(&format!("238 {id}"))?,
             "TAKETHIS" => {
                 let mut text = String::new();

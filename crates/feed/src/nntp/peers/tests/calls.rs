@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// Opens a connection as a peer that streams, and closes it.
+fn close_when_ready(mut stream: &TcpStream) {
+    let mut line = String::new();
+    _ = stream.write_all(b"200 ready\r\n");
+    _ = BufReader::new(stream).read_line(&mut line);
+    _ = stream.write_all(b"101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n");
+}
+
 /// The feed called such a peer again at once, without end.
 #[test]
 fn a_peer_that_opens_and_closes_is_called_after_a_pause() {
@@ -9,16 +17,7 @@ fn a_peer_that_opens_and_closes_is_called_after_a_pause() {
         _ = converse(&stream, |command, _| command != "CHECK");
     });
     // It closes as soon as it is ready.
-    let (closing, opened) = peer(|_, stream| {
-        let mut input = BufReader::new(&stream);
-        let mut out = &stream;
-        let mut line = String::new();
-        _ = out.write_all(b"200 ready\r\n");
-        _ = input.read_line(&mut line);
-        _ = out.write_all(b"101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n");
-        _ = input.read_line(&mut line);
-        _ = out.write_all(b"203 go on\r\n");
-    });
+    let (closing, opened) = peer(|_, stream| close_when_ready(&stream));
     for (port, calls) in [(port, calls), (closing, opened)] {
         let mut desk = Desk::new(news(), via(port));
         desk.file(2);
@@ -37,15 +36,7 @@ fn a_peer_that_opens_and_closes_is_called_after_a_pause() {
 fn a_further_connection_that_closes_at_once_is_not_tried_again_at_once() {
     let (port, calls) = peer(|number, stream| {
         if number > 1 {
-            let mut input = BufReader::new(&stream);
-            let mut out = &stream;
-            let mut line = String::new();
-            _ = out.write_all(b"200 ready\r\n");
-            _ = input.read_line(&mut line);
-            _ = out.write_all(b"101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n");
-            _ = input.read_line(&mut line);
-            _ = out.write_all(b"203 go on\r\n");
-            return;
+            return close_when_ready(&stream);
         }
         converse(&stream, |command, _| command != "CHECK" || for_ever());
     });

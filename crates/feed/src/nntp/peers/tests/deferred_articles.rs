@@ -17,7 +17,6 @@ pub(super) fn stream_to(
         let (command, id) = line.trim_end().split_once(' ').unwrap_or((&line, ""));
         match command.trim_end() {
             "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n")?,
-            "MODE" => say("203 go on\r\n")?,
             "CHECK" => say(&check(id)?)?,
             "TAKETHIS" => {
                 let id = id.to_owned();

@@ -2,38 +2,10 @@
 
 use super::*;
 
-/// Takes all by streaming, without bodies.
-fn take_headers(stream: &TcpStream) -> Option<()> {
-    let mut input = BufReader::new(stream);
-    let mut out = stream;
-    let mut say = |text: &str| out.write_all(text.as_bytes()).ok();
-    say("200 ready\r\n")?;
-    loop {
-        let mut line = String::new();
-        input.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        let (command, id) = line.trim_end().split_once(' ').unwrap_or((&line, ""));
-        match (command.trim_end(), id) {
-            ("CAPABILITIES", _) => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.\r\n")?,
-            ("MODE", "STREAM") => say("203 go on\r\n")?,
-            ("MODE", _) => say("250 headers\r\n")?,
-            ("CHECK", id) => say(&format!("238 {id}\r\n"))?,
-            ("TAKETHIS", id) => {
-                let id = id.to_owned();
-                while line.trim_end_matches("\r\n") != "." {
-                    line.clear();
-                    input.read_line(&mut line).ok().filter(|read| *read > 0)?;
-                }
-                say(&format!("239 {id}\r\n"))?;
-            }
-            _ => return say("205 bye\r\n"),
-        }
-    }
-}
-
 /// The rate counted the whole articles, and so did the totals of the feed.
 #[test]
 fn a_header_only_feed_counts_headers() {
-    let (port, _) = peer(|_, stream| _ = take_headers(&stream));
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
     let mut news = news();
     news.more_lines = 2000;
     let mut desk = Desk::new(

@@ -107,11 +107,11 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # Linked statically and at a fixed address, since a process then starts in half the time: rnews often runs for a few milliseconds, and
 # relocations would write to 37 pages first. (SECURITY.md says what that means.) With --target the flags do not reach procedural macros,
 # which they would break. The copy starts a fifth faster than what the linker wrote: the kernel has it in
-# larger pieces. PGO=yes lays the program out by counts of the code that runs (packaging/profile).
+# larger pieces. PGO=yes lays the program out by counts of the code that runs (packaging/profile); PGO=auto does where llvm-profdata is.
 release:
 	@variable="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
 	flags="-C target-feature=+crt-static -C relocation-model=static"
-	if [[ "$(PGO)" = yes ]]; then
+	if [[ "$(PGO)" = yes ]] || { [[ "$(PGO)" = auto ]] && packaging/profile --tool "$(HOST)" > /dev/null; }; then
 	  counts="$$(packaging/profile "$(TARGET)" "$(HOST)" "$$flags")"
 	  flags="$$flags -C profile-use=$$counts"
 	fi
@@ -121,6 +121,7 @@ release:
 static: release
 
 # The packages broadsheet and broadsheet-classic, in $(TARGET)/deb. They need nothing beside dpkg-deb.
+deb: PGO ?= auto
 deb: release
 	@packaging/deb/build "$(TARGET)/broadsheet" "$(TARGET)/deb"
 

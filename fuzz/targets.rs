@@ -11,7 +11,7 @@ use article::path::Path;
 use article::wire_facts::WireFacts;
 use article::wrap::{self, WrapLimits};
 use article::xref::Xref;
-use article::{Article, Form, Header, date, message_id, old, wire};
+use article::{Article, Form, Header, Identity, date, message_id, old, wire};
 use groups::Sites;
 use groups::newsgroups::Newsgroups;
 use groups::{Active, Matrix, Pattern, SiteSet, Wildmat, name};
@@ -87,6 +87,12 @@ pub fn header(data: &[u8]) {
         }
         for line in article.xref_lines() {
             assert!(data[line][..4].eq_ignore_ascii_case(b"xref"));
+        }
+        if form == Form::Native
+            && let Some(found) = Identity::of(data)
+        {
+            assert_eq!(article.value(Header::MessageId), Some(found.id));
+            assert_eq!(article.value(Header::Path), Some(found.path));
         }
         let _ = (article.required(), article.error().map(ToString::to_string));
         if let Some(path) = Path::of(&article) {

@@ -152,7 +152,7 @@ impl Key {
     }
 
     /// Returns the key of a known name, at compile time.
-    const fn of_known(name: &str) -> Key {
+    pub(crate) const fn of_known(name: &str) -> Key {
         let mut rest = name.as_bytes();
         let mut key = 0;
         let mut shift = 0;

@@ -10,6 +10,7 @@ mod counting;
 pub mod date;
 pub mod decimal;
 pub mod header;
+mod identity;
 pub mod left_out;
 pub mod message_id;
 pub mod newsgroups;
@@ -26,6 +27,7 @@ pub mod wrap;
 pub mod xref;
 
 pub use header::Header;
+pub use identity::Identity;
 pub use left_out::LeftOut;
 pub use parse::{Article, Form, HeaderError};
 pub use simd::crc32c;

@@ -119,6 +119,7 @@ impl<'a> Article<'a> {
     /// except of References.
     /// Parsing never fails: the first error is kept and the rest is parsed all the
     /// same, so that a refused article can be logged with its id.
+    #[inline]
     pub fn parse(bytes: &'a [u8], form: Form) -> Article<'a> {
         let mut article = Article {
             bytes,
@@ -304,7 +305,13 @@ impl<'a> Article<'a> {
             return None;
         }
         let from = span.start as usize + header.name().len() + 1;
-        let content = without_end(self.bytes.get(from..span.end as usize)?, self.form);
+        let raw = self.bytes.get(from..span.end as usize)?;
+        if let Some(plain) = plain_value(raw)
+            && self.form == Form::Native
+        {
+            return Some(plain);
+        }
+        let content = without_end(raw, self.form);
         Some(match content {
             [b' ' | b'\t', rest @ ..] => rest,
             content => content,
@@ -508,7 +515,7 @@ fn trim_start(mut bytes: &[u8]) -> &[u8] {
 
 /// The value between one blank and an LF without further blanks, as it nearly always is in native form.
 #[inline]
-fn plain_value(raw: &[u8]) -> Option<&[u8]> {
+pub(crate) fn plain_value(raw: &[u8]) -> Option<&[u8]> {
     match raw {
         [b' ', value @ .., b'\n'] if is_plain(value) => Some(value),
         _ => None,

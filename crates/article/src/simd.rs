@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 
 use crate::convert::{self, BLOCK_ROOM, Done, TO_WIRE_WINDOW};
 use crate::counting::Counting;
+use crate::identity::Identity;
 use crate::parse::Article;
 use crate::scan::{self, BLOCK};
 
@@ -65,6 +66,17 @@ pub(crate) fn scan_header<const WIRE: bool>(article: &mut Article<'_>) {
         return unsafe { avx2::scan_header::<WIRE>(article) };
     }
     article.scan::<WIRE>(scan::line_feeds);
+}
+
+/// [`Identity::find`] with the fastest search for line feeds that this processor has.
+#[inline]
+pub(crate) fn identity(bytes: &[u8]) -> Option<Identity<'_>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+        // SAFETY: the processor has both.
+        return unsafe { avx2::identity(bytes) };
+    }
+    Identity::find(bytes, scan::line_feeds)
 }
 
 /// [`Counting::go_on`] with the fastest instructions that this processor has.
@@ -201,7 +213,9 @@ mod avx2 {
         _mm256_set1_epi8, _mm256_setr_epi64x, _mm256_storeu_si256,
     };
 
-    use super::{Article, BLOCK, BLOCK_ROOM, Counting, Done, MaybeUninit, TO_WIRE_WINDOW};
+    use super::{
+        Article, BLOCK, BLOCK_ROOM, Counting, Done, Identity, MaybeUninit, TO_WIRE_WINDOW,
+    };
     use crate::scan::Marks;
 
     /// Does the same as [`crate::convert::to_wire`], by bare pointers, with two thirds of its instructions.
@@ -271,6 +285,11 @@ mod avx2 {
     #[target_feature(enable = "avx2,bmi1")]
     pub(super) fn scan_header<const WIRE: bool>(article: &mut Article<'_>) {
         article.scan::<WIRE>(|block| marks(block).feeds);
+    }
+
+    #[target_feature(enable = "avx2,bmi1")]
+    pub(super) fn identity(bytes: &[u8]) -> Option<Identity<'_>> {
+        Identity::find(bytes, |block| marks(block).feeds)
     }
 
     /// Does the same as [`crate::scan::marks`].
@@ -354,6 +373,17 @@ mod tests {
             prop_assert_eq!((done.read, done.written, done.starts), (portable.read, portable.written, portable.starts));
             prop_assert_eq!(done.is_over, portable.is_over);
             prop_assert_eq!(&one, &other);
+        }
+
+        #[test]
+        fn every_processor_finds_the_same_identity(lines in prop::collection::vec(prop_oneof![
+            Just("Path: a!b\n"), Just("Message-ID: <1@a>\n"), Just("message-id: <2@a>\n"), Just(" folded\n"), Just("\n"),
+            Just("Subject: a subject of more than one block, which is sixty-four bytes long\n"), Just("Posted: x\n"),
+        ], 0..12), cut in 0usize..8) {
+            let text = lines.concat();
+            let text = text.as_bytes();
+            let text = text.get(..text.len().saturating_sub(cut)).unwrap_or_default();
+            prop_assert_eq!(identity(text), Identity::find(text, scan::line_feeds));
         }
 
         #[test]

@@ -5,7 +5,7 @@
 use crate::shared_tables;
 
 use article::wire_facts::LineCounts;
-use article::{Article, Form, Header, HeaderError};
+use article::{Article, Form, Header, HeaderError, Identity};
 use proptest::prelude::*;
 
 const PLAIN: &[u8] = b"Path: a.example!b.example!user\nFrom: user@example.org (A User)\n\
@@ -39,6 +39,30 @@ fn a_plain_article_is_parsed() {
     assert_eq!(&PLAIN[article.body()..], b"body\n");
     assert_eq!(article.find(b"x-other"), Some(&b"yes"[..]));
     assert!(article.has_separator());
+}
+
+#[test]
+fn id_and_path_are_found_alone() {
+    let of = |text: &'static [u8]| Identity::of(text).map(|found| (found.id, found.path));
+    let found = Some((&b"<1@a>"[..], &b"x!y"[..]));
+    assert_eq!(of(b"Path: x!y\nA: b\nMessage-ID: <1@a>\n\n"), found);
+    assert_eq!(
+        of(b"message-id: <1@a>\nMessage-ID: <2@a>\npath: x!y\nA: b"),
+        found
+    );
+    // As the parser reads them; the usual way is left to it.
+    for text in [
+        &b"Path: x!y\nMessage-ID: <1@a>\n b\n\n"[..],
+        b"Path: x!y\nMessage-ID:  <1@a>\n\n",
+        b"Path: x!y\nMessage-ID: <1@a> \n\n",
+        b"Path: x!y\nMessage-ID: <1@a>\n",
+        b"Path: x!y\n\nMessage-ID: <1@a>\n\n",
+        b"Path:x!y\nMessage-ID: <1@a>\n\n",
+        b"Message-ID: <1@a>\n\n",
+        b"",
+    ] {
+        assert_eq!(of(text), None, "{}", text.escape_ascii());
+    }
 }
 
 #[test]
@@ -304,6 +328,10 @@ proptest! {
             let expected = found.map(|(_, value)| trimmed(value));
             prop_assert_eq!(article.value(header), expected);
             prop_assert_eq!(article.value_range(header).map(|range| &text[range]), expected);
+        }
+        if let Some(identity) = Identity::of(&text) {
+            prop_assert_eq!(Some(identity.id), article.value(Header::MessageId));
+            prop_assert_eq!(Some(identity.path), article.value(Header::Path));
         }
     }
 

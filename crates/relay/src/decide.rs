@@ -1,7 +1,8 @@
 //! Decides whether an article is accepted and which groups and sites get it: a pure function.
 //!
-//! The tests run in the order of relaynews, and the first failure gives the reason. Additional limits run where they protect
-//! later tests: sizes first, the length of the id after its form, the number of groups before the look-up of groups.
+//! The tests run in the order of relaynews, and the first failure gives the reason; rnews looks the id up before them
+//! (`Filer::file_from_batch`). Additional limits run where they protect later tests: sizes first, the length of the id after its
+//! form, the number of groups before the look-up of groups.
 //!
 //! *Architecture Invariant:* this file does no I/O and reads no clock. A closure tells whether an id is known; the rest is a
 //! function of the article, the arrival time, the active file, the sys file and the rules (the matrix changes only as a cache).

@@ -7,6 +7,7 @@ use groups::active::Flag;
 use crate::control::{ControlMessage, ids};
 use crate::decide::{Arrival, Decision, Scratch, State, decide, hop_count};
 use crate::file::site;
+use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::sites::Subscribers;
 
@@ -99,7 +100,15 @@ fn explain_article<E>(
     seen: impl Fn(&[u8]) -> Result<bool, E>,
 ) -> Result<Explanation, E> {
     let mut scratch = Scratch::default();
-    let decision = decide(article, arrival, state, rules, seen, &mut scratch)?;
+    // As rnews does with a batch: `Filer::file_from_batch`.
+    let is_known = seen(article.value(Header::MessageId).unwrap_or_default())?;
+    let decision = match is_known {
+        true => Decision::Refuse {
+            reason: Reason::Duplicate,
+            remember: false,
+        },
+        false => decide(article, arrival, state, rules, seen, &mut scratch)?,
+    };
     let active = state.active;
     let names = |groups: &[groups::active::GroupId]| -> Vec<Vec<u8>> {
         groups.iter().map(|id| active.name(*id).to_vec()).collect()

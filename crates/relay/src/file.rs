@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
-use article::{Article, Form, Header, LeftOut, date, old};
+use article::{Article, Form, Header, Identity, LeftOut, date, old};
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
@@ -21,7 +21,7 @@ use crate::headers_only;
 use crate::incoming::spool::free_bytes;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
-use crate::reason::{Reason, RefusalKind};
+use crate::reason::{DUPLICATE, Reason, RefusalKind};
 use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;
@@ -97,6 +97,24 @@ impl Default for FilerOptions {
     }
 }
 
+/// When the history is asked for the id of an article.
+#[derive(Clone, Copy)]
+enum IdTest<'a> {
+    /// In the order of relaynews.
+    InOrder,
+    /// Before all other tests.
+    First,
+    /// It was asked.
+    Done(FreshId<'a>),
+}
+
+/// An id that the history does not have.
+#[derive(Clone, Copy)]
+struct FreshId<'a> {
+    id: &'a [u8],
+    hash: IdHash,
+}
+
 /// An accepted article, and what was found out about it on the way.
 #[derive(Clone, Copy)]
 struct Accepted<'a> {
@@ -141,6 +159,8 @@ pub struct Filer {
     /// The changes since a node last asked; `None`: nobody asks.
     changes: Option<u32>,
     cancels_itself: bool,
+    /// The last article of a batch was a duplicate.
+    is_last_duplicate: bool,
     /// The second in which the free space was last found sufficient.
     space_checked: i64,
 }
@@ -172,6 +192,7 @@ impl Filer {
             effects: Vec::new(),
             changes: None,
             cancels_itself: false,
+            is_last_duplicate: false,
             space_checked: i64::MIN,
             spool,
             selector,
@@ -263,7 +284,34 @@ impl Filer {
     /// # Errors
     /// Errors that stop the store. After an error the filer must not be used.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
-        self.file_parsed(&Article::parse(bytes, form), None, now)
+        let article = Article::parse(bytes, form);
+        self.file_parsed(&article, IdTest::InOrder, None, now)
+    }
+
+    /// As [`Filer::file`], for an article in native form from a batch. If the history has its id, it is a duplicate, whatever else is
+    /// wrong with it; relaynews tests the header, the groups and the date first.
+    ///
+    /// # Errors
+    /// As [`Filer::file`].
+    pub fn file_from_batch(&mut self, bytes: &[u8], now: Now) -> Result<Verdict, Error> {
+        let mut id_test = IdTest::First;
+        // Duplicates rarely come alone. The header of one need not be parsed, but of a new article this is work done twice.
+        if self.is_last_duplicate
+            && let Some(Identity { id, path }) = Identity::of(bytes)
+        {
+            let hash = self.spool.hash(id)?;
+            if self.spool.has_hashed(id, hash)? {
+                let path = ArticlePath::new(path, None);
+                let site = first_site(Some(&path));
+                self.log.line(now, site, Code::Refused, id, DUPLICATE);
+                return Ok(Verdict::Duplicate);
+            }
+            id_test = IdTest::Done(FreshId { id, hash });
+        }
+        let article = Article::parse(bytes, Form::Native);
+        let verdict = self.file_parsed(&article, id_test, None, now)?;
+        self.is_last_duplicate = verdict == Verdict::Duplicate;
+        Ok(verdict)
     }
 
     /// As [`Filer::file`], for an article in native form from a sender with limited permissions.
@@ -276,7 +324,8 @@ impl Filer {
         bytes: &[u8],
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.file_parsed(&Article::parse(bytes, Form::Native), Some(sender), now)
+        let article = Article::parse(bytes, Form::Native);
+        self.file_parsed(&article, IdTest::InOrder, Some(sender), now)
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2), with the facts found when
@@ -317,12 +366,13 @@ impl Filer {
                 error,
             )));
         }
-        self.file_parsed(&article, sender, now)
+        self.file_parsed(&article, IdTest::InOrder, sender, now)
     }
 
     fn file_parsed(
         &mut self,
         article: &Article<'_>,
+        id_test: IdTest<'_>,
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
@@ -332,14 +382,14 @@ impl Filer {
             .iter()
             .all(|header| article.line(*header).is_some());
         if is_complete {
-            return self.process(article, sender, now);
+            return self.process(article, id_test, sender, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
         let verdict = if old::convert(article, &mut converted) {
-            self.process(&Article::parse(&converted, form), sender, now)
+            self.process(&Article::parse(&converted, form), id_test, sender, now)
         } else {
-            self.process(article, sender, now)
+            self.process(article, id_test, sender, now)
         };
         self.converted = converted;
         verdict
@@ -389,12 +439,25 @@ impl Filer {
     fn process(
         &mut self,
         article: &Article<'_>,
+        id_test: IdTest<'_>,
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
         let path = ArticlePath::of(article);
         let site = first_site(path.as_ref());
         let id = article.value(Header::MessageId).unwrap_or_default();
+        let fresh = match id_test {
+            IdTest::InOrder => None,
+            IdTest::First => {
+                let hash = self.spool.hash(id)?;
+                if self.spool.has_hashed(id, hash)? {
+                    self.log.line(now, site, Code::Refused, id, DUPLICATE);
+                    return Ok(Verdict::Duplicate);
+                }
+                Some(FreshId { id, hash })
+            }
+            IdTest::Done(fresh) => Some(fresh),
+        };
         let mut state = State {
             active: self.spool.active(),
             matrix: &mut self.selector.matrix,
@@ -406,6 +469,12 @@ impl Filer {
         };
         let hashed = Cell::new(None);
         let seen = |id: &[u8]| {
+            if let Some(fresh) = fresh
+                && std::ptr::eq(fresh.id, id)
+            {
+                hashed.set(Some(fresh.hash));
+                return Ok(false);
+            }
             let hash = self.spool.hash(id)?;
             hashed.set(Some(hash));
             self.spool.has_hashed(id, hash)

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use article::Form;
-
 use crate::error::Error;
 use crate::file::{Filer, Verdict};
 use crate::log::Now;
@@ -35,7 +33,7 @@ impl Outlet for Filer {
     }
 
     fn file(&mut self, bytes: &[u8], now: Now) -> Result<Option<Verdict>, Error> {
-        Filer::file(self, bytes, Form::Native, now).map(Some)
+        self.file_from_batch(bytes, now).map(Some)
     }
 
     fn commit(&mut self) -> Result<Vec<Verdict>, Error> {

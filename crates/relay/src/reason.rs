@@ -7,6 +7,9 @@ use article::{Header, HeaderError};
 
 use crate::permit::Denied;
 
+/// The text of [`Reason::Duplicate`].
+pub const DUPLICATE: &[u8] = b"duplicate";
+
 /// The reason for a refusal. It borrows the quoted text from the article.
 ///
 /// The texts are those of relaynews, so that programs that read its log can read ours. Additional reasons (sizes and counts) have
@@ -196,7 +199,7 @@ impl Reason<'_> {
             }
             Reason::AncientDate(date) => quote(out, b"ancient date `", date, b"'"),
             Reason::SpaceInGroups(groups) => quote(out, b"space in groups `", groups, b"'"),
-            Reason::Duplicate => out.extend_from_slice(b"duplicate"),
+            Reason::Duplicate => out.extend_from_slice(DUPLICATE),
             Reason::NotSubscribed(groups) => {
                 quote(out, b"no subscribed groups in `", groups, b"'");
             }

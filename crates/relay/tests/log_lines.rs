@@ -4,7 +4,8 @@
 
 use crate::newsdir;
 
-use newsdir::{Newsdir, article};
+use newsdir::{Newsdir, article, batch};
+use relay::rnews::Options;
 
 #[test]
 fn a_line_for_each_decision() {
@@ -52,5 +53,41 @@ fn refused_for_groups_is_remembered_and_then_a_duplicate() {
     assert_eq!(
         newsdir.log().last().unwrap(),
         "near.example - <4@a> duplicate"
+    );
+}
+
+/// Whether the article before was a duplicate, and whatever else is wrong with this one.
+#[test]
+fn what_the_history_has_is_a_duplicate_before_all_else() {
+    let newsdir = Newsdir::new();
+    let known = article("<1@a>", "comp.std", &[]);
+    let known_and = |from: &str, to: &str| known.replace(from, to);
+    let texts = batch(&[
+        &known,
+        &known_and("Subject:", "X-Subject:"),
+        &known_and("comp.std", "alt.none"),
+        &known_and("Message-ID: <1@a>", "Message-ID:  <1@a>"),
+        &known_and("near.example!user", "far.example!near.example!user"),
+        &article("<2@a>", "comp.std", &[]),
+        &known_and("Date:", "X-Date:"),
+        &known_and("Message-ID: <1@a>\n", ""),
+        &known_and("Path: near.example!user\n", ""),
+        &article("<3@a>", "comp.std", &[]),
+    ]);
+    newsdir.rnews(&[newsdir.input("one", &texts)], Options::default());
+    assert_eq!(
+        newsdir.log(),
+        [
+            "near.example + <1@a> all.example",
+            "near.example - <1@a> duplicate",
+            "near.example - <1@a> duplicate",
+            "near.example - <1@a> duplicate",
+            "far.example - <1@a> duplicate",
+            "near.example + <2@a> all.example",
+            "near.example - <1@a> duplicate",
+            "near.example - <> no Message-ID: header",
+            "(local) - <1@a> duplicate",
+            "near.example + <3@a> all.example",
+        ]
     );
 }

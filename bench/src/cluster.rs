@@ -37,6 +37,8 @@ const LAG_PAUSE: Duration = Duration::from_millis(2);
 /// Articles that a node misses while it is down, about 1 GB, and with `--quick`.
 const MISSED: u64 = 330_000;
 const MISSED_QUICK: u64 = 33_000;
+/// So many times as many articles for a node that fetches segments, with `--large`: about 10 GB.
+const LARGE_PARTS: u64 = 10;
 /// Duration of a reader's row.
 const READ_TIME: Duration = Duration::from_secs(2);
 /// The rows that `--only` names.
@@ -90,7 +92,8 @@ pub fn run(plan: &Plan) -> Result<()> {
         rejoin(&mut site, missed)?;
     }
     if wants("reseed") {
-        reseed::measure(&mut site, missed)?;
+        let parts = if plan.large { LARGE_PARTS } else { 1 };
+        reseed::measure(&mut site, missed, parts)?;
     }
     Ok(())
 }

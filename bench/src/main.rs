@@ -73,9 +73,10 @@ bench nntp-out [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--d
 bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
     fetching all articles of a server: broadsheet pull, slrnpull and suck, near and with a
     round trip of 50 ms.
-bench cluster [--quick] [--rounds N] [--only ROW] [--binary FILE] [--dir DIR] [--keep]
+bench cluster [--quick | --large] [--rounds N] [--only ROW] [--binary FILE] [--dir DIR] [--keep]
     three nodes and three NATS servers (nats-server, or NATS_SERVER) on this machine, beside
     a site of one machine. ROW: takethis, window, quiet, readers, silence, rejoin or reseed.
+    --large: reseed fetches 10 GB; takes ten minutes and 35 GB of disk.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]

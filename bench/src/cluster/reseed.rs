@@ -18,26 +18,35 @@ use crate::site::Site;
 /// Bytes that are written at once to the disk.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Files the articles on all nodes; then one of them fetches everything from another, and the disk writes as many bytes.
-pub fn measure(site: &mut Site, articles: u64) -> Result<()> {
-    let prepared = Prepared::new(articles);
+/// Files the articles, which are sent in parts that fit into memory; then a node that was away meanwhile fetches everything from another,
+/// and the disk writes as many bytes.
+pub fn measure(site: &mut Site, articles: u64, parts: u64) -> Result<()> {
+    let mut prepared = Prepared::new(articles);
     let batch = groups_alone(site, &prepared)?;
     let mut cluster = Cluster::start(site, &batch)?;
-    let first = cluster.nodes.first().and_then(|node| node.running.as_ref());
-    let count = prepared.ids.len();
-    windowed(
-        first.context("no node")?,
-        &prepared,
-        (0, count),
-        usize::MAX / 2,
-    )?;
-    let last = prepared.ids.last().context("no articles")?.clone();
-    drop(prepared);
-    for node in cluster.running() {
-        until_there(node, &last)?;
-    }
     let node = cluster.nodes.last_mut().context("no node")?;
     node.running.take().context("no node")?.stop()?;
+    for part in 1..=parts {
+        let first = cluster.nodes.first().and_then(|node| node.running.as_ref());
+        let count = prepared.ids.len();
+        windowed(
+            first.context("no node")?,
+            &prepared,
+            (0, count),
+            usize::MAX / 2,
+        )?;
+        let last = prepared.ids.last().context("no articles")?.clone();
+        if part < parts {
+            drop(prepared);
+            prepared = Prepared::part(articles, part);
+        }
+        for node in cluster.running() {
+            until_there(node, &last)?;
+        }
+    }
+    drop(prepared);
+    let articles = articles * parts;
+    let node = cluster.nodes.last_mut().context("no node")?;
     let news = node.news().to_owned();
     let load = std::fs::read_to_string("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or_default();

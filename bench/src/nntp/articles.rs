@@ -7,6 +7,9 @@ use bench::generate::{Articles, Kind, SEED};
 /// Average number of articles per group; the largest group has far more.
 const ARTICLES_A_GROUP: u64 = 200;
 
+/// Distance of the seeds of two parts: [`Prepared::further`] takes the seed behind that of the first.
+const FURTHER_PARTS: u64 = 2;
+
 /// A sequence of whole commands, with the start of each.
 #[derive(Default)]
 pub struct Commands {
@@ -51,6 +54,11 @@ impl Prepared {
     /// Makes `articles` articles, about 3,000 bytes each, in enough groups
     /// that the largest has more than 1,000.
     pub fn new(articles: u64) -> Prepared {
+        Prepared::part(articles, 0)
+    }
+
+    /// As [`Prepared::new`]; parts with different numbers have no article in common, but the groups.
+    pub fn part(articles: u64, part: u64) -> Prepared {
         let kind = Kind::Like {
             articles,
             groups: (articles / ARTICLES_A_GROUP) as usize,
@@ -58,7 +66,7 @@ impl Prepared {
         let (mut ids, mut takethis, mut check) =
             (Vec::new(), Commands::default(), Commands::default());
         let mut groups: HashMap<String, u64> = HashMap::new();
-        for article in Articles::new(kind, SEED) {
+        for article in Articles::new(kind, SEED + FURTHER_PARTS * part) {
             takethis.push(|out| {
                 out.extend_from_slice(format!("TAKETHIS {}\r\n", article.id).as_bytes());
                 wire(&article.bytes, out);

@@ -27,7 +27,7 @@ pub use leases::{Clock, FeedNews};
 
 use crate::decisions::DecisionRange;
 use crate::feeding::FeedCursors;
-use crate::members::{Mark, Members};
+use crate::members::{Mark, Members, StopMark};
 
 /// Most bytes of entries that the thread has told and that are not yet applied; then the thread waits.
 pub const WAITING_BYTES_MAX: usize = 32 << 20;
@@ -137,6 +137,8 @@ pub enum LogEvent {
     Warning(String),
     /// The log is not reachable, for this reason; the thread tries again.
     Down(String),
+    /// The thread has ended: in an earlier process this node has filed otherwise than most others, as its mark says.
+    Outvoted(StopMark),
     /// The thread has ended: going on would lose or change articles. The reason says what to do.
     Stopped(String),
 }

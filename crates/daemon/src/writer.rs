@@ -165,6 +165,8 @@ pub struct Writer {
     starter: Starter,
     /// The path of the program broadsheet.
     program: PathBuf,
+    /// The events of the main thread.
+    events: Sender<Event>,
 }
 
 /// The exit status of `reload` after an error.
@@ -234,6 +236,7 @@ impl Writer {
             expire_begun: None,
             starter,
             program,
+            events: events.clone(),
         };
         newsroom.apply();
         newsroom.keep_feed_lease()?;

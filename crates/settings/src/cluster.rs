@@ -50,7 +50,14 @@ pub struct Cluster {
     pub node: String,
     /// Whether this node may send articles to the sites.
     pub feeds: bool,
+    /// `auto`: a node that most others contradict fetches their articles by itself; `manual`: it waits for the administrator.
+    pub reseed: String,
 }
+
+/// The value of `cluster.reseed` for a node that fetches the articles of others by itself.
+pub(crate) const RESEED_AUTO: &str = "auto";
+/// The value for a node that waits for the administrator.
+const RESEED_MANUAL: &str = "manual";
 
 /// A part of the settings by which nodes decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,6 +87,10 @@ impl Settings {
             let told = "has letters, digits, `.', `-' and `_' only".to_owned();
             return Some(("cluster.node", told));
         }
+        if ![RESEED_AUTO, RESEED_MANUAL].contains(&self.cluster.reseed.as_str()) {
+            let told = format!("is \"{RESEED_AUTO}\" or \"{RESEED_MANUAL}\"");
+            return Some(("cluster.reseed", told));
+        }
         if self.store.segment_bytes < SEGMENT_BYTES_MIN {
             let least = groups::size::bytes(SEGMENT_BYTES_MIN);
             return Some((
@@ -95,6 +106,11 @@ impl Settings {
                 format!("is at most {most} in a cluster"),
             )
         })
+    }
+
+    /// Whether this node fetches the articles of others by itself when most of them contradict it.
+    pub fn reseeds_by_itself(&self) -> bool {
+        self.cluster.reseed == RESEED_AUTO
     }
 
     /// The setting `cluster.feeds` as it is written; `None`: it is not.

@@ -68,6 +68,12 @@ pub fn make_node(program: &Program, options: LogOptions) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
+/// Lets a node of [`make_node`] that the others contradict wait for the administrator.
+pub fn reseed_by_hand(program: &Program) {
+    let settings = program.read("news/broadsheet.toml") + "reseed = \"manual\"\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+}
+
 /// The name of a node.
 pub fn name(program: &Program) -> String {
     let room = program.path("");

@@ -149,7 +149,7 @@ pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
                 decisions: options.decisions,
                 ..mark.clone()
             };
-            members.nodes.insert(options.node.clone(), mark);
+            members.announce(&options.node, mark);
             true
         })
         .await

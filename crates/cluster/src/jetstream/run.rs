@@ -408,6 +408,9 @@ async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Ma
         let pause = match done.await {
             Ok(_) if !is_newest() => return,
             Ok(done) => {
+                if let Some(stop) = done.stopped {
+                    return (shared.tell)(LogEvent::Outvoted(stop));
+                }
                 shared.is_marked.set(true);
                 (shared.tell)(LogEvent::Members(done.members));
                 if !shared.is_kept(done.kept) {

@@ -18,7 +18,7 @@ use super::articles::ACTIVE;
 use super::comebacks::{Comeback, Counts};
 use super::power::Lossy;
 use crate::program::Program;
-use crate::program::cluster::become_node;
+use crate::program::cluster::{become_node, reseed_by_hand};
 use crate::program::daemon::Daemon;
 use crate::program::feeding::add_peer;
 use crate::program::link::Link;
@@ -123,6 +123,8 @@ impl Rig {
                 ..servers.options()
             };
             become_node(&program, options, (place == 0).then_some(LOG));
+            // The run acts as the administrator.
+            reseed_by_hand(&program);
             Node {
                 program: Arc::new(program),
                 address: Arc::default(),

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use cluster::jetstream::{LogError, LogIdentity, LogOptions, announce, members};
+use cluster::jetstream::{announce, members};
+use cluster::log::{LogError, LogIdentity, LogOptions};
 use cluster::members::{CopyMark, Mark};
 use groups::size;
 use serde_json::{Value, json};

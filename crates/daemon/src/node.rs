@@ -24,7 +24,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions, announce_stop};
+use ::cluster::jetstream::{Log, announce_stop};
+use ::cluster::log::{Bytes, LogEvent, LogOptions};
 use ::cluster::members::{Mark, Members, StopMark};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;

@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use ::cluster::jetstream::LogOptions;
 use ::cluster::jetstream::segments::Answering;
+use ::cluster::log::LogOptions;
 use article::date::Utc;
 use feed::Permit;
 use groups::Sites;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::cluster::decisions::DecisionRange;
 use ::cluster::entry::ENTRY_BYTES_MAX;
-use ::cluster::jetstream::LogOptions;
+use ::cluster::log::LogOptions;
 use ::cluster::parcel::PARCEL_BYTES;
 use relay::control::policy::POLICY_FILES;
 use relay::keyring;
@@ -77,6 +77,10 @@ impl Settings {
     pub(crate) fn cluster_fault(&self) -> Option<(&'static str, String)> {
         if !self.is_node() {
             return None;
+        }
+        if !::cluster::IS_BUILT_IN {
+            let told = "needs a program that was built with the feature `cluster' (cargo build -p broadsheet)";
+            return Some(("cluster.servers", told.to_owned()));
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if self.cluster.stream.is_empty() || !self.cluster.stream.chars().all(is_name) {

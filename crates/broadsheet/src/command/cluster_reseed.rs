@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cluster::jetstream::{LogIdentity, LogOptions, find};
+use cluster::jetstream::find;
+use cluster::log::{LogIdentity, LogOptions};
 use groups::size;
 use store::AppliedEntry;
 

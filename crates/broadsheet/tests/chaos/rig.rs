@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
-use cluster::jetstream::LogOptions;
+use cluster::log::LogOptions;
 
 use super::admins::policy;
 use super::articles::ACTIVE;
@@ -123,8 +123,10 @@ impl Rig {
                 ..servers.options()
             };
             become_node(&program, options, (place == 0).then_some(LOG));
-            // The run acts as the administrator.
-            reseed_by_hand(&program);
+            // The run acts as the administrator. An earlier build does not know the setting, and waits for him anyway.
+            if program.build.is_none() {
+                reseed_by_hand(&program);
+            }
             Node {
                 program: Arc::new(program),
                 address: Arc::default(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
-use cluster::jetstream::LogOptions;
+use cluster::log::LogOptions;
 
 use super::Program;
 use super::daemon::until;

@@ -8,8 +8,8 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::kv::{Config, Store};
 use async_nats::jetstream::stream::StorageType;
 
-use super::LogOptions;
-use super::connection::{LogError, context, open_stream};
+use super::connection::{context, open_stream};
+use crate::log::{LogError, LogOptions};
 use crate::members::{Extent, Mark, Members, Renewal, StopMark, Trim};
 
 /// The key of the value.

@@ -17,9 +17,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
-use super::connection::{LogError, Patience, connect, context, look, range};
-use super::{Append, Bytes, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
+use super::connection::{Patience, connect, context, look, range};
+use super::{Append, FeedWork, Work, leases, nodes, units};
 use crate::demands::Watch;
+use crate::log::{Bytes, Clock, LogError, LogEvent, LogOptions};
 use crate::members::{Mark, Renewal};
 
 /// The pause before the next attempt: the first one, and the longest.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::cluster::jetstream::LogOptions;
+use ::cluster::log::LogOptions;
 use groups::size::rough_bytes;
 use relay::Rules;
 use relay::file::Filer;

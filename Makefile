@@ -209,6 +209,7 @@ fmt-check:
 lint:
 	@if $(CARGO) clippy --version > /dev/null 2>&1; then
 	  $(CARGO) clippy --workspace --all-targets -- -D warnings
+	  $(CARGO) clippy -p broadsheet --no-default-features -- -D warnings
 	else
 	  echo "skipped: the lints (cargo clippy is not present: rustup component add clippy)"
 	fi

@@ -186,11 +186,11 @@ fixed! {
     cluster::entry::ENTRY_BYTES_MAX, Unit::Bytes, "entry of the log of a cluster", "limits.article_bytes_max must be less by 256 KiB; NATS servers must accept such messages.";
     cluster::settings_change::SETTINGS_BYTES_MAX, Unit::Bytes, "settings by which the nodes of a cluster decide", "`cluster apply' refuses larger ones: sites, sys, control.ctl and the keys together.";
     cluster::settings_change::DISTANCE_MAX, Unit::Count("entries"), "entries between a change of the settings and the place where it was made", "The change has no effect, and `cluster apply' says so.";
-    cluster::jetstream::WAITING_BYTES_MAX, Unit::Bytes, "entries that were read and wait to be applied", "Then the node reads on when it has applied some.";
+    cluster::log::WAITING_BYTES_MAX, Unit::Bytes, "entries that were read and wait to be applied", "Then the node reads on when it has applied some.";
     cluster::reseed::PIECE_BYTES_MAX, Unit::Bytes, "piece of a segment on its way to another node", "Larger files go in several; fewer bytes if the NATS servers take smaller messages only.";
     cluster::reseed::LISTED_MAX, Unit::Count("files"), "files of a node in one reply to another", "Further ones are asked for by another request.";
     cluster::reseed::FILES_MAX, Unit::Count("files"), "files of a node that gives its segments to another", "The other one fetches none.";
-    cluster::jetstream::segments::REQUESTS_FLYING_MAX, Unit::Count("requests"), "requests for segments on their way to another node", "The next one waits for a reply.";
+    cluster::reseed::REQUESTS_FLYING_MAX, Unit::Count("requests"), "requests for segments on their way to another node", "The next one waits for a reply.";
     daemon::FLYING_ENTRIES_MAX, Unit::Count("entries"), "entries of a node on the way to the log", "Further articles wait, and become larger entries.";
     daemon::FLYING_BYTES_MAX, Unit::Bytes, "entries of a node on the way to the log", "Further articles wait.";
     daemon::ENTRY_ARTICLES_MAX, Unit::Count("articles"), "articles of an entry of the log of a cluster", "Further ones become another entry.";

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use cluster::jetstream::{LogIdentity, LogOptions, announce};
+use cluster::jetstream::announce;
+use cluster::log::{LogIdentity, LogOptions};
 use cluster::members::Mark;
 use settings::cluster::hash_of_parts;
 use sha2::{Digest, Sha256};

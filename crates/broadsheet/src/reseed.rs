@@ -1,7 +1,7 @@
 //! Makes the articles of a news directory those of a node of the cluster: fetches its segments beside those that are here, checks them, and
 //! puts them in their place.
 //!
-//! Everything before the last step may be interrupted: the next run fetches the rest.
+//! Everything before the last step may be interrupted: the next run fetches the rest. The last step may be left to the start of the daemon.
 
 mod choice;
 mod cursors;
@@ -15,11 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use cluster::jetstream::{LogIdentity, LogOptions, announce, members};
+use cluster::jetstream::{announce, members};
+use cluster::log::{LogError, LogIdentity, LogOptions};
 use cluster::members::{CopyMark, Mark};
 use groups::size;
 use serde_json::{Value, json};
-use store::reseed::{Checked, check, finish, go_on, is_interrupted, place, staging};
+use store::reseed::{
+    Checked, check, finish, go_on, is_interrupted, mark_whole, place, staging, unmark_whole,
+};
 use store::{AppliedEntry, Lock};
 
 use self::choice::Chosen;
@@ -42,8 +45,8 @@ pub struct Wanted<'a> {
     pub log: &'a LogIdentity,
     /// The parts of its settings by which it decides, with their hashes.
     pub parts: Vec<(String, String)>,
-    /// The node to fetch from; `None`: the one that is furthest.
-    pub from: Option<String>,
+    /// The nodes to fetch from, the furthest of them; empty: any.
+    pub from: Vec<String>,
     /// Bytes a second at most.
     pub rate: Option<u64>,
 }
@@ -64,6 +67,26 @@ pub struct Reseeded {
     /// Those of them that the check took.
     check_seconds: f64,
     sequence: u64,
+    /// The copy waits for the next start of the daemon.
+    is_staged: bool,
+}
+
+impl Reseeded {
+    fn of(wanted: &Wanted<'_>) -> Reseeded {
+        Reseeded {
+            root: wanted.root.to_owned(),
+            stream: wanted.options.stream.clone(),
+            from: String::new(),
+            files: 0,
+            bytes: 0,
+            fetched: 0,
+            damaged: 0,
+            seconds: 0.0,
+            check_seconds: 0.0,
+            sequence: 0,
+            is_staged: false,
+        }
+    }
 }
 
 /// Fetches the segments, checks them, and puts them in the place of those that are here.
@@ -74,24 +97,11 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
     let (root, options_of_log) = (wanted.root, wanted.options);
     let started = Instant::now();
     let staged = staging(root)?;
-    let mut done = Reseeded {
-        root: root.to_owned(),
-        stream: options_of_log.stream.clone(),
-        from: String::new(),
-        files: 0,
-        bytes: 0,
-        fetched: 0,
-        damaged: 0,
-        seconds: 0.0,
-        check_seconds: 0.0,
-        sequence: 0,
-    };
+    let mut done = Reseeded::of(wanted);
     let _alone = alone(&staged)?;
     if is_interrupted(root, &staged) {
         let _not_served = not_served(root)?;
-        let note = go_on(root, &staged)?;
-        cursors::apply(root, &note)?;
-        finish(root, &staged)?;
+        finish_interrupted(root, &staged)?;
         // Opening makes again what is derived and not there.
         let options = store::Options {
             follows_log: true,
@@ -101,7 +111,7 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
         done.sequence = spool.applied_entry()?.sequence;
         drop(spool);
         if reaches_back(wanted, done.sequence)? {
-            announce_at(options_of_log, done.sequence, false);
+            tell_at(options_of_log, done.sequence, false);
             return Ok(done);
         }
     }
@@ -110,13 +120,85 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
     let applied = whole_copy(wanted, chosen, &staged, &mut done)?;
     let _not_served = not_served(root)?;
     let note = cursors::note(root, &staged)?;
+    mark_whole(&staged, &note)?;
+    // From here on this node is the one of the copy, whoever finishes the last step.
+    tell_at(options_of_log, applied.sequence, false);
     place(root, &staged, &note)?;
     cursors::apply(root, &note)?;
     finish(root, &staged)?;
-    announce_at(options_of_log, applied.sequence, false);
     done.sequence = applied.sequence;
     done.seconds = started.elapsed().as_secs_f64();
     Ok(done)
+}
+
+/// Fetches and checks the segments, and marks the copy as whole: [`take_up`] puts it in its place. A daemon may serve the news directory.
+///
+/// # Errors
+/// As [`reseed`], or the servers cannot be told where this node goes on. Nothing of the news directory has changed.
+pub fn stage(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
+    let (root, started) = (wanted.root, Instant::now());
+    let staged = staging(root)?;
+    let _alone = alone(&staged)?;
+    ensure!(
+        !store::reseed::is_unfinished(root),
+        "the last step of an earlier run was interrupted: `broadsheet cluster reseed' without --stage, or the next start of the daemon, \
+         goes on with it"
+    );
+    // What was fetched before is still of use, but not whole any more.
+    unmark_whole(&staged)?;
+    let mut done = Reseeded::of(wanted);
+    let chosen = choice::choose(wanted, &staged)?;
+    done.from = chosen.asking.node().to_owned();
+    let applied = whole_copy(wanted, chosen, &staged, &mut done)?;
+    mark_whole(&staged, &cursors::note(root, &staged)?)?;
+    // From here on this node is the one of the copy, whenever the daemon starts.
+    announce_at(wanted.options, applied.sequence, false)?;
+    done.is_staged = true;
+    done.sequence = applied.sequence;
+    done.seconds = started.elapsed().as_secs_f64();
+    Ok(done)
+}
+
+/// Puts a copy that is whole in the place of what is here, if there is one, and notes the time. The caller keeps daemons out.
+///
+/// # Errors
+/// The last step was interrupted, and cannot be finished. If it cannot begin, what was here stays, and the log says why.
+pub fn take_up(root: &Path) -> anyhow::Result<()> {
+    if !is_unfinished(root) {
+        return Ok(());
+    }
+    match take_up_whole(root) {
+        Err(error) if !store::reseed::is_unfinished(root) => {
+            daemon::warn(&format!(
+                "the copy of another node cannot take its place: {error:#}"
+            ));
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+fn take_up_whole(root: &Path) -> anyhow::Result<()> {
+    let staged = staging(root)?;
+    let _alone = alone(&staged)?;
+    // A program that fetches more has removed the mark.
+    if !is_interrupted(root, &staged) {
+        return Ok(());
+    }
+    daemon::say("putting the copy of the articles of another node in the place of those here");
+    if !mount::counters::read(root).is_empty() {
+        daemon::warn("mounts show the old articles until they are mounted anew");
+    }
+    daemon::note_taken(root)?;
+    finish_interrupted(root, &staged)
+}
+
+/// Does the last step, as far as an earlier run has not.
+fn finish_interrupted(root: &Path, staged: &Path) -> anyhow::Result<()> {
+    let note = go_on(root, staged)?;
+    cursors::apply(root, &note)?;
+    finish(root, staged)?;
+    Ok(())
 }
 
 /// Whether an interrupted run has to be finished before anything else is done in a news directory.
@@ -169,7 +251,7 @@ fn whole_copy(
     let node = done.from.clone();
     let mut fetching = Fetching::begin(chosen, staged, wanted)?;
     for _ in 0..ATTEMPTS {
-        fetching.fetch(|sequence| announce_at(wanted.options, sequence, true))?;
+        fetching.fetch(|sequence| tell_at(wanted.options, sequence, true))?;
         (done.files, done.bytes, done.fetched) = fetching.counts();
         done.damaged = fetching.damaged();
         let begun = Instant::now();
@@ -211,7 +293,7 @@ fn refuse_damage(checked: &Checked, node: &str, staged: &Path) -> anyhow::Result
 }
 
 /// Lets the log keep what comes after an entry. `is_copying`: also if a daemon of this node is further, until the copy is in its place.
-fn announce_at(options: &LogOptions, sequence: u64, is_copying: bool) {
+fn announce_at(options: &LogOptions, sequence: u64, is_copying: bool) -> Result<(), LogError> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let time = since_1970.map_or(0, |time| time.as_secs() as i64);
     let copy = CopyMark {
@@ -224,7 +306,12 @@ fn announce_at(options: &LogOptions, sequence: u64, is_copying: bool) {
         copy: is_copying.then_some(copy),
         ..Mark::default()
     };
-    if let Err(error) = announce(options, &mark) {
+    announce(options, &mark)
+}
+
+/// As [`announce_at`]; reports an error, and goes on.
+fn tell_at(options: &LogOptions, sequence: u64, is_copying: bool) {
+    if let Err(error) = announce_at(options, sequence, is_copying) {
         eprintln!("broadsheet: {error}; the log does not wait for this node until its daemon runs");
     }
 }
@@ -248,6 +335,13 @@ impl Answer for Reseeded {
                 )?;
             }
         }
+        if self.is_staged {
+            return writeln!(
+                out,
+                "the copy is whole; from its next start on the daemon goes on with it, behind entry {}",
+                self.sequence
+            );
+        }
         writeln!(
             out,
             "{} is a node of the cluster {}, and goes on behind entry {}",
@@ -261,7 +355,7 @@ impl Answer for Reseeded {
         json!({
             "stream": self.stream, "from": self.from, "files": self.files, "bytes": self.bytes,
             "fetched_bytes": self.fetched, "damaged_replies": self.damaged, "seconds": self.seconds, "check_seconds": self.check_seconds,
-            "applied": self.sequence,
+            "applied": self.sequence, "staged": self.is_staged,
         })
     }
 }

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use cluster::feeding::SiteCursor;
-use cluster::jetstream::{LogOptions, feeder};
+use cluster::jetstream::feeder;
+use cluster::log::LogOptions;
 use daemon::{ClusterFeeds, client};
 use program::Program;
 use program::articles::{article, batch, id, many};

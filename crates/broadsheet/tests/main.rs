@@ -127,6 +127,7 @@ mod nobody_need_listen_to_notices;
 mod nodes_are_reseeded;
 mod nodes_meet_faults;
 mod nodes_of_a_cluster_agree;
+mod nodes_that_differ_come_back;
 mod nodes_that_differ_in_removals_stop;
 mod offloaded_articles_are_cancelled;
 mod old_articles_are_taken;

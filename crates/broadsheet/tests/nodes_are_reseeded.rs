@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use program::Program;
 use program::articles::{batch, id, many, with};
 use program::cluster::{applied, become_node, make_node, name, nodes_with_log, seen, until_equal};
-use program::daemon::{Over, until};
+use program::daemon::{Daemon, Over, until};
 use program::link::Link;
 use program::nats::Servers;
 use program::nntp::{ALL_MAY, Served, listen, offer};
@@ -234,8 +234,9 @@ fn a_node_that_was_away_for_too_long_is_reseeded() {
         extent(&programs[0]).0 > last + 1
     });
     let before = seen(&programs[2], &GROUPS);
-    let back = Served::start(&programs[2]);
-    back.daemon.until_said("it was away for too long");
+    // It may stop before it listens.
+    let back = Daemon::launch(&programs[2]);
+    back.until_said("it was away for too long");
     // The others list it again, and their log does not wait for it.
     let lost = name(&programs[2]);
     until("the reason at another node", || {
@@ -254,7 +255,7 @@ fn a_node_that_was_away_for_too_long_is_reseeded() {
         "{told:?}"
     );
     assert!(told.err.contains("are missing here"), "{told:?}");
-    back.daemon.stop();
+    back.stop();
     assert!(seen(&programs[2], &GROUPS) == before);
     let told = programs[2].run(&words);
     assert_eq!(told.status, 0, "{told:?}");

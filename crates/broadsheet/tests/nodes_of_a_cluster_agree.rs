@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use program::Program;
 use program::articles::{batch, id, many, with};
-use program::cluster::{applied, make_node, nodes, seen, until_equal};
+use program::cluster::{applied, make_node, nodes, reseed_by_hand, seen, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::{Client, Served, set, take_this};
@@ -428,6 +428,7 @@ fn a_node_that_files_otherwise_stops() {
     drop(free);
     let setting = format!("metrics = \"{metrics}\"");
     set(&programs[2], "metrics = \"\"", &setting);
+    reseed_by_hand(&programs[2]);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     let file = |served: &Served, numbers: std::ops::Range<usize>| {
         let mut client = served.client();

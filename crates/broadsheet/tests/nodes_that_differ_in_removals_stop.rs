@@ -8,7 +8,7 @@ use crate::program;
 
 use program::Program;
 use program::articles::{article, batch, id, many, with};
-use program::cluster::{applied, nodes, until_equal};
+use program::cluster::{applied, nodes, reseed_by_hand, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::{Client, Served, offer};
@@ -33,6 +33,7 @@ fn one_differs(
         return;
     };
     let programs = nodes(&servers, 3, ACTIVE);
+    reseed_by_hand(&programs[2]);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     let told = programs[0].rnews(&batch(&many("x", 40, "comp.test", 3000)));
     assert_eq!(told.status, 0, "{told:?}");

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cluster::jetstream::{LogOptions, members};
+use cluster::jetstream::members;
+use cluster::log::LogOptions;
 use program::Program;
 use program::daemon::until;
 use program::nats;

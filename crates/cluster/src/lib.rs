@@ -15,23 +15,33 @@
 //! | [`settings_change`] | the content of entries that change the settings by which all nodes decide |
 //! | [`reseed`] | how a node asks another one for its segments |
 //! | [`route_login`] | the password by which the servers accept each other |
-//! | [`jetstream`] | the log in NATS JetStream, in a thread of its own |
-//! | [`demands`] | the settings of the servers and of the stream without which articles could be lost |
+//! | [`log`] | what the log and its user tell each other: settings, news, errors |
+//! | [`jetstream`] | the log in NATS JetStream, in a thread of its own (feature `jetstream`; without it, functions that fail) |
+//! | `demands` | the settings of the servers and of the stream without which articles could be lost |
 //!
 //! *Architecture Invariant:* only [`jetstream`] does I/O. Nothing here knows the store.
 
 pub mod chain;
 pub mod decisions;
+#[cfg(feature = "jetstream")]
 pub mod demands;
 pub mod entry;
 pub mod expiry;
 pub mod feeding;
 pub mod group_change;
+#[cfg(feature = "jetstream")]
+pub mod jetstream;
+#[cfg(not(feature = "jetstream"))]
+#[path = "jetstream_absent.rs"]
 pub mod jetstream;
 pub mod lease;
+pub mod log;
 pub mod members;
 pub mod parcel;
 pub mod removal;
 pub mod reseed;
 pub mod route_login;
 pub mod settings_change;
+
+/// Whether this build has the log in NATS JetStream.
+pub const IS_BUILT_IN: bool = cfg!(feature = "jetstream");

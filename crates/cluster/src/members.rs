@@ -70,6 +70,9 @@ pub struct StopMark {
     /// known in which they agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<(u64, u64)>,
+    /// The nodes that agree against it, if it differs: their articles are right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// The log has forgotten entries that the node lacks, so it does not wait for the node.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_out: bool,
@@ -186,6 +189,16 @@ impl Members {
         let last = self.nodes.insert(own.to_owned(), mark);
         // A command is no daemon.
         last.filter(|last| last.process != 0)
+    }
+
+    /// Puts the mark of a command. While it copies segments, it stays noted that the node has filed otherwise than the others: if the copy is
+    /// interrupted, that is still so.
+    pub fn announce(&mut self, own: &str, mut mark: Mark) {
+        if mark.copy.is_some() {
+            let last = self.nodes.get(own).and_then(|last| last.stopped.clone());
+            mark.stopped = last.filter(|stop| stop.differs.is_some());
+        }
+        self.nodes.insert(own.to_owned(), mark);
     }
 
     /// Notes that a node which has applied the entries up to `durable` applies no more. Returns whether that is new. That it has filed
@@ -578,12 +591,33 @@ mod tests {
         // One that has filed otherwise does so after a restart, too.
         let differs = StopMark {
             differs: Some((65, 128)),
+            others: vec!["a".to_owned(), "c".to_owned()],
             ..stop.clone()
         };
         all.stop("b", (8, 151), &differs);
         all.put("b", of_daemon(152));
         assert!(!all.stop("b", (8, 152), &stop));
-        assert_eq!(all.nodes["b"].stopped, Some(differs));
+        assert_eq!(all.nodes["b"].stopped.as_ref(), Some(&differs));
+        // A command that copies segments may be interrupted.
+        let copying = Mark {
+            durable: 160,
+            copy: Some(CopyMark::default()),
+            ..Mark::default()
+        };
+        all.announce("b", copying.clone());
+        all.put("b", of_daemon(152));
+        assert_eq!(all.nodes["b"].stopped, Some(differs.clone()));
+        // Its copy is whole.
+        let mut whole = all.clone();
+        whole.announce(
+            "b",
+            Mark {
+                copy: None,
+                ..copying
+            },
+        );
+        whole.put("b", of_daemon(161));
+        assert_eq!(whole.nodes["b"].stopped, None);
         // Unless its articles are those of an earlier time.
         all.put("b", of_daemon(64));
         assert_eq!(all.nodes["b"].stopped, None);

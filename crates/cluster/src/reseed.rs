@@ -4,6 +4,8 @@ use article::crc32c;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+/// Requests of a node on their way: enough to keep the other one busy.
+pub const REQUESTS_FLYING_MAX: usize = 4;
 /// Most bytes of a file in a reply. The NATS servers take larger messages ([`crate::demands`]).
 pub const PIECE_BYTES_MAX: usize = 512 << 10;
 /// Most files in a reply.

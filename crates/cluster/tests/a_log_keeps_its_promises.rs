@@ -6,10 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use cluster::entry::{Entry, Kind};
-use cluster::jetstream::{
-    Bytes, Log, LogError, LogEvent, LogIdentity, LogOptions, WAITING_BYTES_MAX, announce,
-    announce_stop, append, begin, find, leave, members,
-};
+use cluster::jetstream::{Log, announce, announce_stop, append, begin, find, leave, members};
+use cluster::log::{Bytes, LogError, LogEvent, LogIdentity, LogOptions, WAITING_BYTES_MAX};
 use cluster::members::{Mark, Members, StopMark};
 
 use crate::servers::Servers;

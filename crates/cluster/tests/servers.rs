@@ -15,7 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cluster::entry::ENTRY_BYTES_MAX;
-use cluster::jetstream::{LogError, LogOptions, find, new_login, public_key};
+use cluster::jetstream::{find, new_login, public_key};
+use cluster::log::{LogError, LogOptions};
 
 /// Starts of a server that ends at once.
 const STARTS: usize = 5;

@@ -7,9 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use cluster::feeding::{FeedCursors, SiteCursor};
-use cluster::jetstream::{
-    FeedLease, FeedNews, Log, LogEvent, LogIdentity, LogOptions, begin, feeder,
-};
+use cluster::jetstream::{FeedLease, Log, begin, feeder};
+use cluster::log::{FeedNews, LogEvent, LogIdentity, LogOptions};
 
 use crate::servers::Servers;
 

@@ -9,6 +9,8 @@ pub enum Event {
     Ended,
     /// SIGHUP.
     Reload,
+    /// A whole copy of the articles of another node waits to take the place of those here.
+    CopyIsWhole,
     /// SIGTERM, SIGINT, or `broadsheet stop`.
     Stop,
 }

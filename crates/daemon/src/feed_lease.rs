@@ -10,8 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ::cluster::jetstream::{FeedLease, FeedNews};
+use ::cluster::jetstream::FeedLease;
 use ::cluster::lease::{REST_BEFORE_END, SILENT_BEFORE_END};
+use ::cluster::log::FeedNews;
 use feed::Permit;
 use groups::Sites;
 use serde::{Deserialize, Serialize};

@@ -6,6 +6,7 @@
 
 mod apply;
 mod changes;
+pub mod copying;
 mod events;
 pub mod flights;
 pub mod freshness;
@@ -16,13 +17,15 @@ mod outlet;
 pub mod segments;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::{Bytes, Log, LogEvent, LogOptions, announce_stop};
+use ::cluster::jetstream::{Log, announce_stop};
+use ::cluster::log::{Bytes, LogEvent, LogOptions};
 use ::cluster::members::{Mark, Members, StopMark};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
@@ -130,6 +133,11 @@ pub struct Node {
     dissenters: Vec<String>,
     /// Nodes that apply no more entries.
     stopped_nodes: Vec<String>,
+    /// If most nodes contradict this one, it fetches their articles by itself.
+    copies_by_itself: bool,
+    /// The nodes that contradict this one, once it has stopped to fetch their articles.
+    copies_from: Vec<String>,
+    root: PathBuf,
 }
 
 impl Node {
@@ -147,6 +155,7 @@ impl Node {
         let mut origin = [0; 8];
         rustix::rand::getrandom(&mut origin, rustix::rand::GetRandomFlags::empty())?;
         let guard = options.settings_guard();
+        let root = directory.root().to_owned();
         let decisions = options.decisions;
         let options = LogOptions {
             log: place.log.clone(),
@@ -176,10 +185,23 @@ impl Node {
             is_failing: false,
             dissenters: Vec::new(),
             stopped_nodes: Vec::new(),
+            copies_by_itself: false,
+            copies_from: Vec::new(),
+            root,
         };
         node.tell_place();
         node.open_log()?;
         Ok(node)
+    }
+
+    /// Sets whether this node fetches the articles of the others by itself when most of them contradict it.
+    pub fn set_copies_by_itself(&mut self, copies_by_itself: bool) {
+        self.copies_by_itself = copies_by_itself;
+    }
+
+    /// The nodes whose articles this one has to fetch, since they contradict it; empty unless it has stopped for that.
+    pub fn copies_from(&self) -> &[String] {
+        &self.copies_from
     }
 
     /// Whether the last applied entry puts other settings into force, which this node has to take up with [`Node::decide_by`].
@@ -458,6 +480,13 @@ impl Node {
                     queue.set_log_fault(Some(DOWN));
                 }
                 LogEvent::Stopped(why) => self.stop(why, None, queue),
+                LogEvent::Outvoted(stop) => match stop.differs {
+                    Some(entries) if !stop.others.is_empty() => {
+                        self.is_contradicted(entries, stop.others, queue);
+                    }
+                    // The mark of an earlier build.
+                    _ => self.stop(stop.why, None, queue),
+                },
                 LogEvent::Members(members) => self.compare(&members, queue),
                 LogEvent::Appended(counter) => self.flights.appended(counter),
                 LogEvent::Refused(counter, why) => {
@@ -539,17 +568,7 @@ impl Node {
         let own = self.options.node.as_str();
         let outcomes = self.appliance.outcomes().kept();
         if let Some(outvote) = members.outvote(own, outcomes) {
-            let others = outvote.others.join(", ");
-            let (first, last) = outvote.entries;
-            let place = match first {
-                1 => format!("up to entry {last}"),
-                _ => format!("from entry {first} to entry {last}"),
-            };
-            let why = format!(
-                "{place} it has filed otherwise than {others}: its disk, its memory or its program is at fault; when that is mended, stop \
-                 it, and run `broadsheet cluster reseed' here"
-            );
-            return self.stop(why, Some(outvote.entries), queue);
+            return self.is_contradicted(outvote.entries, outvote.others, queue);
         }
         let stopped = members.nodes.iter().filter(|(name, _)| *name != own);
         let stopped = stopped.filter_map(|(name, mark)| Some((name, mark.stopped.as_ref()?)));
@@ -572,8 +591,39 @@ impl Node {
         self.dissenters = dissenters;
     }
 
-    /// Applies no more entries, for this reason; `differs`: the entries among which it has filed otherwise than most nodes.
-    fn stop(&mut self, why: String, differs: Option<(u64, u64)>, queue: &IntakeQueue) {
+    /// Stops, since it has filed otherwise than `others`, most nodes, among these entries.
+    fn is_contradicted(&mut self, entries: (u64, u64), others: Vec<String>, queue: &IntakeQueue) {
+        let place = match entries {
+            (1, last) => format!("up to entry {last}"),
+            (first, last) => format!("from entry {first} to entry {last}"),
+        };
+        let refusal = match self.copies_by_itself {
+            true => copying::refusal(&self.root),
+            false => Some(String::new()),
+        };
+        let next = match &refusal {
+            None => "it fetches their articles now, and goes on with these".to_owned(),
+            Some(why) => format!(
+                "{why}when that is mended, stop it, and run `broadsheet cluster reseed' here"
+            ),
+        };
+        let why = format!(
+            "{place} it has filed otherwise than {}: its disk, its memory or its program is at fault; {next}",
+            others.join(", ")
+        );
+        if refusal.is_none() {
+            self.copies_from.clone_from(&others);
+        }
+        self.stop(why, Some((entries, others)), queue);
+    }
+
+    /// Applies no more entries, for this reason; `differs`: the entries among which it has filed otherwise than most nodes, and these nodes.
+    fn stop(
+        &mut self,
+        why: String,
+        differs: Option<((u64, u64), Vec<String>)>,
+        queue: &IntakeQueue,
+    ) {
         self.health.stop(&why);
         queue.set_log_fault(Some(STOPPED));
         self.log = None;
@@ -588,12 +638,14 @@ impl Node {
     }
 
     /// Tells the other nodes that this one has stopped, as soon as the servers answer.
-    fn tell_stop(&self, why: String, differs: Option<(u64, u64)>) {
+    fn tell_stop(&self, why: String, differs: Option<((u64, u64), Vec<String>)>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let (differs, others) = differs.unzip();
         let stop = StopMark {
             why,
             time: since.map_or(0, |since| since.as_secs() as i64),
             differs,
+            others: others.unwrap_or_default(),
             is_out: false,
         };
         let options = self.options.clone();

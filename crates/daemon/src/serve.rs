@@ -29,7 +29,18 @@ pub struct Daemon {
     events: Receiver<Event>,
     schedule: Arc<Schedule>,
     writer: Arc<WriterHandle>,
+    /// The process starts again at once.
+    starts_again: bool,
     _lock: Lock,
+}
+
+/// The reason why a daemon has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was stopped.
+    Stopped,
+    /// A copy of the articles of another node waits to take the place of those here: start again.
+    CopyIsWhole,
 }
 
 /// The options of a daemon, besides the settings.
@@ -40,6 +51,8 @@ pub struct Options<'a> {
     pub program: &'a Path,
     /// Stop at SIGTERM and SIGINT, and reload at SIGHUP.
     pub takes_signals: bool,
+    /// Called before the spool is opened, while the daemon keeps others out: finishes what an earlier process left.
+    pub before_open: &'a dyn Fn(&Path) -> anyhow::Result<()>,
 }
 
 /// Stops a daemon from another thread.
@@ -72,6 +85,7 @@ impl Daemon {
             Err(store::Error::Locked(_)) => anyhow::bail!(already(&root)),
             taken => taken?,
         };
+        (options.before_open)(&root)?;
         let listeners = nntp_service::listen(&files.settings, options.listen)?;
         let addresses = listeners.iter().map(|listener| listener.address).collect();
         let certificates = nntp_service::certificates(&directory, &files.settings)?;
@@ -106,6 +120,7 @@ impl Daemon {
             events,
             schedule,
             writer,
+            starts_again: false,
             _lock: lock_of_daemon,
         };
         if !is_open {
@@ -162,15 +177,26 @@ impl Daemon {
         Stopper(self.sender.clone())
     }
 
-    /// Serves until it is stopped.
+    /// Serves until it is stopped, or has to start again.
     ///
     /// # Errors
     /// The writer thread has ended.
-    pub fn run(self) -> anyhow::Result<()> {
+    pub fn run(mut self) -> anyhow::Result<Ended> {
         loop {
             match self.events.recv() {
                 Ok(Event::Reload) => self.writer.reload(),
-                Ok(Event::Stop) => return Ok(()),
+                Ok(Event::Stop) => return Ok(Ended::Stopped),
+                Ok(Event::CopyIsWhole) => {
+                    say("the copy of another node is whole: starting again with it");
+                    self.starts_again = true;
+                    let events = std::mem::replace(&mut self.events, channel().1);
+                    drop(self);
+                    let is_stopped = events.try_iter().any(|event| matches!(event, Event::Stop));
+                    return Ok(match is_stopped {
+                        true => Ended::Stopped,
+                        false => Ended::CopyIsWhole,
+                    });
+                }
                 Ok(Event::Opened(_)) => {}
                 Ok(Event::Ended) | Err(_) => {
                     anyhow::bail!(
@@ -184,8 +210,12 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        notify("STOPPING=1");
+        // systemd would wait for the end of a process that goes on.
+        if !self.starts_again {
+            notify("STOPPING=1");
+        }
         self.schedule.stop();
+        drop(lock(&self.writer.copying).take());
         self.writer.record_figures();
         // Drops the connections. An article without a reply may be filed or not; the peer sends it again.
         let nntp_service = lock(&self.writer.nntp_service).take();
@@ -194,7 +224,9 @@ impl Drop for Daemon {
         self.writer.stop();
         self.writer.end_feeds();
         socket::remove(&self.root);
-        say("stopped");
+        if !self.starts_again {
+            say("stopped");
+        }
     }
 }
 
@@ -203,7 +235,7 @@ fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<bool> {
     loop {
         match events.recv() {
             Ok(Event::Opened(opened)) => return opened.map(|()| true),
-            Ok(Event::Reload) => {}
+            Ok(Event::Reload | Event::CopyIsWhole) => {}
             Ok(Event::Stop | Event::Ended) | Err(_) => return Ok(false),
         }
     }

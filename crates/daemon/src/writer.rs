@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use ::cluster::jetstream::LogOptions;
 use ::cluster::jetstream::segments::Answering;
+use ::cluster::log::LogOptions;
 use article::date::Utc;
 use feed::Permit;
 use groups::Sites;
@@ -165,6 +165,8 @@ pub struct Writer {
     starter: Starter,
     /// The path of the program broadsheet.
     program: PathBuf,
+    /// The events of the main thread.
+    events: Sender<Event>,
 }
 
 /// The exit status of `reload` after an error.
@@ -234,6 +236,7 @@ impl Writer {
             expire_begun: None,
             starter,
             program,
+            events: events.clone(),
         };
         newsroom.apply();
         newsroom.keep_feed_lease()?;

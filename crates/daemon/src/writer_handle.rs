@@ -24,6 +24,7 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::nntp_service::NntpService;
+use super::node::copying::Copying;
 use super::node::health::NodeHealth;
 use super::recorder::{Recorder, Taken};
 use super::request::{FileRequest, NntpConnection};
@@ -115,6 +116,8 @@ pub struct WriterHandle {
     pub(super) is_mail_due: AtomicBool,
     /// The state of the node of a cluster.
     pub(super) node_health: OnceLock<Arc<NodeHealth>>,
+    /// The copy of the articles of another node, while a node makes one.
+    pub(super) copying: Mutex<Option<Copying>>,
 }
 
 /// Longest wait for the counts of network threads.
@@ -164,6 +167,7 @@ impl WriterHandle {
             recorder,
             is_mail_due: AtomicBool::new(false),
             node_health: OnceLock::new(),
+            copying: Mutex::default(),
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),

@@ -56,6 +56,7 @@ fn an_article_is_filed_and_the_daemon_stops() {
         listen: &listen,
         program: Path::new("/nonexistent/broadsheet"),
         takes_signals: false,
+        before_open: &|_| Ok(()),
     };
     let daemon = Daemon::start(NewsDirectory::at(dir.path()), &options);
     let daemon = daemon.unwrap().expect("nothing stopped it");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::cluster::decisions::DecisionRange;
 use ::cluster::entry::ENTRY_BYTES_MAX;
-use ::cluster::jetstream::LogOptions;
+use ::cluster::log::LogOptions;
 use ::cluster::parcel::PARCEL_BYTES;
 use relay::control::policy::POLICY_FILES;
 use relay::keyring;
@@ -50,7 +50,14 @@ pub struct Cluster {
     pub node: String,
     /// Whether this node may send articles to the sites.
     pub feeds: bool,
+    /// `auto`: a node that most others contradict fetches their articles by itself; `manual`: it waits for the administrator.
+    pub reseed: String,
 }
+
+/// The value of `cluster.reseed` for a node that fetches the articles of others by itself.
+pub(crate) const RESEED_AUTO: &str = "auto";
+/// The value for a node that waits for the administrator.
+const RESEED_MANUAL: &str = "manual";
 
 /// A part of the settings by which nodes decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,6 +78,10 @@ impl Settings {
         if !self.is_node() {
             return None;
         }
+        if !::cluster::IS_BUILT_IN {
+            let told = "needs a program that was built with the feature `cluster' (cargo build -p broadsheet)";
+            return Some(("cluster.servers", told.to_owned()));
+        }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if self.cluster.stream.is_empty() || !self.cluster.stream.chars().all(is_name) {
             let told = "has letters, digits, `-' and `_' only".to_owned();
@@ -79,6 +90,10 @@ impl Settings {
         if !self.cluster.node.chars().all(|c| is_name(c) || c == '.') {
             let told = "has letters, digits, `.', `-' and `_' only".to_owned();
             return Some(("cluster.node", told));
+        }
+        if ![RESEED_AUTO, RESEED_MANUAL].contains(&self.cluster.reseed.as_str()) {
+            let told = format!("is \"{RESEED_AUTO}\" or \"{RESEED_MANUAL}\"");
+            return Some(("cluster.reseed", told));
         }
         if self.store.segment_bytes < SEGMENT_BYTES_MIN {
             let least = groups::size::bytes(SEGMENT_BYTES_MIN);
@@ -95,6 +110,11 @@ impl Settings {
                 format!("is at most {most} in a cluster"),
             )
         })
+    }
+
+    /// Whether this node fetches the articles of others by itself when most of them contradict it.
+    pub fn reseeds_by_itself(&self) -> bool {
+        self.cluster.reseed == RESEED_AUTO
     }
 
     /// The setting `cluster.feeds` as it is written; `None`: it is not.

@@ -3,6 +3,7 @@
 use groups::When;
 use relay::rules;
 
+use crate::cluster::RESEED_AUTO;
 use crate::{
     Auth, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings,
     Store, Sync,
@@ -93,6 +94,7 @@ impl Default for Settings {
                 ca: String::new(),
                 node: String::new(),
                 feeds: true,
+                reseed: RESEED_AUTO.to_owned(),
             },
             post: Post {
                 mailname: String::new(),

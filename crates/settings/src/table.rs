@@ -596,6 +596,14 @@ pub static TABLE: &[Setting] = &[
         help: "Whether this node may feed the sites: one node at a time does.",
         slot: |s| Slot::Truth(&mut s.cluster.feeds),
     },
+    Setting {
+        section: "cluster",
+        key: "reseed",
+        unit: Unit::Text,
+        range: ANY,
+        help: "If most nodes contradict this one: \"auto\": it fetches their articles and goes on; \"manual\": it waits for `cluster reseed'.",
+        slot: |s| Slot::Text(&mut s.cluster.reseed),
+    },
 ];
 
 /// The subject of each `[section]`: the comment above it in the file.

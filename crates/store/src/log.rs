@@ -2,6 +2,7 @@
 
 pub(crate) mod art;
 pub(crate) mod filing;
+pub(crate) mod known_bases;
 pub(crate) mod pending;
 pub(crate) mod position;
 pub(crate) mod record;

@@ -11,4 +11,7 @@ pub mod staged;
 
 pub use entries::{entry_before, position_behind};
 pub use source::{FileVersion, ListedFile, Page, Source};
-pub use staged::{Checked, check, finish, go_on, is_interrupted, is_unfinished, place, staging};
+pub use staged::{
+    Checked, check, finish, go_on, is_interrupted, is_unfinished, mark_whole, place, staging,
+    unmark_whole,
+};

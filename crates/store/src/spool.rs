@@ -38,11 +38,12 @@ use crate::io::lock::Lock;
 use crate::log::art::Art;
 use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
+use crate::log::known_bases::KnownBases;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
-use crate::log::segments::{Segments, base_of};
+use crate::log::segments::Segments;
 use crate::offload::cancel_locks;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
@@ -82,6 +83,7 @@ pub struct Spool {
     art: Art,
     derived: Derived,
     sealed: SealedHistory,
+    bases: KnownBases,
     expired: ExpiryStateFile,
     states: States,
     commit_sequence: u64,
@@ -194,7 +196,7 @@ impl Spool {
             return Ok(false);
         };
         let is_current = position >= self.art.header.base;
-        Ok(is_current || base_of(&self.segments.bases()?, position).is_some())
+        Ok(is_current || self.bases.base_of(&self.segments, position)?.is_some())
     }
 
     /// The Cancel-Lock header of the article at a position, also of one that waits for a commit; empty if it has none that counts
@@ -209,7 +211,7 @@ impl Spool {
         if position.0 >= self.art.header.base {
             return Ok(self.record(position, &mut buffer)?.map(lock_of));
         }
-        let Some(base) = base_of(&self.segments.bases()?, position.0) else {
+        let Some(base) = self.bases.base_of(&self.segments, position.0)? else {
             return Ok(None);
         };
         let object = || -> Result<_, Error> {
@@ -250,7 +252,7 @@ impl Spool {
                 return self.art.waiting_record(offset, buffer);
             }
             Some(_) => Some(self.art.header.base),
-            None => base_of(&self.segments.bases()?, position.0),
+            None => self.bases.base_of(&self.segments, position.0)?,
         };
         match base {
             // Whether the cache has it must not decide what the writer does.
@@ -651,6 +653,7 @@ impl Spool {
         self.art = Art::open(&self.segments, header.base, mark.art_end)?;
         self.derived = Derived::open(&self.segments, &self.dir, header, &mark)?;
         self.sealed = SealedHistory::new(&self.segments, header.base);
+        self.bases = KnownBases::default();
         self.checkpointed = mark.art_end;
         self.index.set_applied(&self.mark(), self.boot);
         self.publish_commit();

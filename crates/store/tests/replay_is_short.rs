@@ -1,6 +1,6 @@
 //! After a crash only the tail is read: work grows with what is new, not with what is kept.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
 use crate::double;
 use crate::news;
@@ -70,4 +70,41 @@ fn after_a_kill_what_follows_the_last_commit_is_read() {
         None
     });
     assert!(read < 1 << 20, "{read} bytes of 20 MB");
+}
+
+#[test]
+fn whether_old_articles_are_visible_is_known_without_a_list() {
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let news = News::new(&["a.b"]);
+    let double = Double::new(news.dir());
+    let mut spool = Spool::open_on(double.disk(), news.dir(), options).unwrap();
+    let filler = "y".repeat(ARTICLE_BYTES);
+    let id = |number: u64| format!("<{number}@x>");
+    for number in 0..300 {
+        news.file_with(&mut spool, &id(number), &["a.b"], &filler);
+        spool.commit().unwrap();
+    }
+    let is_visible = |spool: &Spool, number: u64| {
+        let line = spool.find(id(number).as_bytes()).unwrap().unwrap();
+        spool.is_visible(&line).unwrap()
+    };
+    assert!(is_visible(&spool, 0));
+    let listed = double.listed();
+    for number in 0..300 {
+        assert!(is_visible(&spool, number), "{number}");
+    }
+    assert_eq!(double.listed(), listed);
+    // As expire does in another program.
+    let arts = std::fs::read_dir(news.dir().join("segments")).unwrap();
+    let arts = arts.map(|entry| entry.unwrap().path());
+    let mut arts: Vec<_> = arts
+        .filter(|path| path.extension().is_some_and(|end| end == "art"))
+        .collect();
+    arts.sort();
+    assert!(arts.len() > 3, "{arts:?}");
+    std::fs::remove_file(&arts[0]).unwrap();
+    assert!(!is_visible(&spool, 0) && is_visible(&spool, 299));
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use cluster::entry::Kind;
-use cluster::jetstream::SettingsGuard;
+use cluster::log::SettingsGuard;
 use cluster::settings_change::{Origin, SETTINGS_BYTES_MAX};
 use relay::Keyring;
 use relay::control::policy::Policy;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use anyhow::{Context, bail};
 use cluster::decisions::FIRST;
-use cluster::jetstream::{LogIdentity, begin};
+use cluster::jetstream::begin;
+use cluster::log::LogIdentity;
 use groups::size;
 
 use crate::cluster_log::ClusterLog;

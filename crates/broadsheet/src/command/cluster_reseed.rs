@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cluster::jetstream::{LogIdentity, LogOptions, find};
+use cluster::jetstream::find;
+use cluster::log::{LogIdentity, LogOptions};
 use groups::size;
 use store::AppliedEntry;
 
@@ -11,12 +12,12 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::joining;
-use crate::reseed::{Wanted, is_unfinished, reseed};
+use crate::reseed::{Wanted, is_unfinished, reseed, stage};
 
 /// The node to fetch from.
 pub const FROM: Flag = Flag::new(
     "from",
-    "Fetch the segments of this node. Default: of one that runs and is furthest.",
+    "Fetch the segments of this node; of several, those of the furthest. Default: of all nodes that run.",
 )
 .value("NODE");
 /// How fast.
@@ -39,13 +40,18 @@ keys, waiting batches and the sites' files stay. Until the copy is whole nothing
 disk needs room for both; it says for how much. An interrupted run goes on with the next.
 
 The daemon here may run while segments are fetched; stop it for the last step. If the directory has
-articles and is no node of this cluster, they are lost: that needs --discard.",
+articles and is no node of this cluster, they are lost: that needs --discard. With --stage the last
+step is left to the next start of the daemon (or the next run without --stage).",
     operands: Operands::NONE,
     flags: &[
         DIR,
         JSON,
         FROM,
         RATE,
+        Flag::new(
+            "stage",
+            "Fetch and check only. The daemon puts the copy in its place when it starts the next time.",
+        ),
         Flag::new("discard", "Also if articles here are not in the cluster."),
     ],
     exits: &[Meaning {
@@ -68,7 +74,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             root.display()
         );
     }
-    let reseeded = reseed(&wanted(given, &directory, (&options, &log))?)?;
+    let wanted = wanted(given, &directory, (&options, &log))?;
+    let reseeded = match given.has("stage") {
+        true => stage(&wanted)?,
+        false => reseed(&wanted)?,
+    };
     given.print(&reseeded, out)?;
     Ok(Status::OK)
 }
@@ -87,7 +97,7 @@ pub fn wanted<'a>(
     directory: &'a NewsDirectory,
     (options, log): (&'a LogOptions, &'a LogIdentity),
 ) -> anyhow::Result<Wanted<'a>> {
-    let from = given.value("from");
+    let from = given.values("from");
     let rate = given.value("rate").map(|text| {
         let rate = size::parse(&text.to_string_lossy());
         rate.filter(|rate| *rate > 0)
@@ -102,7 +112,9 @@ pub fn wanted<'a>(
         parts: parts
             .map(|part| (part.name, format!("{:016x}", part.hash)))
             .collect(),
-        from: from.map(|node| node.to_string_lossy().into_owned()),
+        from: from
+            .map(|node| node.to_string_lossy().into_owned())
+            .collect(),
         rate: rate.transpose()?,
     })
 }

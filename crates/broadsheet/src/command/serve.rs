@@ -1,13 +1,16 @@
 //! `broadsheet serve`: the daemon.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command as Process;
 
-use daemon::Daemon;
+use daemon::{Daemon, Ended};
 
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
+use crate::reseed;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -65,9 +68,23 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         listen: &listen,
         program: Path::new(OWN_PROGRAM),
         takes_signals: true,
+        before_open: &reseed::take_up,
     };
-    if let Some(daemon) = Daemon::start((*NewsDirectory::meant(given)?).clone(), &options)? {
-        daemon.run()?;
+    if let Some(daemon) = Daemon::start((*NewsDirectory::meant(given)?).clone(), &options)?
+        && daemon.run()? == Ended::CopyIsWhole
+    {
+        return Err(start_again());
     }
     Ok(Status::OK)
+}
+
+/// Puts a new process of this program in the place of this one, with the same id: nothing of the old state lives on. Returns the error if
+/// that is impossible.
+fn start_again() -> anyhow::Error {
+    let mut arguments = std::env::args_os();
+    let error = Process::new(OWN_PROGRAM)
+        .arg0(arguments.next().unwrap_or_default())
+        .args(arguments)
+        .exec();
+    anyhow::Error::new(error).context("cannot start again by itself: start the daemon")
 }

@@ -17,23 +17,25 @@ pub struct Chosen {
     pub asking: Asking,
 }
 
-/// Finds a node that answers and follows the same log: the one that was asked for, else that of an interrupted run, else the furthest.
+/// Finds a node that answers and follows the same log: of those that were asked for, that of an interrupted run, else the furthest.
 ///
 /// # Errors
 /// None answers, or it decides by other settings.
 pub fn choose(wanted: &Wanted<'_>, staged: &Path) -> anyhow::Result<Chosen> {
-    if let Some(node) = &wanted.from {
-        ensure!(
-            *node != wanted.options.node,
-            "{node} is the name of this node: name another one with --from, or give this one its own name as cluster.node"
-        );
+    let own = &wanted.options.node;
+    ensure!(
+        !wanted.from.contains(own),
+        "{own} is the name of this node: name another one with --from, or give this one its own name as cluster.node"
+    );
+    if let [node] = &wanted.from[..] {
         return ask(wanted, node);
     }
+    let is_meant = |name: &String| wanted.from.is_empty() || wanted.from.contains(name);
     let (members, _) = members(wanted.options)?;
     let mut nodes: Vec<(u64, String)> = members
         .nodes
         .into_iter()
-        .filter(|(name, _)| *name != wanted.options.node)
+        .filter(|(name, _)| name != own && is_meant(name))
         .map(|(name, mark)| (mark.durable, name))
         .collect();
     nodes.sort();

@@ -33,7 +33,7 @@ use rig::{COUNT, Rig};
 /// Peers.
 const PEERS: u64 = 4;
 /// The faults of a run of `make test`; there are two.
-const SHORT: Duration = Duration::from_secs(25);
+const SHORT: Duration = Duration::from_secs(90);
 /// The faults of a run of `make chaos`: each has new nodes and servers.
 const LONG: Duration = Duration::from_secs(45);
 /// The seed of the run that is always the same.

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
-use cluster::jetstream::LogOptions;
+use cluster::log::LogOptions;
 
 use super::admins::policy;
 use super::articles::ACTIVE;
 use super::comebacks::{Comeback, Counts};
 use super::power::Lossy;
 use crate::program::Program;
-use crate::program::cluster::become_node;
+use crate::program::cluster::{become_node, reseed_by_hand};
 use crate::program::daemon::Daemon;
 use crate::program::feeding::add_peer;
 use crate::program::link::Link;
@@ -123,6 +123,10 @@ impl Rig {
                 ..servers.options()
             };
             become_node(&program, options, (place == 0).then_some(LOG));
+            // The run acts as the administrator. An earlier build does not know the setting, and waits for him anyway.
+            if program.build.is_none() {
+                reseed_by_hand(&program);
+            }
             Node {
                 program: Arc::new(program),
                 address: Arc::default(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
-use cluster::jetstream::LogOptions;
+use cluster::log::LogOptions;
 
 use super::Program;
 use super::daemon::until;
@@ -66,6 +66,12 @@ pub fn make_node(program: &Program, options: LogOptions) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, logins.concat()).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Lets a node of [`make_node`] that the others contradict wait for the administrator.
+pub fn reseed_by_hand(program: &Program) {
+    let settings = program.read("news/broadsheet.toml") + "reseed = \"manual\"\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
 }
 
 /// The name of a node.

@@ -6,18 +6,17 @@ use async_nats::Client;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use bytes::Bytes;
 
 use super::connection::{
-    LogError, LogIdentity, Patience, Wait, connect, context, context_with, identify, look,
-    metadata_of, reports,
+    Patience, Wait, connect, context, context_with, identify, look, metadata_of, reports,
 };
 use super::leases::{self, begin_cursors};
 use super::nodes::{self, change, extent, make_store, open_store, read};
-use super::{LogOptions, stream_config};
+use super::stream_config;
 use crate::demands::ServerReport;
 use crate::feeding::FeedCursors;
 use crate::lease::Claim;
+use crate::log::{Bytes, LogError, LogIdentity, LogOptions};
 use crate::members::{Extent, Mark, Members, StopMark};
 
 /// Time within which servers that do not answer are asked again.
@@ -149,7 +148,7 @@ pub fn announce(options: &LogOptions, mark: &Mark) -> Result<(), LogError> {
                 decisions: options.decisions,
                 ..mark.clone()
             };
-            members.nodes.insert(options.node.clone(), mark);
+            members.announce(&options.node, mark);
             true
         })
         .await

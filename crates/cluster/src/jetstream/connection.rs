@@ -8,8 +8,8 @@ use async_nats::{Client, ConnectOptions};
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
-use super::LogOptions;
 use crate::demands::{self, ServerReport};
+use crate::log::{LogError, LogIdentity, LogOptions};
 
 /// The time that servers have to answer a question about their settings.
 const REPORT_PATIENCE: Duration = Duration::from_secs(3);
@@ -27,33 +27,6 @@ const REPORT_SUBJECT: &str = "$SYS.REQ.SERVER.PING.JSZ";
 /// Metadata of the stream.
 const LOG_KEY: &str = "broadsheet-log";
 const BASE_KEY: &str = "broadsheet-base";
-
-/// The reason why the log cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The log may be usable later.
-    #[error("{0}")]
-    Down(String),
-    /// An administrator has to change something.
-    #[error("{0}")]
-    Stopped(String),
-}
-
-impl LogError {
-    /// An error of the connection or of a request.
-    pub fn down(doing: &str, error: impl std::error::Error) -> LogError {
-        let mut text = format!("{doing}: {error}");
-        let mut source = error.source();
-        while let Some(inner) = source {
-            let inner_text = inner.to_string();
-            if !text.contains(&inner_text) {
-                text = format!("{text}: {inner_text}");
-            }
-            source = inner.source();
-        }
-        LogError::Down(text)
-    }
-}
 
 /// A new key for a user: the secret seed.
 ///
@@ -252,15 +225,6 @@ pub async fn reports(
         ))),
         false => Ok(reports),
     }
-}
-
-/// The identity of a log, which the stream keeps beside the entries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogIdentity {
-    /// The random name of the log, without blanks: a stream that was made again is another log.
-    pub name: String,
-    /// The state that nodes must have before the first entry, without blanks.
-    pub base: String,
 }
 
 /// Looks whether all demands are met, and returns the log that the stream is.

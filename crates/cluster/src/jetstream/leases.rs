@@ -7,11 +7,12 @@ use async_nats::jetstream::kv::{Store, UpdateErrorKind};
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::connection::{LogError, connect, context_with};
+use super::FeedWork;
+use super::connection::{connect, context_with};
 use super::nodes::bucket;
-use super::{FeedWork, LogEvent, LogOptions};
 use crate::feeding::FeedCursors;
 use crate::lease::{Act, Claim, Lease, Written};
+use crate::log::{Clock, FeedNews, LogError, LogEvent, LogOptions};
 
 /// The key of the lease.
 const LEASE_KEY: &str = "feeds";
@@ -21,27 +22,6 @@ const CURSORS_KEY: &str = "cursors";
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Longest wait for an answer about cursors, which may be many.
 const CURSORS_PATIENCE: Duration = Duration::from_secs(5);
-
-/// What the node that feeds is told.
-#[derive(Debug)]
-pub enum FeedNews {
-    /// The last word about the lease.
-    Lease {
-        /// The value of the lease.
-        claim: Option<Claim>,
-        /// The end of the lease of this node, by the clock of [`super::Clock`], if it holds it.
-        until: Option<Duration>,
-    },
-    /// The cursors, as they were asked for.
-    Cursors(FeedCursors),
-    /// The cursors are told.
-    Told,
-    /// The cursors were not told, or cannot be read, for this reason. True: another node has told its own since.
-    Untold(String, bool),
-}
-
-/// The clock of the lease: the time since any moment, the same for all threads. It must run while the machine sleeps.
-pub type Clock = fn() -> Duration;
 
 /// Serves the lease and the cursors, until `work` is closed.
 pub async fn run<T: Fn(LogEvent)>(

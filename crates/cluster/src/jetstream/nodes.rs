@@ -8,8 +8,8 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::kv::{Config, Store};
 use async_nats::jetstream::stream::StorageType;
 
-use super::LogOptions;
-use super::connection::{LogError, context, open_stream};
+use super::connection::{context, open_stream};
+use crate::log::{LogError, LogOptions};
 use crate::members::{Extent, Mark, Members, Renewal, StopMark, Trim};
 
 /// The key of the value.
@@ -51,6 +51,8 @@ pub struct Exchanged {
     pub members: Members,
     /// The reason why the log keeps what should have left it.
     pub kept: Option<String>,
+    /// In an earlier process this node has filed otherwise than most others: what it filed then is still here. Nothing was trimmed.
+    pub stopped: Option<StopMark>,
 }
 
 /// Puts the mark of this node, takes nodes out that are too far behind, and trims the log. `is_known`: the last mark of this name should be
@@ -95,9 +97,12 @@ pub async fn exchange(
             "another node has the name {own} too: give each its own, as cluster.node in broadsheet.toml"
         )));
     }
-    if let Some(StopMark { why, .. }) = stopped {
-        // What it filed before it was started again is still here.
-        return Err(LogError::Stopped(why));
+    if stopped.is_some() {
+        return Ok(Exchanged {
+            members,
+            kept: None,
+            stopped,
+        });
     }
     if let Some(before) = trim.before {
         let stream = open_stream(options, client).await?;
@@ -108,7 +113,11 @@ pub async fn exchange(
         true => kept_for(&trim.waits_for),
         false => Some(BEGUN_ANEW.to_owned()),
     };
-    Ok(Exchanged { members, kept })
+    Ok(Exchanged {
+        members,
+        kept,
+        stopped: None,
+    })
 }
 
 /// The reason why the log keeps what these nodes lack.

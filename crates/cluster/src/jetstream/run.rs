@@ -17,9 +17,10 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
-use super::connection::{LogError, Patience, connect, context, look, range};
-use super::{Append, Bytes, Clock, FeedWork, LogEvent, LogOptions, Work, leases, nodes, units};
+use super::connection::{Patience, connect, context, look, range};
+use super::{Append, FeedWork, Work, leases, nodes, units};
 use crate::demands::Watch;
+use crate::log::{Bytes, Clock, LogError, LogEvent, LogOptions};
 use crate::members::{Mark, Renewal};
 
 /// The pause before the next attempt: the first one, and the longest.
@@ -408,6 +409,9 @@ async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Ma
         let pause = match done.await {
             Ok(_) if !is_newest() => return,
             Ok(done) => {
+                if let Some(stop) = done.stopped {
+                    return (shared.tell)(LogEvent::Outvoted(stop));
+                }
                 shared.is_marked.set(true);
                 (shared.tell)(LogEvent::Members(done.members));
                 if !shared.is_kept(done.kept) {

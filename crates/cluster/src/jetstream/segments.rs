@@ -11,12 +11,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::sync::oneshot;
 
-use super::LogOptions;
-use super::connection::{LogError, connect};
-use crate::reseed::{PIECE_BYTES_MAX, Reply, Request};
+use super::connection::connect;
+use crate::log::{LogError, LogOptions};
+use crate::reseed::{PIECE_BYTES_MAX, REQUESTS_FLYING_MAX, Reply, Request};
 
-/// Requests of a node on their way: enough to keep the other one busy.
-pub const REQUESTS_FLYING_MAX: usize = 4;
 /// Longest wait for a reply: the hash of a segment takes a while.
 const REPLY_PATIENCE: Duration = Duration::from_secs(60);
 /// Longest wait for the first reply of a node that may not run.

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ::cluster::feeding::{DeferredArticle, FeedCursors, SiteCursor, bytes_of, text_of};
-use ::cluster::jetstream::{FeedLease, FeedNews};
+use ::cluster::jetstream::FeedLease;
 use ::cluster::lease::{Claim, REST_BEFORE_END, SILENT_BEFORE_END};
+use ::cluster::log::FeedNews;
 use feed::handover::{self, Teller, ToldArticle, ToldCursor};
 use feed::{permit, site_state};
 use groups::Sites;

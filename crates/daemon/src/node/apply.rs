@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ::cluster::chain::Chain;
 use ::cluster::decisions::{self, COMPARES_CHANGES, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::SettingsGuard;
+use ::cluster::log::SettingsGuard;
 use ::cluster::parcel::{self, Item, Source};
 use access::Grant;
 use article::Form;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use ::cluster::jetstream::LogEvent;
+use ::cluster::log::LogEvent;
 
 use crate::lock::lock;
 

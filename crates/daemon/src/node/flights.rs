@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ::cluster::jetstream::Bytes;
+use ::cluster::log::Bytes;
 
 /// The number of a held batch.
 pub type BatchNumber = u64;

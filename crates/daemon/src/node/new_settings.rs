@@ -1,7 +1,7 @@
 //! Entries by which the settings change, by which all nodes decide: their copy is made before the place of the node has their hash.
 
 use ::cluster::entry::{Entry, Kind};
-use ::cluster::jetstream::SettingsGuard;
+use ::cluster::log::SettingsGuard;
 use ::cluster::settings_change::{Origin, SettingsChange};
 use settings::NewsDirectory;
 use settings::in_force::{self, DecidingFiles, InForceError};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ::cluster::jetstream::LogOptions;
 use ::cluster::jetstream::segments::{Answering, answer};
+use ::cluster::log::LogOptions;
 use ::cluster::reseed::{self, LISTED_MAX, Listing, PIECE_BYTES_MAX, Reply, Request};
 use server::worker_pool::Spawn;
 use settings::cluster::DecidingPart;

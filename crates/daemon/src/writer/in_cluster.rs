@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::cluster::jetstream::LogOptions;
+use ::cluster::log::LogOptions;
 use groups::size::rough_bytes;
 use relay::Rules;
 use relay::file::Filer;
@@ -16,6 +16,7 @@ use super::super::lock::lock;
 use super::super::nntp_service;
 use super::{Files, OK, State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
+use crate::node::copying::Copying;
 use crate::node::freshness::BEHIND_SECONDS_MAX;
 use crate::node::{Node, NodeOutlet, segments};
 use crate::{failure, file_batches, say, warn};
@@ -171,6 +172,7 @@ impl Writer {
         }
         if let Some(node) = &mut self.node {
             node.decide_by(rules);
+            node.set_copies_by_itself(self.files.settings.reseeds_by_itself());
             node.go_on_from(place)?;
             return self.answer_nodes(&options, &parts);
         }
@@ -184,7 +186,8 @@ impl Writer {
             return Ok(());
         };
         let ways = (self.directory.clone(), self.starter.clone(), feed_holder);
-        let node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
+        let mut node = Node::start(options.clone(), place.clone(), rules, ways, wake)?;
+        node.set_copies_by_itself(self.files.settings.reseeds_by_itself());
         // Set once: the node is started once.
         let _ = self.writer.node_health.set(node.health().clone());
         self.node = Some(node);
@@ -334,6 +337,8 @@ impl Writer {
             if let Some(service) = &*nntp_service {
                 service.server.close_all(STOPPED_LINE);
             }
+            drop(nntp_service);
+            self.copy_others();
         }
         if is_stopped {
             return;
@@ -349,6 +354,21 @@ impl Writer {
             ));
         } else if was_stale && !is_stale {
             say("this node has caught up, and accepts connections again");
+        }
+    }
+
+    /// A node that most others contradict fetches their articles.
+    fn copy_others(&self) {
+        let nodes = self.node.as_ref().map_or(&[][..], Node::copies_from);
+        if nodes.is_empty() {
+            return;
+        }
+        let ways = (&*self.program, self.directory.root());
+        match Copying::start(ways, nodes, &self.starter, self.events.clone()) {
+            Ok(copying) => *lock(&self.writer.copying) = Some(copying),
+            Err(error) => warn(&format!(
+                "cannot fetch the articles of other nodes: {error}"
+            )),
         }
     }
 

@@ -119,7 +119,30 @@ pub fn is_unfinished(dir: &Path) -> bool {
     here.join(WHOLE).exists() || !here.exists() && is_between()
 }
 
-/// Goes on with an interrupted [`place`]. Returns its note.
+/// Marks a checked copy as whole, durably, as the first step of [`place`]: whoever calls [`go_on`] does the others. `note` is for it.
+///
+/// # Errors
+/// An I/O error.
+pub fn mark_whole(staged: &Path, note: &[u8]) -> Result<(), Error> {
+    let mark = staged.join(SEGMENTS).join(WHOLE);
+    replace(&RealDisk, &mark, |file| file.write_at(note, 0))?;
+    sync(staged)
+}
+
+/// Removes the mark of [`mark_whole`], durably: the copy may change then.
+///
+/// # Errors
+/// An I/O error.
+pub fn unmark_whole(staged: &Path) -> Result<(), Error> {
+    let segments = staged.join(SEGMENTS);
+    if !segments.exists() {
+        return Ok(());
+    }
+    remove(&segments.join(WHOLE))?;
+    sync(&segments)
+}
+
+/// Goes on with an interrupted [`place`], or with what [`mark_whole`] has begun. Returns its note.
 ///
 /// # Errors
 /// An I/O error.
@@ -151,8 +174,7 @@ pub fn place(dir: &Path, staged: &Path, note: &[u8]) -> Result<(), Error> {
     let _no_expire = Lock::take_named(dir, "lock.expire", true)?;
     let _lock = Lock::take(dir, None)?;
     let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
-    replace(&RealDisk, &there.join(WHOLE), |file| file.write_at(note, 0))?;
-    sync(staged)?;
+    mark_whole(staged, note)?;
     leave_objects(dir)?;
     // A program that finds none of them makes them again from the old segments.
     for name in DERIVED {

@@ -21,6 +21,7 @@ use crate::index::{self, Index};
 use crate::io::disk::{Disk, Open};
 use crate::io::lock::Lock;
 use crate::log::art::Art;
+use crate::log::known_bases::KnownBases;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
@@ -98,6 +99,7 @@ pub fn open(
         art,
         derived,
         sealed,
+        bases: KnownBases::default(),
         expired,
         states,
         commit_sequence: 0,

@@ -604,11 +604,11 @@ mod tests {
             copy: Some(CopyMark::default()),
             ..Mark::default()
         };
-        all.announce("b", copying.clone());
-        all.put("b", of_daemon(152));
-        assert_eq!(all.nodes["b"].stopped, Some(differs.clone()));
-        // Its copy is whole.
         let mut whole = all.clone();
+        whole.announce("b", copying.clone());
+        whole.put("b", of_daemon(152));
+        assert_eq!(whole.nodes["b"].stopped.as_ref(), Some(&differs));
+        // Its copy is whole.
         whole.announce(
             "b",
             Mark {

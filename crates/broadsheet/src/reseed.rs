@@ -162,20 +162,13 @@ pub fn stage(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
 /// Puts a copy that is whole in the place of what is here, if there is one, and notes the time. The caller keeps daemons out.
 ///
 /// # Errors
-/// The last step was interrupted, and cannot be finished. If it cannot begin, what was here stays, and the log says why.
+/// It cannot. The daemon must not serve what is here then: the other nodes may contradict it, and the log need not have what it lacks.
 pub fn take_up(root: &Path) -> anyhow::Result<()> {
     if !is_unfinished(root) {
         return Ok(());
     }
-    match take_up_whole(root) {
-        Err(error) if !store::reseed::is_unfinished(root) => {
-            daemon::warn(&format!(
-                "the copy of another node cannot take its place: {error:#}"
-            ));
-            Ok(())
-        }
-        done => done,
-    }
+    take_up_whole(root)
+        .context("the copy of the articles of another node cannot take the place of those here")
 }
 
 fn take_up_whole(root: &Path) -> anyhow::Result<()> {

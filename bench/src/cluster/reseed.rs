@@ -26,6 +26,18 @@ pub fn measure(site: &mut Site, articles: u64, parts: u64) -> Result<()> {
     let mut cluster = Cluster::start(site, &batch)?;
     let node = cluster.nodes.last_mut().context("no node")?;
     node.running.take().context("no node")?.stop()?;
+    // So that the log does not keep for it what it lacks.
+    let first = cluster.nodes.first().context("no node")?.news();
+    let left = Command::new(&site.binary)
+        .args(["cluster", "leave", &format!("node{}", start::NODES - 1)])
+        .arg("--dir")
+        .arg(first)
+        .output()?;
+    ensure!(
+        left.status.success(),
+        "cluster leave: {}",
+        String::from_utf8_lossy(&left.stderr)
+    );
     for part in 1..=parts {
         let first = cluster.nodes.first().and_then(|node| node.running.as_ref());
         let count = prepared.ids.len();

@@ -76,7 +76,7 @@ bench pull [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--kee
 bench cluster [--quick | --large] [--rounds N] [--only ROW] [--binary FILE] [--dir DIR] [--keep]
     three nodes and three NATS servers (nats-server, or NATS_SERVER) on this machine, beside
     a site of one machine. ROW: takethis, window, quiet, readers, silence, rejoin or reseed.
-    --large: reseed fetches 10 GB; takes ten minutes and 35 GB of disk.
+    --large: reseed fetches 12 GB; takes ten minutes and 55 GB of disk.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]

@@ -7,8 +7,8 @@ use bench::generate::{Articles, Kind, SEED};
 /// Average number of articles per group; the largest group has far more.
 const ARTICLES_A_GROUP: u64 = 200;
 
-/// Distance of the seeds of two parts: [`Prepared::further`] takes the seed behind that of the first.
-const FURTHER_PARTS: u64 = 2;
+/// A part has this many seeds: one for itself, one for [`Prepared::further`].
+const SEEDS_A_PART: u64 = 2;
 
 /// A sequence of whole commands, with the start of each.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Prepared {
         Prepared::part(articles, 0)
     }
 
-    /// As [`Prepared::new`]; parts with different numbers have no article in common, but the groups.
+    /// Makes other articles than [`Prepared::new`], and others for each `part`, in the same groups.
     pub fn part(articles: u64, part: u64) -> Prepared {
         let kind = Kind::Like {
             articles,
@@ -66,7 +66,7 @@ impl Prepared {
         let (mut ids, mut takethis, mut check) =
             (Vec::new(), Commands::default(), Commands::default());
         let mut groups: HashMap<String, u64> = HashMap::new();
-        for article in Articles::new(kind, SEED + FURTHER_PARTS * part) {
+        for article in Articles::new(kind, SEED + SEEDS_A_PART * part) {
             takethis.push(|out| {
                 out.extend_from_slice(format!("TAKETHIS {}\r\n", article.id).as_bytes());
                 wire(&article.bytes, out);

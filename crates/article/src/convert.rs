@@ -4,11 +4,11 @@ use std::mem::MaybeUninit;
 
 use crate::scan::{BLOCK, Marks};
 
-/// Room for a step to wire form: every byte of a block may become two, the next one may be a dot, and the last copy begins behind them.
-pub(crate) const BLOCK_ROOM: usize = 4 * BLOCK;
+/// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
+pub(crate) const BLOCK_ROOM: usize = BLOCK + 2;
 
-/// Bytes of native text that a step reads: a block, and what may move with it.
-pub(crate) const TO_WIRE_WINDOW: usize = 2 * BLOCK;
+/// Bytes of native text that a step reads: a block, and the byte behind it, which may be a dot.
+pub(crate) const TO_WIRE_WINDOW: usize = BLOCK + 1;
 
 /// Bytes of wire text that a step reads: a block, and what may move with it.
 pub(crate) const WINDOW: usize = 2 * BLOCK + 1;
@@ -40,8 +40,8 @@ pub(crate) const BEGIN: u64 = 1;
 /// Every byte of the room up to [`Done::written`] is written: `simd` relies on it in unsafe code. The room moves on only behind what
 /// was written.
 ///
-/// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. `simd` does not wait for
-/// the end of a line.
+/// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. A line of
+/// ordinary text has fewer bytes than a block, so this is one step a line.
 #[inline(always)]
 pub(crate) fn to_wire(
     room: &mut [MaybeUninit<u8>],

@@ -23,7 +23,7 @@ impl<'a> Identity<'a> {
         simd::identity(bytes)
     }
 
-    /// `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
+    /// Does what [`Identity::of`] says. `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
     #[inline(always)]
     pub(crate) fn find(
         bytes: &'a [u8],
@@ -65,7 +65,7 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// What follows the colon, if a line begins with this name.
+/// Returns the text behind the colon of a line that begins with this name.
 #[inline(always)]
 fn after_name(line: &[u8], header: Header) -> Option<&[u8]> {
     let length = header.name().len();

@@ -119,7 +119,6 @@ impl<'a> Article<'a> {
     /// except of References.
     /// Parsing never fails: the first error is kept and the rest is parsed all the
     /// same, so that a refused article can be logged with its id.
-    #[inline]
     pub fn parse(bytes: &'a [u8], form: Form) -> Article<'a> {
         let mut article = Article {
             bytes,
@@ -305,13 +304,7 @@ impl<'a> Article<'a> {
             return None;
         }
         let from = span.start as usize + header.name().len() + 1;
-        let raw = self.bytes.get(from..span.end as usize)?;
-        if let Some(plain) = plain_value(raw)
-            && self.form == Form::Native
-        {
-            return Some(plain);
-        }
-        let content = without_end(raw, self.form);
+        let content = without_end(self.bytes.get(from..span.end as usize)?, self.form);
         Some(match content {
             [b' ' | b'\t', rest @ ..] => rest,
             content => content,

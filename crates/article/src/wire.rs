@@ -21,8 +21,8 @@ use crate::simd::{push_to_native, push_to_wire};
 /// the buffer grows further when needed.
 const GROWTH_SHARE: usize = 16;
 
-/// Room for the last piece of a text, shorter than a window: every byte may become two, and the last step may begin behind them.
-const LAST_ROOM: usize = 2 * TO_WIRE_WINDOW + BLOCK_ROOM;
+/// Room for the last piece of a text, shorter than a block: every byte may become two, and the last step may begin behind them.
+const LAST_ROOM: usize = 2 * BLOCK + BLOCK_ROOM;
 
 /// Appends native text in wire form, without the final line of one dot. A last line
 /// without LF gets a CRLF too. Returns the number of lines.
@@ -38,7 +38,7 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
         rest = rest.get(done.read..).unwrap_or_default();
         lines += done.lines;
     }
-    let mut padded = [0; 2 * TO_WIRE_WINDOW];
+    let mut padded = [0; 2 * BLOCK];
     if let Some(start) = padded.get_mut(..rest.len()) {
         start.copy_from_slice(rest);
     }
@@ -48,7 +48,7 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
         .unwrap_or_default();
     out.reserve(LAST_ROOM);
     let done = push_to_wire(out, blocks);
-    // The last block was copied whole.
+    // A last block without line feed was copied whole.
     out.truncate(out.len() - done.read.saturating_sub(rest.len()));
     lines += done.lines;
     if lacks_final_newline(native) {

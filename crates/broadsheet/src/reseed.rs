@@ -134,7 +134,7 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
 /// Fetches and checks the segments, and marks the copy as whole: [`take_up`] puts it in its place. A daemon may serve the news directory.
 ///
 /// # Errors
-/// As [`reseed`], or the servers cannot be told where this node goes on. Nothing of the news directory has changed.
+/// Those of [`reseed`], and the servers do not take the mark of this node. The news directory is unchanged then.
 pub fn stage(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
     let (root, started) = (wanted.root, Instant::now());
     let staged = staging(root)?;
@@ -302,7 +302,7 @@ fn announce_at(options: &LogOptions, sequence: u64, is_copying: bool) -> Result<
     announce(options, &mark)
 }
 
-/// As [`announce_at`]; reports an error, and goes on.
+/// Announces as [`announce_at`] does, and only logs an error.
 fn tell_at(options: &LogOptions, sequence: u64, is_copying: bool) {
     if let Err(error) = announce_at(options, sequence, is_copying) {
         eprintln!("broadsheet: {error}; the log does not wait for this node until its daemon runs");

@@ -1,5 +1,11 @@
 //! In the place of `jetstream` in a build without it: the same functions, all of which fail. Settings with `[cluster]` are refused before.
 
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "`jetstream' has the comments"
+)]
+
 use std::io;
 
 use crate::feeding::FeedCursors;
@@ -26,7 +32,6 @@ pub enum Log {}
 #[derive(Debug, Clone)]
 pub struct FeedLease(());
 
-#[allow(missing_docs, reason = "as in `jetstream'")]
 impl Log {
     pub fn open(
         _: LogOptions,
@@ -55,7 +60,6 @@ impl Log {
     }
 }
 
-#[allow(missing_docs, reason = "as in `jetstream'")]
 impl FeedLease {
     pub fn want(&self, _: bool) {}
 
@@ -64,88 +68,47 @@ impl FeedLease {
     pub fn tell(&self, _: FeedCursors, _: bool) {}
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn begin(_: &LogOptions, _: i64, _: &LogIdentity) -> Result<(LogIdentity, bool), LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn find(_: &LogOptions) -> Result<LogIdentity, LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn append(_: &LogOptions, _: Vec<(String, Bytes)>) -> Result<u64, LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn members(_: &LogOptions) -> Result<(Members, Extent), LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn feeder(_: &LogOptions) -> Result<(Option<Claim>, FeedCursors), LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn announce(_: &LogOptions, _: &Mark) -> Result<(), LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn announce_stop(_: &LogOptions, _: (u64, u64), _: &StopMark) -> Result<(), LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn leave(_: &LogOptions, _: &str) -> Result<bool, LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn new_login() -> Result<String, LogError> {
     absent()
 }
 
-/// As in `jetstream`; fails.
-///
-/// # Errors
-/// Always.
 pub fn public_key(_: &str) -> Result<String, LogError> {
     absent()
 }
 
 /// Segments on their way between nodes; as in `jetstream`, fails.
-#[allow(missing_docs, reason = "as in `jetstream'")]
 pub mod segments {
     use std::io;
 

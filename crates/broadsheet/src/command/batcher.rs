@@ -21,8 +21,6 @@ const LIST_LINE_BYTES_MAX: usize = 4096;
 const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
 /// Bytes gathered before they are written: they should still be in the processor's cache then.
 const GATHERED_BYTES: usize = 256 << 10;
-/// Writes are multiples of this length, bytes.
-const PAGE_BYTES: usize = 4096;
 /// Bytes of the list read at once.
 const LIST_BUFFER_BYTES: usize = 256 << 10;
 
@@ -123,10 +121,8 @@ fn batch(
         }
         counts.bytes += (bytes.len() - before) as u64;
         if bytes.len() >= GATHERED_BYTES {
-            // Whole pages: the kernel handles the page in which a write ends twice.
-            let whole = bytes.len() / PAGE_BYTES * PAGE_BYTES;
-            out.write_all(bytes.get(..whole).unwrap_or(&bytes))?;
-            bytes.drain(..whole);
+            out.write_all(&bytes)?;
+            bytes.clear();
             bytes.shrink_to(2 * GATHERED_BYTES);
         }
     }

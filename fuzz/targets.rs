@@ -485,6 +485,12 @@ pub fn wire(data: &[u8]) {
     wire::push_native_flagged(&mut back, &sent, wire::lacks_final_newline(data));
     assert_eq!(back, data);
 
+    let half = data.len() / 2;
+    let (mut part, mut alone) = (Vec::new(), Vec::new());
+    wire::push_wire_before(&mut part, data, half);
+    wire::push_wire(&mut alone, data.get(..half).unwrap_or_default());
+    assert_eq!(part, alone);
+
     let mut native = Vec::new();
     wire::push_native(&mut native, data);
     assert!(native.len() <= data.len());

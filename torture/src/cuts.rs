@@ -20,6 +20,8 @@ use crate::workload::{Mark, drive};
 
 /// Percentage of cuts that are followed by another one during the recovery.
 const SECOND_CUT_PERCENT: u64 = 12;
+/// Percentage of cuts of the disk alone: the machine goes on, and mounts the file system again.
+const DISK_ALONE_PERCENT: u64 = 25;
 /// Most errors of one point that are printed.
 const ERRORS_PRINTED_MAX: usize = 2;
 /// Most points with errors that are printed.
@@ -244,10 +246,15 @@ fn check_point(
         keep: keep.to_string(),
         seed: random.word(),
     }))?;
-    rig.set_boot(1)?;
+    // The recorded workload ran with the first number.
+    let mut boot = u64::from(!random.chance(DISK_ALONE_PERCENT));
+    rig.set_boot(boot)?;
     rig.mount()?;
     let expectation = Expectation::new(plan, events, point.events)?;
     let mut how = format!("{} acknowledged, keeps {keep}", expectation.acknowledged());
+    if boot == 0 {
+        how.push_str(", of the disk alone");
+    }
     let mut errors = expectation.check(news, random.position(4))?;
     rig.unmount()?;
     if errors.is_empty() && random.chance(SECOND_CUT_PERCENT) {
@@ -258,7 +265,8 @@ fn check_point(
             keep: keep.to_string(),
             seed: random.word(),
         })?;
-        rig.set_boot(2)?;
+        boot += u64::from(!random.chance(DISK_ALONE_PERCENT));
+        rig.set_boot(boot)?;
         rig.mount()?;
         how.push_str(&format!(
             ", again at {thousandths}/1000 of the recovery, keeps {keep}"

@@ -7,6 +7,12 @@ use crate::scan::{BLOCK, Marks};
 /// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
 pub(crate) const BLOCK_ROOM: usize = BLOCK + 2;
 
+/// Room for the most that native text of so many bytes becomes: each byte two, and the last step a block.
+#[inline]
+pub(crate) fn wire_room(bytes: usize) -> usize {
+    2 * bytes + BLOCK_ROOM
+}
+
 /// Bytes of native text that a step reads: a block, and the byte behind it, which may be a dot.
 pub(crate) const TO_WIRE_WINDOW: usize = BLOCK + 1;
 

@@ -13,16 +13,12 @@
 //!
 //! All functions accept text in chunks, if every chunk but the last ends with a line.
 
-use crate::convert::{BEGIN, BLOCK_ROOM, STEP_ROOM, TO_WIRE_WINDOW, WINDOW};
+use crate::convert::{BEGIN, STEP_ROOM, TO_WIRE_WINDOW, WINDOW};
 use crate::scan::{BLOCK, LineFeeds, line_feeds};
 use crate::simd::{push_to_native, push_to_wire};
 
-/// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
-/// the buffer grows further when needed.
-const GROWTH_SHARE: usize = 16;
-
-/// Room for the last piece of a text, shorter than a block: every byte may become two, and the last step may begin behind them.
-const LAST_ROOM: usize = 2 * BLOCK + BLOCK_ROOM;
+/// Bytes of text that are converted at once, with room for the most that they can become.
+const PART: usize = 64 << 10;
 
 /// Appends native text in wire form, without the final line of one dot. A last line
 /// without LF gets a CRLF too. Returns the number of lines.
@@ -33,8 +29,8 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     let mut rest = native;
     let mut lines = 0;
     while rest.len() >= TO_WIRE_WINDOW {
-        out.reserve(rest.len() + rest.len() / GROWTH_SHARE + LAST_ROOM);
-        let done = push_to_wire(out, rest);
+        let part = rest.get(..PART).unwrap_or(rest);
+        let done = push_to_wire(out, part);
         rest = rest.get(done.read..).unwrap_or_default();
         lines += done.lines;
     }
@@ -46,7 +42,6 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     let blocks = padded
         .get(..rest.len() + TO_WIRE_WINDOW - 1)
         .unwrap_or_default();
-    out.reserve(LAST_ROOM);
     let done = push_to_wire(out, blocks);
     // A last block without line feed was copied whole.
     out.truncate(out.len() - done.read.saturating_sub(rest.len()));
@@ -56,6 +51,26 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
         lines += 1;
     }
     u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// As [`push_wire`], for the first `end` bytes of a text. If a line ends there, what follows is read with them, which saves copying the
+/// last ones.
+pub fn push_wire_before(out: &mut Vec<u8>, text: &[u8], end: usize) -> u32 {
+    let part = text.get(..end).unwrap_or(text);
+    // The first byte behind the part must not look like its dot.
+    let window = match text.get(end) {
+        Some(b'.') | None => None,
+        Some(_) if end > PART || !part.ends_with(b"\n") => None,
+        Some(_) => text.get(..end + TO_WIRE_WINDOW - 1),
+    };
+    let Some(window) = window else {
+        return push_wire(out, part);
+    };
+    if part.first() == Some(&b'.') {
+        out.push(b'.');
+    }
+    // The last step begins in the last line of the part, and ends with it.
+    push_to_wire(out, window).lines as u32
 }
 
 /// Whether native text ends in the middle of a line, which wire form does not show.

@@ -4,7 +4,9 @@
 
 use crate::shared_tables;
 
-use article::wire::{lacks_final_newline, push_native, push_native_flagged, push_wire, wire_len};
+use article::wire::{
+    lacks_final_newline, push_native, push_native_flagged, push_wire, push_wire_before, wire_len,
+};
 use article::wire_facts::LineCounts;
 use proptest::prelude::*;
 use shared_tables::{bytes, rows};
@@ -159,6 +161,24 @@ proptest! {
         let mut pieces = Vec::new();
         let lines = push_wire(&mut pieces, &text[..cut]) + push_wire(&mut pieces, &text[cut..]);
         prop_assert_eq!((pieces, lines), wire(&text));
+    }
+
+    #[test]
+    fn what_follows_a_part_does_not_count(text in text(), end in 0usize..4000, cuts_line in any::<bool>()) {
+        let mut end = end.min(text.len());
+        if !cuts_line {
+            end = text[..end].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        }
+        let mut part = b"before".to_vec();
+        let lines = push_wire_before(&mut part, &text, end);
+        let (alone, lines_alone) = wire(&text[..end]);
+        prop_assert_eq!((&part[6..], lines), (&alone[..], lines_alone));
+    }
+
+    #[test]
+    fn long_texts_are_converted_in_parts(text in text(), repeat in 1usize..200) {
+        let text = text.repeat(repeat);
+        prop_assert_eq!(wire(&text).0, slow_wire(&text));
     }
 
     #[test]

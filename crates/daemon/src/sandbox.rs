@@ -153,8 +153,9 @@ impl Sandbox {
         }
         for (device, access) in [
             ("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile),
-            // Tells whether the watermarks of the index are of this run of the machine.
+            // They tell whether the watermarks of the index are of this run of the machine, and of this mount.
             ("/proc/sys/kernel/random/boot_id", AccessFs::ReadFile.into()),
+            ("/sys/fs/btrfs", AccessFs::ReadDir.into()),
         ] {
             let access = access & handled;
             if let Ok(device) = PathFd::new(device)

@@ -126,7 +126,14 @@ impl NewLines {
                 at = old.end;
             }
         }
-        push(part(at..article.body()));
+        let end = article.body();
+        match form {
+            Form::Native if at < end => {
+                let rest = article.bytes().get(at..).unwrap_or_default();
+                pieces.push(Piece::NativeBefore(rest, end - at));
+            }
+            _ => push(part(at..end)),
+        }
         pieces
     }
 }
@@ -169,9 +176,7 @@ mod tests {
         let bytes: Vec<u8> = pieces
             .items()
             .iter()
-            .flat_map(|piece| match piece {
-                Piece::Native(bytes) | Piece::Wire(bytes, _) => bytes.to_vec(),
-            })
+            .flat_map(|piece| piece.bytes().to_vec())
             .collect();
         String::from_utf8(bytes).unwrap()
     }

@@ -8,6 +8,7 @@ pub mod disk;
 pub(crate) mod growing_map;
 pub(crate) mod lock;
 pub(crate) mod map;
+pub(crate) mod mount_instance;
 pub(crate) mod once;
 pub(crate) mod replace;
 pub(crate) mod reserve;

@@ -9,6 +9,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::io::mount_instance;
+
 pub use crate::io::map::{MapRef, MapWords};
 
 /// Alignment of writes that bypass the page cache, bytes: current disks have no larger blocks.
@@ -102,8 +104,9 @@ pub trait Disk: Send + Sync + Debug {
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
     /// The names in a directory, unordered.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
-    /// Changes at each boot of the machine: shows whether unsynced data may have been lost.
-    fn boot_id(&self) -> [u64; 2];
+    /// Identifies this run of the machine, and in it this mount of the file systems that contain two directories. While the number stays
+    /// the same, their unsynced data is in memory. Zeros: unknown.
+    fn run_id(&self, dirs: [&Path; 2]) -> [u64; 2];
 }
 
 /// The disk of this machine.
@@ -152,8 +155,8 @@ impl Disk for RealDisk {
             .collect()
     }
 
-    fn boot_id(&self) -> [u64; 2] {
-        // 36 characters: five groups of hexadecimal digits. If it cannot be read (no /proc), the result is always different.
+    fn run_id(&self, [one, other]: [&Path; 2]) -> [u64; 2] {
+        // 36 characters: five groups of hexadecimal digits.
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
         let half = |range| {
@@ -162,7 +165,14 @@ impl Disk for RealDisk {
                 .and_then(|hex| u64::from_str_radix(hex, 16).ok())
                 .unwrap_or(0)
         };
-        [half(0..16), half(16..32)]
+        match [half(0..16), half(16..32)] {
+            // No /proc.
+            [0, 0] => [0, 0],
+            [first, second] => [
+                first ^ mount_instance::of(one),
+                second ^ mount_instance::of(other),
+            ],
+        }
     }
 }
 

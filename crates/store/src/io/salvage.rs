@@ -48,8 +48,8 @@ impl Disk for Salvage {
         self.0.list(path)
     }
 
-    fn boot_id(&self) -> [u64; 2] {
-        self.0.boot_id()
+    fn run_id(&self, dirs: [&Path; 2]) -> [u64; 2] {
+        self.0.run_id(dirs)
     }
 }
 

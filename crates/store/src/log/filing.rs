@@ -14,6 +14,8 @@ use crate::{Expires, Position};
 pub enum Piece<'a> {
     /// Lines that end in LF.
     Native(&'a [u8]),
+    /// The first bytes of a text of such lines, and their number.
+    NativeBefore(&'a [u8], usize),
     /// Lines that end in CRLF, dot-stuffed, and their numbers.
     Wire(&'a [u8], LineCounts),
 }
@@ -28,13 +30,14 @@ impl<'a> Piece<'a> {
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Piece::Native(bytes) | Piece::Wire(bytes, _) => bytes,
+            Piece::NativeBefore(text, end) => text.get(..end).unwrap_or(text),
         }
     }
 
     /// Bytes in native form.
     pub fn native_length(self) -> usize {
         match self {
-            Piece::Native(bytes) => bytes.len(),
+            Piece::Native(_) | Piece::NativeBefore(..) => self.bytes().len(),
             Piece::Wire(bytes, counts) => counts.native_length(bytes.len()),
         }
     }
@@ -42,7 +45,9 @@ impl<'a> Piece<'a> {
     /// True when its last line has no end, which the wire form hides.
     fn lacks_line_end(self) -> bool {
         match self {
-            Piece::Native(bytes) => article::wire::lacks_final_newline(bytes),
+            Piece::Native(_) | Piece::NativeBefore(..) => {
+                article::wire::lacks_final_newline(self.bytes())
+            }
             Piece::Wire(bytes, _) => !bytes.is_empty() && !bytes.ends_with(b"\r\n"),
         }
     }
@@ -51,12 +56,19 @@ impl<'a> Piece<'a> {
     fn push_wire(self, out: &mut Vec<u8>) -> (u32, usize) {
         let before = out.len();
         let unended = usize::from(self.lacks_line_end());
+        // A line grows by its CR, the last one perhaps by its LF too; the rest are dots.
+        let counted = |out: &Vec<u8>, lines: u32| {
+            let plain = self.bytes().len() + lines as usize + unended;
+            (lines, (out.len() - before).saturating_sub(plain))
+        };
         match self {
             Piece::Native(bytes) => {
                 let lines = article::wire::push_wire(out, bytes);
-                // A line grows by its CR, the last one perhaps by its LF too; the rest are dots.
-                let plain = bytes.len() + lines as usize + unended;
-                (lines, (out.len() - before).saturating_sub(plain))
+                counted(out, lines)
+            }
+            Piece::NativeBefore(text, end) => {
+                let lines = article::wire::push_wire_before(out, text, end);
+                counted(out, lines)
             }
             Piece::Wire(bytes, counts) => {
                 out.extend_from_slice(bytes);

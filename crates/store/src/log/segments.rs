@@ -115,6 +115,12 @@ impl Segments {
         &self.folder
     }
 
+    /// The number of this run of the machine, and of the mounts that the news directory and its segments lie on ([`Disk::run_id`]).
+    pub fn run_id(&self) -> [u64; 2] {
+        let dir = self.folder.parent().unwrap_or(Path::new("."));
+        self.disk.run_id([dir, &self.folder])
+    }
+
     /// The disk that the segments lie on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk

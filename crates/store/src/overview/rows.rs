@@ -109,10 +109,26 @@ impl Rows {
             .unwrap_or_default()
     }
 
+    /// The groups by name. Most names differ in their first bytes, which are compared as one number.
+    fn sorted_groups(&self) -> Vec<u32> {
+        let key = |group| {
+            let mut first = [0; 16];
+            for (byte, of_name) in first.iter_mut().zip(self.name(group)) {
+                *byte = *of_name;
+            }
+            (u128::from_be_bytes(first), group)
+        };
+        let mut order: Vec<_> = (0..self.groups.len() as u32).map(key).collect();
+        order.sort_unstable_by(|&(first_a, a), &(first_b, b)| {
+            let of_names = || self.name(a).cmp(self.name(b));
+            first_a.cmp(&first_b).then_with(of_names)
+        });
+        order.into_iter().map(|(_, group)| group).collect()
+    }
+
     /// Appends the block to `out` and discards the rows.
     pub fn build(&mut self, out: &mut Vec<u8>) {
-        let mut order: Vec<u32> = (0..self.groups.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        let order = self.sorted_groups();
         let mut rank = vec![0u32; order.len()];
         for (place, &group) in (0..).zip(&order) {
             if let Some(rank) = rank.get_mut(group as usize) {

@@ -83,7 +83,7 @@ impl Snapshot {
         let segments = Segments::find(&disk, dir)?;
         let known = Index::open_to_read(&*disk, dir, None)?
             // Also while a checkpoint is made, or after one failed: it can be read.
-            .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
+            .filter(|index| index.is_of(segments.run_id()) && index.published().is_some())
             .filter(|index| is_reached(&segments, index));
         if let Some(index) = known
             && let Some(snapshot) = Snapshot::of_index(segments, dir, index, None)?

@@ -174,7 +174,7 @@ impl Source {
     /// The end of what is committed.
     fn mark(&self) -> Result<Watermark, Error> {
         let index = Index::open(&*self.disk, &self.index, Open::Read)?;
-        let boot = self.disk.boot_id();
+        let boot = self.segments.run_id();
         index
             .and_then(|index| index.applied(boot))
             .ok_or_else(|| self.busy())

@@ -52,7 +52,7 @@ pub fn open(
         return Err(Error::OfCluster(dir.to_owned()));
     }
     let disk = segments.disk().clone();
-    let boot = disk.boot_id();
+    let boot = segments.run_id();
     let index_path = dir.join(index::FILE);
     let mut notices = Vec::new();
     remove_unfinished(&*disk, dir)?;

@@ -537,7 +537,7 @@ impl Disk for Double {
         RealDisk.list(path)
     }
 
-    fn boot_id(&self) -> [u64; 2] {
+    fn run_id(&self, _: [&Path; 2]) -> [u64; 2] {
         self.boot
     }
 }

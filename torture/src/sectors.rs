@@ -41,6 +41,8 @@ pub fn run(run: &Run) -> Result<u64> {
             filed.extend(articles);
         }
     }
+    // Everything derived is on the disk then, and recovery need not read the bad sectors.
+    expect(news.run(&["fsck", "--repair"])?)?;
     rig.unmount()?;
     let index = filed.get(random.position(filed.len()));
     let victim = index

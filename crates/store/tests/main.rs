@@ -24,6 +24,7 @@ mod derived_files_are_not_believed_blindly;
 mod disk_faults;
 mod entries_are_applied_whole;
 mod entries_end_at_the_same_articles;
+mod erased_ids_stay_known;
 mod expire_meets_faults;
 mod failed_sync;
 mod failed_sync_is_made_good;

@@ -78,6 +78,9 @@ impl Spool {
         if position.0 >= self.current_base() {
             // A recovery reads the current segment, and must not meet a record that is being overwritten.
             self.seal_for_reclaim(true)?;
+        } else {
+            // Nor may it make the history of an earlier segment anew, where the line of the article would be missing: its id would be forgotten.
+            self.checkpoint_if_behind()?;
         }
         self.recall_to_erase(position)?;
         let mut buffer = Vec::new();

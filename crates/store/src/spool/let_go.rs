@@ -164,7 +164,7 @@ impl Spool {
     }
 
     /// Makes a checkpoint if there was a commit since the last one.
-    fn checkpoint_if_behind(&mut self) -> Result<(), Error> {
+    pub(crate) fn checkpoint_if_behind(&mut self) -> Result<(), Error> {
         let mark = self.mark();
         let is_same = |known: Watermark| {
             let sequence = known.sequence;

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use article::message_id::HashKey;
 
-use crate::io::disk::{Disk, File, Open};
+use crate::io::disk::{Disk, File, Open, RunId};
 use crate::io::map::{MapWords, is_unreadable};
 use crate::io::replace::fresh_path;
 use crate::{Error, index::watermark::Watermark};
@@ -51,6 +51,7 @@ const WORD_ACTIVE: usize = 6;
 const WORD_SYNCED: usize = 9;
 const WORD_DOUBT: usize = 10;
 const WORD_ACTIVE_SUM: usize = 11;
+const WORD_MOUNTS: usize = 12;
 const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
 const WORD_KEY_CHECK: usize = HEADER_WORDS - 1;
@@ -423,21 +424,31 @@ impl Index {
         file_length(self.buckets)
     }
 
-    /// The applied watermark of this run of the machine: how far the derived files reach. `None` if it was not set since the boot.
-    pub fn applied(&self, boot: [u64; 2]) -> Option<Watermark> {
-        let is_known = self.is_of(boot) && !self.is_doubted(boot);
+    /// The applied watermark of this run of the machine: how far the derived files reach. `None` if it was not set since the boot, and
+    /// since the mount.
+    pub fn applied(&self, run: RunId) -> Option<Watermark> {
+        let is_known = self.is_of(run) && !self.is_doubted(run);
         is_known.then(|| self.mark(WORD_APPLIED))?
     }
 
-    /// Whether the applied watermark was set in this run of the machine.
-    pub fn is_of(&self, boot: [u64; 2]) -> bool {
-        boot != [0, 0] && [self.get(WORD_BOOT), self.get(WORD_BOOT + 1)] == boot
+    /// Whether the applied watermark was set in this run of the machine, and since the mount.
+    pub fn is_of(&self, run: RunId) -> bool {
+        self.is_of_boot(run) && self.pair(WORD_MOUNTS) == run.mounts
+    }
+
+    /// Whether the applied watermark was set in this run of the machine, perhaps before the mount.
+    pub fn is_of_boot(&self, run: RunId) -> bool {
+        run.boot != [0, 0] && self.pair(WORD_BOOT) == run.boot
+    }
+
+    fn pair(&self, word: usize) -> [u64; 2] {
+        [self.get(word), self.get(word + 1)]
     }
 
     /// Whether a sync of the derived files, of which this is one, failed or was interrupted in this run of the machine: its
     /// data may be readable and never reach the disk.
-    pub fn is_doubted(&self, boot: [u64; 2]) -> bool {
-        self.is_of(boot) && self.get(WORD_DOUBT) == 1
+    pub fn is_doubted(&self, run: RunId) -> bool {
+        self.is_of_boot(run) && self.get(WORD_DOUBT) == 1
     }
 
     /// Records whether the derived files are in doubt.
@@ -501,10 +512,12 @@ impl Index {
     }
 
     /// Publishes the applied watermark.
-    pub fn set_applied(&self, mark: &Watermark, boot: [u64; 2]) {
+    pub fn set_applied(&self, mark: &Watermark, RunId { boot, mounts }: RunId) {
         self.set_mark(WORD_APPLIED, mark);
-        self.set(WORD_BOOT, boot[0]);
-        self.set(WORD_BOOT + 1, boot[1]);
+        for (word, [first, second]) in [(WORD_BOOT, boot), (WORD_MOUNTS, mounts)] {
+            self.set(word, first);
+            self.set(word + 1, second);
+        }
     }
 
     /// Records that everything up to `mark` is on the disk: syncs the table before and after.
@@ -569,6 +582,11 @@ fn header_check(buckets: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RUN: RunId = RunId {
+        boot: [1, 1],
+        mounts: [3, 3],
+    };
     use crate::io::disk::RealDisk;
 
     fn spread(n: u64) -> u64 {
@@ -623,7 +641,7 @@ mod tests {
                         exp_end: 0,
                         newest: 0,
                     };
-                    index.set_applied(&mark, [1, 1]);
+                    index.set_applied(&mark, RUN);
                     published.store(art_end, Ordering::Release);
                 }
             });
@@ -722,7 +740,7 @@ mod tests {
     #[test]
     fn marks_are_whole_or_not_there() {
         let (_dir, index) = table();
-        assert_eq!(index.applied([1, 1]), None);
+        assert_eq!(index.applied(RUN), None);
         let mark = Watermark {
             sequence: 0,
             base: 4096,
@@ -733,18 +751,27 @@ mod tests {
             exp_end: 4,
             newest: 5,
         };
-        index.set_applied(&mark, [1, 1]);
+        index.set_applied(&mark, RUN);
         index.set_applied(
             &Watermark {
                 art_end: 128,
                 ..mark
             },
-            [1, 1],
+            RUN,
         );
-        assert_eq!(index.applied([1, 1]).unwrap().art_end, 128);
-        assert_eq!(index.applied([1, 2]), None);
+        assert_eq!(index.applied(RUN).unwrap().art_end, 128);
+        let booted = RunId {
+            boot: [1, 2],
+            ..RUN
+        };
+        assert!(index.applied(booted).is_none() && !index.is_of_boot(booted));
+        let mounted = RunId {
+            mounts: [3, 4],
+            ..RUN
+        };
+        assert!(index.applied(mounted).is_none() && index.is_of_boot(mounted));
         // The newer one torn: the older one counts.
         index.set(WORD_APPLIED + 2, 999);
-        assert_eq!(index.applied([1, 1]).unwrap().art_end, 64);
+        assert_eq!(index.applied(RUN).unwrap().art_end, 64);
     }
 }

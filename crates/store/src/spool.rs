@@ -33,7 +33,7 @@ use crate::history::seen_hashes::SeenHashes;
 use crate::index::watermark::Watermark;
 use crate::index::{IdHash, Index};
 use crate::io::append_file::AppendFile;
-use crate::io::disk::{Disk, RealDisk};
+use crate::io::disk::{Disk, RealDisk, RunId};
 use crate::io::lock::Lock;
 use crate::log::art::Art;
 use crate::log::art::PAD_BYTES_MAX;
@@ -77,7 +77,7 @@ pub struct Spool {
     dir: PathBuf,
     segments: Segments,
     options: Options,
-    boot: [u64; 2],
+    run: RunId,
     active: ActiveFile,
     index: Index,
     art: Art,
@@ -561,7 +561,7 @@ impl Spool {
             .set_active_identity(self.active.identity()?, self.active.table.checksum());
         self.index
             .set_synced(self.options.durability != Durability::None);
-        self.index.set_applied(&self.mark(), self.boot);
+        self.index.set_applied(&self.mark(), self.run);
         self.publish_commit();
         Ok(())
     }
@@ -655,7 +655,7 @@ impl Spool {
         self.sealed = SealedHistory::new(&self.segments, header.base);
         self.bases = KnownBases::default();
         self.checkpointed = mark.art_end;
-        self.index.set_applied(&self.mark(), self.boot);
+        self.index.set_applied(&self.mark(), self.run);
         self.publish_commit();
         Ok(())
     }

@@ -104,9 +104,17 @@ pub trait Disk: Send + Sync + Debug {
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
     /// The names in a directory, unordered.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
-    /// Identifies this run of the machine, and in it this mount of the file systems that contain two directories. While the number stays
-    /// the same, their unsynced data is in memory. Zeros: unknown.
-    fn run_id(&self, dirs: [&Path; 2]) -> [u64; 2];
+    /// Identifies this run of the machine, and in it this mount of the file systems that contain two directories.
+    fn run_id(&self, dirs: [&Path; 2]) -> RunId;
+}
+
+/// While these numbers stay the same, unsynced data is in memory. If only the mounts differ, it may be there or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunId {
+    /// Changes at each boot; zeros: unknown.
+    pub boot: [u64; 2],
+    /// The mounts ([`crate::io::mount_instance`]).
+    pub mounts: [u64; 2],
 }
 
 /// The disk of this machine.
@@ -155,7 +163,7 @@ impl Disk for RealDisk {
             .collect()
     }
 
-    fn run_id(&self, [one, other]: [&Path; 2]) -> [u64; 2] {
+    fn run_id(&self, dirs: [&Path; 2]) -> RunId {
         // 36 characters: five groups of hexadecimal digits.
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
@@ -165,13 +173,9 @@ impl Disk for RealDisk {
                 .and_then(|hex| u64::from_str_radix(hex, 16).ok())
                 .unwrap_or(0)
         };
-        match [half(0..16), half(16..32)] {
-            // No /proc.
-            [0, 0] => [0, 0],
-            [first, second] => [
-                first ^ mount_instance::of(one),
-                second ^ mount_instance::of(other),
-            ],
+        RunId {
+            boot: [half(0..16), half(16..32)],
+            mounts: dirs.map(mount_instance::of),
         }
     }
 }

@@ -20,7 +20,8 @@ const BTRFS: i64 = 0x9123_683e;
 const BTRFS_MOUNTED: &str = "/sys/fs/btrfs";
 
 /// A number of the mount of the file system that contains a directory; 0 if it cannot be found out: on other file systems, or without
-/// `/sys`. On Btrfs the number also changes when another Btrfs is mounted or unmounted.
+/// `/sys`. On Btrfs the number also changes when another Btrfs is mounted or unmounted: it tells that
+/// data may be lost, not that it is.
 pub fn of(dir: &Path) -> u64 {
     let Ok(facts) = rustix::fs::statfs(dir) else {
         return 0;

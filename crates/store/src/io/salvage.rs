@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::is_unreadable;
-use crate::io::disk::{BLOCK_BYTES, Disk, File, MapRef, MapWords, Open};
+use crate::io::disk::{BLOCK_BYTES, Disk, File, MapRef, MapWords, Open, RunId};
 
 /// Replaces unreadable bytes. Not zero: zeros are a hole.
 const FILLER: u8 = 0xff;
@@ -48,7 +48,7 @@ impl Disk for Salvage {
         self.0.list(path)
     }
 
-    fn run_id(&self, dirs: [&Path; 2]) -> [u64; 2] {
+    fn run_id(&self, dirs: [&Path; 2]) -> RunId {
         self.0.run_id(dirs)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::io::append_file::AppendFile;
-use crate::io::disk::{Disk, File, Open};
+use crate::io::disk::{Disk, File, Open, RunId};
 use crate::io::map::MapRef;
 use crate::io::replace::{fresh_path, replace_unsynced};
 use crate::log::record::Record;
@@ -116,7 +116,7 @@ impl Segments {
     }
 
     /// The number of this run of the machine, and of the mounts that the news directory and its segments lie on ([`Disk::run_id`]).
-    pub fn run_id(&self) -> [u64; 2] {
+    pub fn run_id(&self) -> RunId {
         let dir = self.folder.parent().unwrap_or(Path::new("."));
         self.disk.run_id([dir, &self.folder])
     }

@@ -174,9 +174,9 @@ impl Source {
     /// The end of what is committed.
     fn mark(&self) -> Result<Watermark, Error> {
         let index = Index::open(&*self.disk, &self.index, Open::Read)?;
-        let boot = self.segments.run_id();
+        let run = self.segments.run_id();
         index
-            .and_then(|index| index.applied(boot))
+            .and_then(|index| index.applied(run))
             .ok_or_else(|| self.busy())
     }
 

@@ -52,19 +52,19 @@ pub fn open(
         return Err(Error::OfCluster(dir.to_owned()));
     }
     let disk = segments.disk().clone();
-    let boot = segments.run_id();
+    let run = segments.run_id();
     let index_path = dir.join(index::FILE);
     let mut notices = Vec::new();
     remove_unfinished(&*disk, dir)?;
     // An index without a mark is one whose making was cut short, by an older release.
     let mut found = Index::open(&*disk, &index_path, Open::Write)?
-        .filter(|index| index.applied(boot).or(index.checkpoint()).is_some());
+        .filter(|index| index.applied(run).or(index.checkpoint()).is_some());
     let is_newest_lost = options.repair && !knows_segment(segments, &found)?;
     if is_newest_lost {
         found = None;
     }
     let start = match &found {
-        Some(index) => Start::of(index, boot, &mut notices),
+        Some(index) => Start::of(index, run, &mut notices),
         None => Start::from_last(segments, dir, (options, is_newest_lost), &mut notices)?,
     };
     let active = open_active(segments, dir, &mut notices)?;
@@ -93,7 +93,7 @@ pub fn open(
         dir: dir.to_owned(),
         segments: segments.clone(),
         options,
-        boot,
+        run,
         active,
         index,
         art,

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use store::disk::{Disk, File, MapRef, MapWords, Open, RealDisk};
+use store::disk::{Disk, File, MapRef, MapWords, Open, RealDisk, RunId};
 
 use dice::Dice;
 use inode::{Change, Inode};
@@ -537,8 +537,11 @@ impl Disk for Double {
         RealDisk.list(path)
     }
 
-    fn run_id(&self, _: [&Path; 2]) -> [u64; 2] {
-        self.boot
+    fn run_id(&self, _: [&Path; 2]) -> RunId {
+        RunId {
+            boot: self.boot,
+            mounts: [0, 0],
+        }
     }
 }
 

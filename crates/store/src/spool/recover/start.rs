@@ -6,7 +6,7 @@ use crate::Error;
 use crate::check::derived_files::rebuild_lost;
 use crate::index::Index;
 use crate::index::watermark::Watermark;
-use crate::io::disk::Open;
+use crate::io::disk::{Open, RunId};
 use crate::log::segment::{FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::options::Options;
@@ -59,9 +59,9 @@ impl Start {
     }
 
     /// As the index tells.
-    pub fn of(index: &Index, boot: [u64; 2], notices: &mut Vec<String>) -> Start {
-        let published = index.published().filter(|_| index.is_of(boot));
-        let (applied, checkpoint) = (index.applied(boot), index.checkpoint());
+    pub fn of(index: &Index, run: RunId, notices: &mut Vec<String>) -> Start {
+        let published = index.published().filter(|_| index.is_of_boot(run));
+        let (applied, checkpoint) = (index.applied(run), index.checkpoint());
         let start = Start::at(FIRST_BASE);
         let start = match (applied, published, checkpoint) {
             (Some(mark), ..) => Start {
@@ -69,7 +69,7 @@ impl Start {
                 sure: true,
                 ..start
             },
-            (None, Some(published), _) if index.is_doubted(boot) => {
+            (None, Some(published), _) if index.is_doubted(run) => {
                 notices.push(
                     "an earlier sync failed or was cut short: what is derived from .art is made anew".into(),
                 );
@@ -90,10 +90,10 @@ impl Start {
             },
         };
         let synced = index.synced().map(place);
-        let is_perhaps_of_this_run = published.is_some() || boot == [0, 0];
+        let is_perhaps_of_this_run = published.is_some() || run.boot == [0, 0];
         let first = (start.mark.base, SEGMENT_HEADER_BYTES);
         Start {
-            whole: synced.max(published.map(place)),
+            whole: synced.max(published.filter(|_| index.is_of(run)).map(place)),
             doubtful: is_perhaps_of_this_run.then(|| synced.unwrap_or(first)),
             settled: applied.or(checkpoint).map(place),
             ..start

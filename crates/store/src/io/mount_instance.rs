@@ -26,7 +26,7 @@ pub fn of(dir: &Path) -> u64 {
     let Ok(facts) = rustix::fs::statfs(dir) else {
         return 0;
     };
-    let magic = facts.f_type as i64;
+    let magic = facts.f_type;
     if magic == BTRFS {
         return all_btrfs();
     }

@@ -53,8 +53,8 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     u32::try_from(lines).unwrap_or(u32::MAX)
 }
 
-/// As [`push_wire`], for the first `end` bytes of a text. If a line ends there, what follows is read with them, which saves copying the
-/// last ones.
+/// Appends the first `end` bytes of a text, as [`push_wire`]. If a line ends there, the conversion also reads the bytes behind, and saves a
+/// copy of the last ones.
 pub fn push_wire_before(out: &mut Vec<u8>, text: &[u8], end: usize) -> u32 {
     let part = text.get(..end).unwrap_or(text);
     // The first byte behind the part must not look like its dot.

@@ -18,7 +18,7 @@ use crate::scan::{BLOCK, LineFeeds, line_feeds};
 use crate::simd::{push_to_native, push_to_wire};
 
 /// Bytes of text that are converted at once, with room for the most that they can become.
-const PART: usize = 64 << 10;
+const PART_BYTES: usize = 64 << 10;
 
 /// Appends native text in wire form, without the final line of one dot. A last line
 /// without LF gets a CRLF too. Returns the number of lines.
@@ -29,7 +29,7 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     let mut rest = native;
     let mut lines = 0;
     while rest.len() >= TO_WIRE_WINDOW {
-        let part = rest.get(..PART).unwrap_or(rest);
+        let part = rest.get(..PART_BYTES).unwrap_or(rest);
         let done = push_to_wire(out, part);
         rest = rest.get(done.read..).unwrap_or_default();
         lines += done.lines;
@@ -60,7 +60,7 @@ pub fn push_wire_before(out: &mut Vec<u8>, text: &[u8], end: usize) -> u32 {
     // The first byte behind the part must not look like its dot.
     let window = match text.get(end) {
         Some(b'.') | None => None,
-        Some(_) if end > PART || !part.ends_with(b"\n") => None,
+        Some(_) if end > PART_BYTES || !part.ends_with(b"\n") => None,
         Some(_) => text.get(..end + TO_WIRE_WINDOW - 1),
     };
     let Some(window) = window else {

@@ -175,7 +175,7 @@ impl Disk for RealDisk {
         };
         RunId {
             boot: [half(0..16), half(16..32)],
-            mounts: dirs.map(mount_instance::of),
+            mounts: mount_instance::of(dirs),
         }
     }
 }

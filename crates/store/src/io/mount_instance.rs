@@ -19,10 +19,21 @@ const BTRFS: i64 = 0x9123_683e;
 /// The directories of all mounted Btrfs. The daemon's sandbox permits listing it.
 const BTRFS_MOUNTED: &str = "/sys/fs/btrfs";
 
-/// A number of the mount of the file system that contains a directory; 0 if it cannot be found out: on other file systems, or without
+/// A number of the mount of the file system that contains each directory; 0 if it cannot be found out: on other file systems, or without
 /// `/sys`. On Btrfs the number also changes when another Btrfs is mounted or unmounted: it tells that
 /// data may be lost, not that it is.
-pub fn of(dir: &Path) -> u64 {
+pub fn of([one, other]: [&Path; 2]) -> [u64; 2] {
+    let device = |dir| fs::metadata(dir).map_or(0, |facts: fs::Metadata| facts.dev());
+    let (device_one, device_other) = (device(one), device(other));
+    let first = of_device(one, device_one);
+    let second = match device_one == device_other {
+        true => first,
+        false => of_device(other, device_other),
+    };
+    [first, second]
+}
+
+fn of_device(dir: &Path, device: u64) -> u64 {
     let Ok(facts) = rustix::fs::statfs(dir) else {
         return 0;
     };
@@ -32,12 +43,11 @@ pub fn of(dir: &Path) -> u64 {
     }
     let by_device = BY_DEVICE.iter().find(|(known, _)| *known == magic);
     by_device
-        .and_then(|(_, place)| inode_of_device(dir, Path::new(place)))
+        .and_then(|(_, place)| inode_of_device(device, Path::new(place)))
         .unwrap_or(0)
 }
 
-fn inode_of_device(dir: &Path, place: &Path) -> Option<u64> {
-    let device = fs::metadata(dir).ok()?.dev();
+fn inode_of_device(device: u64, place: &Path) -> Option<u64> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let device = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let facts = fs::metadata(place.join(device.file_name()?)).ok()?;
@@ -57,8 +67,9 @@ mod tests {
 
     #[test]
     fn a_mount_keeps_its_number() {
-        let here = of(Path::new("."));
-        assert_eq!(of(Path::new("src")), here);
-        assert_eq!(of(Path::new("/proc")), 0);
+        let [here, below] = of([Path::new("."), Path::new("src")]);
+        assert_eq!(here, below);
+        let [of_proc, again] = of([Path::new("/proc"), Path::new(".")]);
+        assert_eq!((of_proc, again), (0, here));
     }
 }

@@ -149,9 +149,11 @@ install: $(if $(SUDO_USER),,release)
 	mkdir -p "$$units"
 	for unit in packaging/systemd/*; do sed 's,/usr/local/bin/,$(PREFIX)/bin/,' "$$unit" > "$$units/$${unit##*/}"; done
 
+# Tests wait much, for processes, disks and timers, so twice as many as there are processors run at once.
 test: packages peers check
 	@mkdir -p "$(TARGET)"
 	status=0
+	export RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$(( 2 * $$(nproc) ))}"
 	$(CARGO) test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$(TARGET)/test.log" || status=$$?
 	passed=$$(awk '/^test result:/ { sum += $$4 } END { print sum + 0 }' "$(TARGET)/test.log")
 	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."

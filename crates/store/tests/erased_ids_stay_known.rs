@@ -1,4 +1,4 @@
-//! The id of an erased article stays known after a power cut: a peer that offers the article again is refused.
+//! The id of an erased article stays known after a power cut, and when the history of its segment is lost: a peer that offers the article again is refused.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
@@ -41,4 +41,50 @@ fn of_an_article_in_a_segment_that_was_just_sealed() {
             );
         }
     }
+}
+
+#[test]
+fn whose_history_was_lost() {
+    let news = News::new(&["a.b"]);
+    let dir = news.dir();
+    let mut spool = Spool::open(dir, Options::default()).unwrap();
+    let positions: Vec<_> = (0..5)
+        .map(|number| news.file(&mut spool, &format!("<{number}@x>"), &["a.b"]))
+        .collect();
+    spool.commit().unwrap();
+    let note = RemovalNote {
+        by: RemovedBy::Erasure,
+        text: b"",
+        seconds: 1,
+        until: i64::MIN,
+    };
+    spool.erase(positions[2], b"<2@x>", note).unwrap();
+    drop(spool);
+    let history = std::fs::read_dir(dir.join("segments")).unwrap();
+    let mut history: Vec<_> = history
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|suffix| suffix == "his"))
+        .collect();
+    history.sort();
+
+    let all_are_known = |how: &str| {
+        let spool = Spool::open(dir, Options::default()).unwrap();
+        for number in 0..5 {
+            let id = format!("<{number}@x>");
+            assert!(spool.has(id.as_bytes()).unwrap(), "{id}, {how}");
+        }
+        drop(spool);
+        let report = store::fsck(dir, false).unwrap();
+        assert!(report.findings.is_empty(), "{how}: {:?}", report.findings);
+    };
+    // A start without an index.
+    std::fs::remove_file(&history[0]).unwrap();
+    std::fs::remove_file(dir.join("index")).unwrap();
+    all_are_known("start");
+    std::fs::remove_file(&history[0]).unwrap();
+    store::fsck(dir, true).unwrap();
+    all_are_known("fsck --repair");
+    std::fs::write(&history[0], b"").unwrap();
+    store::rebuild(dir).unwrap();
+    all_are_known("history rebuild");
 }

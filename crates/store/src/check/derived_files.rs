@@ -1,37 +1,39 @@
 //! Rebuilds the derived files of a sealed segment from its `.art`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::Error;
 use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
-use crate::history::HistoryLine;
-use crate::history::cancels::Cancels;
+use crate::history::cancels::{CancelLine, Cancels};
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
+use crate::history::{HistoryLine, push_filed};
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, Open};
-use crate::io::replace::sync_parent;
+use crate::io::replace::{read_whole, sync_parent};
 use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::spool::recover::log_end::damage_notice;
+use crate::{Error, Expires, Position};
 
 /// Size of pending rows that are written together, bytes.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// Rebuilds `.his`, `.ovr` and `.exp` of a sealed segment from its `.art`. If the space of dead articles was
-/// reclaimed, their lines are copied from the old `.his`, as far as it is readable: their ids are still remembered.
+/// reclaimed, their lines are copied from the old `.his`, as far as it is readable, and `removals` supplies the ids of
+/// the others that were cancelled or removed: their ids are still remembered.
 /// Returns the number of articles, and a message for each place with damaged ones.
 pub fn rebuild_derived(
     segments: &Segments,
     dir: &Path,
     base: u64,
-    cancelled: &Cancels,
+    removals: &Removals,
 ) -> Result<(u64, Vec<String>), Error> {
     let disk = &**segments.disk();
     let path = segments.path(base, SegmentFile::Art);
@@ -47,9 +49,12 @@ pub fn rebuild_derived(
     };
     let alive = Visibility {
         expired: &expired,
-        cancelled,
+        cancelled: &removals.cancelled,
     };
     views.find_gone(disk, alive)?;
+    let bases = segments.bases()?;
+    let next = bases.iter().find(|next| **next > base);
+    views.add_removed(removals, next.copied().unwrap_or(u64::MAX));
     let mut articles = 0;
     let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
@@ -76,13 +81,38 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
     if bases.is_empty() {
         return Ok(damaged);
     }
-    let file = Cancels::read(&**segments.disk(), dir, u64::MAX);
-    let mut cancelled = file.unwrap_or_default();
-    Cancels::each_of_log(segments, |line| _ = cancelled.apply(&line))?;
+    let removals = Removals::of_log(segments, dir)?;
     for &base in bases {
-        damaged.extend(rebuild_derived(segments, dir, base, &cancelled)?.1);
+        damaged.extend(rebuild_derived(segments, dir, base, &removals)?.1);
     }
     Ok(damaged)
+}
+
+/// The cancelled and removed articles, with the lines that name them.
+#[derive(Debug, Default)]
+pub struct Removals {
+    cancelled: Cancels,
+    /// As in the file `cancels`.
+    text: Vec<u8>,
+}
+
+impl Removals {
+    /// From the file `cancels`, which the open store found whole.
+    pub fn of_file(disk: &dyn Disk, dir: &Path) -> Result<Removals, Error> {
+        let text = read_whole(disk, &dir.join("cancels"))?.unwrap_or_default();
+        let cancelled = Cancels::parse(&text);
+        Ok(Removals { cancelled, text })
+    }
+
+    /// From that file, as far as it can be read, and the log, whose lines count.
+    fn of_log(segments: &Segments, dir: &Path) -> Result<Removals, Error> {
+        let mut removals = Removals::of_file(&**segments.disk(), dir).unwrap_or_default();
+        Cancels::each_of_log(segments, |line| {
+            removals.cancelled.apply(&line);
+            line.push(&mut removals.text);
+        })?;
+        Ok(removals)
+    }
 }
 
 /// The derived files of a segment, under temporary names.
@@ -164,6 +194,39 @@ impl Views {
         Ok(())
     }
 
+    /// Adds a line for each cancelled or removed article between the segment's base and `end` whose line the old `.his` lacks: its id, as
+    /// of the time of its removal. Where the log still has the record, its line is taken instead.
+    fn add_removed(&mut self, removals: &Removals, end: u64) {
+        let known: BTreeSet<u64> = self.gone.iter().map(|(offset, _)| *offset).collect();
+        let removed = removals.cancelled.between(self.base, end);
+        let is_lacking = |position: &Position| !known.contains(&(position.0 - self.base));
+        let wanted: BTreeSet<Position> = removed.filter(is_lacking).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let mut lacking = BTreeMap::new();
+        for (_, text) in crate::history::lines(&removals.text) {
+            if let Some(line) = CancelLine::parse(text)
+                && wanted.contains(&line.position)
+            {
+                let seconds = line.note.map_or_else(now, |note| note.seconds);
+                let mut text = Vec::new();
+                let place = (line.position, false);
+                push_filed(
+                    &mut text,
+                    line.id,
+                    (seconds, Expires::Absent),
+                    0,
+                    place,
+                    &[],
+                );
+                lacking.insert(line.position.0 - self.base, text);
+            }
+        }
+        self.gone.extend(lacking);
+        self.gone.make_contiguous().sort_unstable();
+    }
+
     /// Copies the lines of dead articles before a position whose records are missing. Their numbers must stay known
     /// until expire has passed them (a cancelled article waits for that), so each gets a row.
     fn take_over(&mut self, before: u64) -> Result<(), Error> {
@@ -222,4 +285,10 @@ pub fn look_at(exceptions: &mut Exceptions, line: &[u8]) {
     {
         exceptions.look_at(line, arrival, (told.expires, told.is_late));
     }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    age.map_or(0, |age| age.as_secs() as i64)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::check::derived_files::rebuild_derived;
+use crate::check::derived_files::{Removals, rebuild_derived};
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
@@ -43,10 +43,11 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
     let segments = Segments::of(&disk, dir);
+    let removals = Removals::of_file(&*disk, dir)?;
     for base in segments.bases()? {
         told.segments += 1;
         if base != spool.current_base() {
-            let (articles, damaged) = rebuild_derived(&segments, dir, base, spool.cancelled())?;
+            let (articles, damaged) = rebuild_derived(&segments, dir, base, &removals)?;
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);

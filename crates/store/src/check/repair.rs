@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::check::derived_files::{rebuild_derived, rebuild_lost};
+use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
@@ -192,12 +192,12 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
 /// replays the last segment completely, and makes a new index.
 pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let current = spool.current_base();
-    let cancelled = spool.cancelled().clone();
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();
     remove_index(&**disk, &dir)?;
+    let removals = Removals::of_file(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
-        rebuild_derived(&segments, &dir, base, &cancelled)?;
+        rebuild_derived(&segments, &dir, base, &removals)?;
     }
     recover::open(&segments, &dir, options, lock)
 }

@@ -255,6 +255,12 @@ impl Cancels {
         self.positions.keys().copied().map(Position)
     }
 
+    /// Those from one position up to another, which is not included; ascending.
+    pub(crate) fn between(&self, from: u64, to: u64) -> impl Iterator<Item = Position> {
+        let range = self.positions.range(from..to.max(from));
+        range.map(|(position, _)| Position(*position))
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.positions.len()

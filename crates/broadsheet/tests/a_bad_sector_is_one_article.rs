@@ -11,8 +11,10 @@ use crate::program;
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use program::articles::{batch, with};
+use program::daemon::PATIENCE;
 use program::nntp::{ALL_MAY, Client, Served, listen};
 use program::{Program, Told};
 
@@ -63,8 +65,16 @@ impl Mounted {
         )
     }
 
+    /// Other tests of this process start programs meanwhile, which have our open files until they begin.
     fn unmount(&self) -> bool {
-        succeeds(Command::new("umount").arg(&self.at))
+        let began = Instant::now();
+        while !succeeds(Command::new("umount").arg(&self.at)) {
+            if began.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
     }
 
     /// Makes the blocks unreadable in which these bytes lie.

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// The container.
@@ -44,6 +45,19 @@ pub struct AzureServer {
     tls: Option<[PathBuf; 2]>,
 }
 
+/// A free port that no connection to elsewhere gets by chance while the server starts, which takes seconds: they get 32768 and above.
+fn free_port() -> u16 {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() as u16;
+    loop {
+        let tried = TRIED.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + first.wrapping_add(tried) % 10_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// The program: of `AZURITE`, of the peers beside the tests, or along PATH. `None`: a skip was printed.
 fn program() -> Option<PathBuf> {
     let name = "peers/azurite/node_modules/.bin/azurite-blob";
@@ -70,15 +84,13 @@ fn program() -> Option<PathBuf> {
 impl AzureServer {
     /// Starts a server with an empty container; with TLS by the files of a certificate and of its key. `None`: a skip was printed.
     pub fn start_with(tls: Option<[PathBuf; 2]>) -> Option<AzureServer> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut server = AzureServer {
             program: program()?,
             room: tempfile::tempdir().unwrap(),
-            port: listener.local_addr().unwrap().port(),
+            port: free_port(),
             child: None,
             tls,
         };
-        drop(listener);
         server.restart();
         let made = Command::new("node")
             .args(["-e", MAKE_CONTAINER])

@@ -1,4 +1,4 @@
-//! Limits floods of posts: above a number of posts a minute, the wait before the next one doubles with each post.
+//! Limits floods of posts, and of failed logins: above a number a minute, the wait before the next one doubles with each.
 //!
 //! INN sleeps before it accepts such a post (`backoffauth`, `backofftrigger`, with a file for each poster). Here an early post is
 //! refused with the time to wait, and nothing is written.
@@ -34,9 +34,12 @@ enum Key {
     Address(IpAddr),
 }
 
-/// The recent posts of all posters.
+/// Failed logins a minute of one address (of IPv6, its /64 network) without a wait; others may share the address.
+pub const FAILED_LOGINS_PER_MINUTE_MAX: u32 = 60;
+
+/// The recent posts of all posters, or the recent failed logins of all addresses.
 #[derive(Debug, Default)]
-pub struct PostFloods {
+pub struct Floods {
     posters: HashMap<Key, PostHistory>,
 }
 
@@ -51,10 +54,22 @@ struct PostHistory {
     next: Instant,
 }
 
-impl PostFloods {
+impl Floods {
     /// No posts.
-    pub fn new() -> PostFloods {
-        PostFloods::default()
+    pub fn new() -> Floods {
+        Floods::default()
+    }
+
+    /// Counts a failed login; [`FAILED_LOGINS_PER_MINUTE_MAX`] have no consequence.
+    pub fn login_failed(&mut self, address: IpAddr, now: Instant) {
+        self.of(Poster::Address(address), now)
+            .count(FAILED_LOGINS_PER_MINUTE_MAX, now);
+    }
+
+    /// Returns whether logins of an address have failed so often that it has to wait.
+    pub fn has_to_wait(&self, address: IpAddr, now: Instant) -> bool {
+        let posters = self.posters.get(&key(Poster::Address(address)));
+        posters.is_some_and(|posters| posters.wait(now).is_err())
     }
 
     /// Counts a post; `per_minute_max` posts a minute are accepted without a wait.
@@ -67,15 +82,20 @@ impl PostFloods {
         per_minute_max: u32,
         now: Instant,
     ) -> Result<(), Duration> {
+        let posts = self.of(poster, now);
+        posts.wait(now)?;
+        posts.count(per_minute_max, now);
+        Ok(())
+    }
+
+    fn of(&mut self, poster: Poster<'_>, now: Instant) -> &mut PostHistory {
         let key = key(poster);
         if self.posters.len() >= POSTERS_MAX && !self.posters.contains_key(&key) {
             self.forget(now);
         }
-        let posters = self
-            .posters
+        self.posters
             .entry(key)
-            .or_insert_with(|| PostHistory::new(now));
-        posters.post(per_minute_max, now)
+            .or_insert_with(|| PostHistory::new(now))
     }
 
     /// Evicts posters whose state has expired, or else the one that may post soonest.
@@ -104,13 +124,19 @@ impl PostHistory {
         now.saturating_duration_since(self.next.max(self.since)) >= WINDOW
     }
 
-    fn post(&mut self, per_minute_max: u32, now: Instant) -> Result<(), Duration> {
+    /// # Errors
+    /// The time to wait.
+    fn wait(&self, now: Instant) -> Result<(), Duration> {
+        match self.next.saturating_duration_since(now) {
+            Duration::ZERO => Ok(()),
+            wait => Err(wait),
+        }
+    }
+
+    fn count(&mut self, per_minute_max: u32, now: Instant) {
         let is_new_minute = now.saturating_duration_since(self.since) >= WINDOW;
         if self.is_over(now) || (self.wait.is_zero() && is_new_minute) {
             *self = PostHistory::new(now);
-        }
-        if now < self.next {
-            return Err(self.next.saturating_duration_since(now));
         }
         self.count = self.count.saturating_add(1);
         if self.count >= per_minute_max {
@@ -119,7 +145,6 @@ impl PostHistory {
             self.wait = self.wait.saturating_mul(2).clamp(first, longest);
             self.next = now.checked_add(self.wait).unwrap_or(now);
         }
-        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@ pub use allowed::{Access, Mismatch};
 pub use client_identity::ClientIdentity;
 pub use error::Error;
 pub use fingerprint::{fingerprint, fingerprint_text};
-pub use flood::{PostFloods, Poster};
+pub use flood::{Floods, Poster};
 pub use login::{Login, PasswordCheck};
 pub use network::{Network, counted};
 pub use outcome::Outcome;

@@ -60,7 +60,7 @@ pub struct Limits {
     pub connections_max: Option<u32>,
     /// Maximum number of simultaneous connections from one address.
     pub connections_per_address_max: Option<u32>,
-    /// Posts a minute of one user, or of one address without login; more are delayed ([`crate::PostFloods`]).
+    /// Posts a minute of one user, or of one address without login; more are delayed ([`crate::Floods`]).
     pub posts_per_minute_max: Option<u32>,
     /// Articles a minute from a peer on one connection.
     pub articles_per_minute_max: Option<u32>,

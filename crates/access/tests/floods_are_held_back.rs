@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use access::flood::{POSTERS_MAX, WAIT_SECONDS_MAX};
-use access::{PostFloods, Poster};
+use access::{Floods, Poster};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -18,7 +18,7 @@ fn seconds(count: u64) -> Duration {
 
 #[test]
 fn so_many_a_minute_are_taken_and_then_the_waits_double() {
-    let mut floods = PostFloods::new();
+    let mut floods = Floods::new();
     let begin = Instant::now();
     let anna = Poster::User("anna");
     for _ in 0..5 {
@@ -45,7 +45,7 @@ fn so_many_a_minute_are_taken_and_then_the_waits_double() {
 
 #[test]
 fn a_steady_poster_below_the_rate_never_waits() {
-    let mut floods = PostFloods::new();
+    let mut floods = Floods::new();
     let begin = Instant::now();
     for count in 0..500 {
         let now = begin + seconds(count * 15 + 1);
@@ -55,7 +55,7 @@ fn a_steady_poster_below_the_rate_never_waits() {
 
 #[test]
 fn a_network_of_64_bits_is_one_poster() {
-    let mut floods = PostFloods::new();
+    let mut floods = Floods::new();
     let now = Instant::now();
     let address = |text: &str| Poster::Address(text.parse::<IpAddr>().unwrap());
     assert!(floods.post(address("2001:db8::1"), 1, now).is_ok());
@@ -68,7 +68,7 @@ fn a_network_of_64_bits_is_one_poster() {
 
 #[test]
 fn only_so_many_posters_are_remembered_and_who_waits_longest_is_not_forgotten() {
-    let mut floods = PostFloods::new();
+    let mut floods = Floods::new();
     let mut now = Instant::now();
     for _ in 0..13 {
         if let Err(wait) = floods.post(Poster::User("flood"), 1, now) {

@@ -293,7 +293,8 @@ fixed! {
     access::sasl::RESPONSE_BYTES_MAX, Unit::Bytes, "response of a client in SASL", "A longer one is rejected.";
     access::program::ANSWER_BYTES_MAX, Unit::Bytes, "output of auth.program", "A program that writes more, on standard output or standard error, is killed.";
     access::flood::POSTERS_MAX, Unit::Count("posters"), "posters that have to wait", "With more, those that may post again the soonest are dropped.";
-    access::flood::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait of a poster above posts_per_minute_max", "Each wait is twice as long as the one before, up to this.";
+    access::flood::FAILED_LOGINS_PER_MINUTE_MAX, Unit::Count("logins"), "failed logins a minute of an address, or of a /64 network of IPv6", "Further logins from there have to wait.";
+    access::flood::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait of a poster above posts_per_minute_max, or of an address with too many failed logins", "Each wait is twice as long as the one before, up to this.";
     access::rate_limit::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait for a rate", "A client above its rate waits at most this long.";
     mount::HANDLES_MAX, Unit::Count("files"), "open files of a mount, without articles", "Opening a further .overview, active, active.times or newsgroups fails.";
     mount::DIRECTORIES_MAX, Unit::Count("directories"), "directories of a mount with a known inode number", "Above it, all are forgotten; the kernel asks again.";

@@ -195,7 +195,12 @@ fn set_horizon(
         .min(now)
         .min(newest.unwrap_or(i64::MIN).saturating_add(1));
     let known = snapshot.expired().forget_before();
-    // It never moves back, because the lines before it may be gone.
+    // The clock was ahead, and with it the newest article. Lines that are gone meanwhile stay gone; all others must count again.
+    if known > now {
+        expiry.forget_before = Some(forget);
+        return forget;
+    }
+    // Else it never moves back, because the lines before it may be gone.
     let is_far = !expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS;
     if forget > known && is_far {
         expiry.forget_before = Some(forget);

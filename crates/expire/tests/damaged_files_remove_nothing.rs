@@ -185,6 +185,27 @@ fn a_clock_far_ahead_does_not_forget_ids() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_when_an_article_came_forgets_nothing_later() {
+    let news = News::new("a.b 0000000000 00001 y\n");
+    let later = NOW + 3650 * DAY;
+    news.file("a.b", 1, later, Expires::Absent);
+    news.expire_at(later + DAY, "/expired/ x 14 -\nall x never -\n")
+        .unwrap();
+    let forget_before = || {
+        let snapshot = Snapshot::open(news.dir()).unwrap();
+        snapshot.expired().forget_before()
+    };
+    assert!(forget_before() > NOW + 3000 * DAY);
+    // The clock is right again.
+    news.file("a.b", 10, NOW, Expires::Absent);
+    news.expire_at(NOW + DAY, "/expired/ x 14 -\nall x 0 -\n")
+        .unwrap();
+    assert!(forget_before() < NOW);
+    let snapshot = Snapshot::open(news.dir()).unwrap();
+    assert!(snapshot.history_line(b"<5@a.b>").unwrap().is_some());
+}
+
+#[test]
 fn a_removed_group_follows_its_own_rule() {
     let news = News::new("r.x 0000000000 00001 y\nk.x 0000000000 00001 y\n");
     news.file("r.x", 20, NOW - 5 * DAY, Expires::Absent);

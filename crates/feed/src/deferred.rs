@@ -26,6 +26,21 @@ pub struct Deferred {
     pub attempts: u64,
 }
 
+/// Longest delay before the next offer, seconds.
+pub const DELAY_MAX: i64 = 3600;
+
+impl Deferred {
+    /// Whether it is to be offered again. One that is due later than any delay was deferred while the clock was ahead.
+    pub fn is_due(&self, now: i64) -> bool {
+        is_due(self.due, now)
+    }
+}
+
+/// As [`Deferred::is_due`], of a time.
+pub fn is_due(due: i64, now: i64) -> bool {
+    due <= now || due > now.saturating_add(DELAY_MAX)
+}
+
 /// Reads the list; a missing file is empty.
 ///
 /// # Errors

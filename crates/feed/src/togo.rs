@@ -148,7 +148,7 @@ impl FromCursor<'_> {
         now: i64,
         put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
     ) -> Result<(), Error> {
-        let due = self.state.deferred().iter().filter(|one| one.due <= now);
+        let due = self.state.deferred().iter().filter(|one| one.is_due(now));
         let due: Vec<Position> = due.map(|one| one.position).collect();
         for position in due {
             if self.offer_one(position, put)? == Some(false) {

@@ -1,8 +1,8 @@
 //! A connected client: its address, identity and permissions.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use access::sasl::Exchange;
 use access::{ClientIdentity, RateLimit, Rights};
@@ -16,6 +16,8 @@ use crate::shared::Shared;
 
 /// Reply text when a connection limit is reached.
 pub const TOO_MANY: &str = "Too many connections; try again later";
+/// Reply text to logins of an address where too many have failed (not 481, after which clients ask for another password).
+pub const TOO_MANY_FAILED: &str = "Too many failed logins from your address; try again later";
 /// Reply text when a login could not be checked; the log has the reason.
 pub const NO_LOGIN: &str = "Logins are not possible now; try again later";
 
@@ -229,6 +231,25 @@ impl Client {
             entry: self.rights.name(),
             why,
         });
+    }
+
+    /// As [`Client::login_failed`], of wrong credentials: too many make its address wait.
+    pub fn login_refused(&self, shared: &Shared, why: &str) {
+        self.login_failed(shared, why);
+        if let Some(address) = self.address {
+            let failed = shared.failed_logins.lock();
+            let mut failed = failed.unwrap_or_else(PoisonError::into_inner);
+            failed.login_failed(address.ip(), Instant::now());
+        }
+    }
+
+    /// Returns whether so many logins of its address have failed that it has to wait.
+    pub fn has_to_wait_for_login(&self, shared: &Shared) -> bool {
+        self.address.is_some_and(|address| {
+            let failed = shared.failed_logins.lock();
+            let failed = failed.unwrap_or_else(PoisonError::into_inner);
+            failed.has_to_wait(address.ip(), Instant::now())
+        })
     }
 
     /// Sets the rate limits of its rights.

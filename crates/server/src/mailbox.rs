@@ -22,6 +22,8 @@ pub enum Message {
     LoginDone(Token, access::Outcome),
     /// The end of the fetch of an article from the object store.
     FetchDone(Token, Position, Result<(), store::Error>),
+    /// The fetch had to make room for those of other addresses.
+    FetchDisplaced(Token, Position),
     /// The settings were reloaded: permissions are evaluated again.
     Reloaded,
     /// A connection has to discard its incomplete input.

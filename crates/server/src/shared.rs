@@ -48,7 +48,8 @@ pub(crate) struct Shared {
     pub held: Shares,
     /// Incomplete TLS handshakes.
     pub handshakes: Shares,
-    pub floods: Mutex<access::PostFloods>,
+    pub floods: Mutex<access::Floods>,
+    pub failed_logins: Mutex<access::Floods>,
     config: RwLock<Arc<ConfigSnapshot>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
     /// Logged damage of the store: files and offsets.
@@ -164,7 +165,8 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listene
         in_flight: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),
-        floods: Mutex::new(access::PostFloods::new()),
+        floods: Mutex::new(access::Floods::new()),
+        failed_logins: Mutex::new(access::Floods::new()),
         config: RwLock::new(Arc::new(plan.config)),
         addresses: Mutex::default(),
         damage: Mutex::default(),

@@ -22,12 +22,13 @@ use nntp::{
 use store::{HistoryLine, Position, Run, Snapshot, Stretch};
 
 use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
-use crate::client::{Client, Fetching, NO_LOGIN, TOO_MANY};
+use crate::client::{Client, Fetching, NO_LOGIN, TOO_MANY, TOO_MANY_FAILED};
 use crate::counts::Counter;
 use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::reader_counts::ReaderCounts;
 use crate::shared::Shared;
+use crate::worker_pool::IsFull;
 
 /// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
@@ -194,11 +195,17 @@ fn fetch(
         Ok(fetch) => fetch,
         Err(error) => return fault(shared)(error),
     };
-    let (mailbox, token) = (mailbox.clone(), client.token);
+    let token = client.token;
+    let displaced = mailbox.clone();
+    let displaced = move || displaced.put(Message::FetchDisplaced(token, position));
+    let mailbox = mailbox.clone();
     let job = move || mailbox.put(Message::FetchDone(token, position, fetch.run()));
     let address = client.address;
     let address = address.map(|address| access::counted(address.ip()));
-    match shared.fetchers.run(address, Box::new(job)) {
+    let queued = shared
+        .fetchers
+        .run(address, Box::new(job), Box::new(displaced));
+    match queued {
         Ok(()) => {
             client.fetch = Fetching::Running { position, fetches };
             BackendError::Pending
@@ -297,7 +304,7 @@ impl SessionContext<'_> {
                     }
                     access::Outcome::Malformed(what) => SaslStep::Malformed(what),
                     access::Outcome::Refused(why) => {
-                        self.client.login_failed(self.shared, &why);
+                        self.client.login_refused(self.shared, &why);
                         SaslStep::Refused
                     }
                 }
@@ -311,8 +318,14 @@ impl SessionContext<'_> {
             .client
             .address
             .map(|address| access::counted(address.ip()));
+        let displaced = mailbox.clone();
         let job = move || mailbox.put(Message::LoginDone(token, slow.run()));
-        match self.shared.workers.run(address, Box::new(job)) {
+        let displaced = move || {
+            let why = access::Outcome::Failed(IsFull.to_string());
+            displaced.put(Message::LoginDone(token, why));
+        };
+        let workers = &self.shared.workers;
+        match workers.run(address, Box::new(job), Box::new(displaced)) {
             Ok(()) => SaslStep::Pending,
             // RFC 4643, 2.3.2: not 481, after which clients ask for another password.
             Err(full) => {
@@ -437,6 +450,13 @@ impl Backend for SessionContext<'_> {
 
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
         let access = self.shared.access();
+        if !matches!(credentials, Credentials::Cancelled)
+            && self.client.has_to_wait_for_login(self.shared)
+        {
+            self.client.exchange = None;
+            self.client.login_failed(self.shared, TOO_MANY_FAILED);
+            return SaslStep::Failed(TOO_MANY_FAILED);
+        }
         match credentials {
             Credentials::Password(user, password) => {
                 let slow = access.check_password(user, password, &self.client.connection());

@@ -1,5 +1,6 @@
 //! A few threads for slow jobs: passwords (argon2) and authenticator programs. Network threads never wait for them; a job sends its
-//! result to the mailbox of its network thread. Addresses are served round robin, so that one with many jobs does not block the others.
+//! result to the mailbox of its network thread. Addresses are served round robin, so that one with many jobs does not block the others;
+//! nor do many with several each: when the queue is full, an address without a job takes the place of the last job of the one with most.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -17,6 +18,13 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// A slow job.
 pub type Job = Box<dyn FnOnce() + Send>;
+
+/// A job that waits, and what answers instead of it if it must make room.
+struct Waiting {
+    job: Job,
+    displaced: Job,
+}
+
 /// Starts a thread with a name. A confined network thread cannot: its threads would be confined, too.
 pub type Spawn = Arc<dyn Fn(&str, Job) -> std::io::Result<()> + Send + Sync>;
 
@@ -61,19 +69,35 @@ struct State {
 /// The waiting jobs, served round robin by address.
 #[derive(Default)]
 struct Queue {
-    of_address: HashMap<Option<IpAddr>, VecDeque<Job>>,
+    of_address: HashMap<Option<IpAddr>, VecDeque<Waiting>>,
     /// Addresses with jobs, the next one in front.
     turns: VecDeque<Option<IpAddr>>,
     jobs: usize,
 }
 
 impl Queue {
-    fn has_room(&self, address: Option<IpAddr>) -> bool {
+    /// Makes room for a job of an address. Returns what answers for the job that had to go, if one had to.
+    fn make_room(&mut self, address: Option<IpAddr>) -> Result<Option<Job>, IsFull> {
         let own = self.of_address.get(&address).map_or(0, VecDeque::len);
-        self.jobs < LOGIN_JOBS_MAX && own < SLOW_JOBS_PER_ADDRESS_MAX
+        match self.jobs < LOGIN_JOBS_MAX {
+            true if own < SLOW_JOBS_PER_ADDRESS_MAX => Ok(None),
+            false if own == 0 => self.displace().map(Some).ok_or(IsFull),
+            _ => Err(IsFull),
+        }
     }
 
-    fn push(&mut self, address: Option<IpAddr>, job: Job) {
+    /// Removes the last job of the address with the most, unless each has only one.
+    fn displace(&mut self) -> Option<Job> {
+        let most = self.of_address.values_mut().max_by_key(|jobs| jobs.len())?;
+        if most.len() < 2 {
+            return None;
+        }
+        let last = most.pop_back()?;
+        self.jobs -= 1;
+        Some(last.displaced)
+    }
+
+    fn push(&mut self, address: Option<IpAddr>, job: Waiting) {
         let own = self.of_address.entry(address).or_default();
         if own.is_empty() {
             self.turns.push_back(address);
@@ -91,7 +115,7 @@ impl Queue {
             false => self.turns.push_back(address),
         }
         self.jobs -= 1;
-        Some(job)
+        Some(job.job)
     }
 }
 
@@ -138,27 +162,31 @@ impl WorkerPool {
         }
     }
 
-    /// Queues a job of an address (of IPv6, its /64 network; `None` for this machine). A job must not wait for another one.
+    /// Queues a job of an address (of IPv6, its /64 network; `None` for this machine). A job must not wait for another one. If it later has to
+    /// make room for another address, `displaced` runs instead.
     ///
     /// # Errors
-    /// `LOGIN_JOBS_MAX` jobs wait already, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
-    pub fn run(&self, address: Option<IpAddr>, job: Job) -> Result<(), IsFull> {
+    /// `LOGIN_JOBS_MAX` jobs wait already, one an address at most or some of this one, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
+    pub fn run(&self, address: Option<IpAddr>, job: Job, displaced: Job) -> Result<(), IsFull> {
         let mut state = self.shared.lock();
-        if !state.jobs.has_room(address) {
-            return Err(IsFull);
-        }
+        let gone = state.jobs.make_room(address)?;
         if state.idle_threads <= state.jobs.jobs && state.threads < self.shared.threads_max {
             let shared = Arc::clone(&self.shared);
             match (self.shared.spawn)("slow", Box::new(move || shared.work())) {
                 Ok(()) => state.threads += 1,
-                Err(_) if state.threads == 0 => return Err(IsFull),
+                Err(_) if state.threads == 0 => {
+                    drop(state);
+                    answer_for(gone);
+                    return Err(IsFull);
+                }
                 // The running threads do it later.
                 Err(_) => {}
             }
         }
-        state.jobs.push(address, job);
+        state.jobs.push(address, Waiting { job, displaced });
         drop(state);
         self.shared.wakes.notify_one();
+        answer_for(gone);
         Ok(())
     }
 
@@ -172,6 +200,13 @@ impl WorkerPool {
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.lock().threads
+    }
+}
+
+/// Answers for a job that had to make room.
+fn answer_for(gone: Option<Job>) {
+    if let Some(answer) = gone {
+        answer();
     }
 }
 

@@ -7,8 +7,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use server::worker_pool::{
-    IsFull, LOGIN_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, WorkerPool, spawn_here,
+    IsFull, Job, LOGIN_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, WorkerPool, spawn_here,
 };
+
+/// Of a job that does not have to make room.
+fn stays() -> Job {
+    Box::new(|| panic!("it had to make room"))
+}
 
 fn address(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))
@@ -25,6 +30,7 @@ fn busy() -> (WorkerPool, mpsc::Sender<()>) {
             began.send(()).unwrap();
             let _ = wait.recv();
         }),
+        stays(),
     )
     .unwrap();
     begins.recv().unwrap();
@@ -40,11 +46,11 @@ fn one_address_keeps_no_other_out() {
         Box::new(move || done.send(name).unwrap())
     };
     for _ in 0..SLOW_JOBS_PER_ADDRESS_MAX {
-        slow.run(address(1), job("greedy")).unwrap();
+        slow.run(address(1), job("greedy"), stays()).unwrap();
     }
-    assert_eq!(slow.run(address(1), job("greedy")), Err(IsFull));
-    slow.run(address(2), job("first")).unwrap();
-    slow.run(address(2), job("second")).unwrap();
+    assert_eq!(slow.run(address(1), job("greedy"), stays()), Err(IsFull));
+    slow.run(address(2), job("first"), stays()).unwrap();
+    slow.run(address(2), job("second"), stays()).unwrap();
     drop(go);
     let order: Vec<&str> = dones.iter().take(5).collect();
     assert_eq!(order, ["greedy", "first", "greedy", "second", "greedy"]);
@@ -65,6 +71,7 @@ fn a_full_pool_refuses() {
                 began.send(()).unwrap();
                 let _ = wait.lock().unwrap().recv();
             }),
+            stays(),
         )
         .unwrap();
     }
@@ -74,17 +81,32 @@ fn a_full_pool_refuses() {
     let (done, dones) = mpsc::channel();
     for number in 0..LOGIN_JOBS_MAX {
         let done = done.clone();
+        let displaced = done.clone();
         let address = address((number / SLOW_JOBS_PER_ADDRESS_MAX) as u8);
-        slow.run(address, Box::new(move || done.send(number).unwrap()))
-            .unwrap();
+        slow.run(
+            address,
+            Box::new(move || done.send((number, true)).unwrap()),
+            Box::new(move || displaced.send((number, false)).unwrap()),
+        )
+        .unwrap();
     }
     assert_eq!(slow.waiting(), LOGIN_JOBS_MAX);
-    assert_eq!(slow.run(None, Box::new(|| unreachable!())), Err(IsFull));
+    let refused = slow.run(address(0), Box::new(|| unreachable!()), stays());
+    assert_eq!(refused, Err(IsFull));
+    // An address without a job takes the place of one of those that have many.
+    let last = done.clone();
+    let last = move || last.send((LOGIN_JOBS_MAX, true)).unwrap();
+    slow.run(address(99), Box::new(last), stays()).unwrap();
+    assert_eq!(slow.waiting(), LOGIN_JOBS_MAX);
+    let (gone, was_done) = dones.recv().unwrap();
+    assert!(!was_done && gone % SLOW_JOBS_PER_ADDRESS_MAX == SLOW_JOBS_PER_ADDRESS_MAX - 1);
     drop(go);
-    let mut seen: Vec<usize> = dones.iter().take(LOGIN_JOBS_MAX).collect();
+    let mut seen: Vec<_> = dones.iter().take(LOGIN_JOBS_MAX).collect();
+    seen.push((gone, true));
     seen.sort_unstable();
-    assert!(seen.into_iter().eq(0..LOGIN_JOBS_MAX), "each once");
-    slow.run(None, Box::new(|| {})).unwrap();
+    let each = (0..=LOGIN_JOBS_MAX).map(|number| (number, true));
+    assert!(seen.into_iter().eq(each), "each once");
+    slow.run(None, Box::new(|| {}), stays()).unwrap();
 }
 
 #[test]
@@ -93,7 +115,7 @@ fn what_waits_is_done_when_the_pool_goes() {
     let slow = WorkerPool::with(1, Duration::from_secs(3600), spawn_here());
     for number in 0..20 {
         let done = done.clone();
-        slow.run(None, Box::new(move || done.send(number).unwrap()))
+        slow.run(None, Box::new(move || done.send(number).unwrap()), stays())
             .unwrap();
     }
     drop((slow, done));
@@ -111,7 +133,7 @@ fn idle_threads_end_and_come_again() {
     // Many times, to hit a thread that ends while a job arrives.
     for _ in 0..300 {
         let done = done.clone();
-        slow.run(None, Box::new(move || done.send(()).unwrap()))
+        slow.run(None, Box::new(move || done.send(()).unwrap()), stays())
             .unwrap();
         dones.recv_timeout(Duration::from_secs(20)).unwrap();
         std::thread::yield_now();

@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::step::Step;
 use super::verifier::Verifier;
 use crate::outcome::Outcome;
-use crate::prepared::is_same_name;
+use crate::prepared::{is_same_name, prepared};
 use crate::random::random;
 use crate::users::UsersFile;
 
@@ -108,8 +108,15 @@ fn ask(
     let known = user.and_then(|user| Some((user.name.clone(), user.scram.clone()?)));
     let (user, verifier) = match known {
         Some((name, verifier)) => (Some(name), verifier),
-        // An unknown user looks the same as a known one (RFC 5802, 5.1).
-        None => (None, Verifier::of_unknown_user(secret, &first.name)),
+        // An unknown user looks the same as a known one (RFC 5802, 5.1), also in other encodings of his name.
+        None => {
+            let name = str::from_utf8(&first.name).ok();
+            let name = name.and_then(|name| prepared(name).ok());
+            let name = name
+                .as_ref()
+                .map_or(&first.name[..], |name| name.as_bytes());
+            (None, Verifier::of_unknown_user(secret, name))
+        }
     };
     let nonce = [first.nonce, ours.as_bytes()].concat();
     let salt = STANDARD.encode(&verifier.salt);

@@ -38,11 +38,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let options = directory.settings()?.settings.store_options();
     let now = relay::Now::read().seconds;
     let cluster = ClusterLog::of(&directory)?;
+    // First, since it may have to take the lock itself.
+    let snapshot = Snapshot::open(directory.root())?;
     let mut spool = match cluster {
         Some(_) => None,
         None => Some(Spool::open(directory.root(), options)?),
     };
-    let snapshot = Snapshot::open(directory.root())?;
     let removed = removed::all(&snapshot)?;
     let mut status = Status::OK;
     let mut restored = Vec::new();

@@ -5,15 +5,14 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use store::Position;
 
-use crate::deferred::Deferred;
+use crate::deferred::{DELAY_MAX, Deferred, is_due};
 
 /// Most offers of an article that the peer defers.
 pub const ATTEMPTS_MAX: u64 = 24;
 /// Most deferred articles that are taken up at once.
 const QUEUE_MAX: usize = 1_000;
-/// First delay of a deferred article, and longest one, seconds.
+/// First delay of a deferred article, seconds.
 const DELAY_FIRST: i64 = 15;
-const DELAY_LAST: i64 = 3600;
 
 /// A change of the list of deferred articles.
 #[derive(Debug, Default)]
@@ -72,13 +71,13 @@ impl Deferrals {
 
     /// Whether one is due.
     pub fn is_due(&self, now: i64) -> bool {
-        self.next_due().is_some_and(|due| due <= now)
+        self.next_due().is_some_and(|due| is_due(due, now))
     }
 
     /// The next one to offer again.
     pub fn next(&mut self, list: &[Deferred], now: i64) -> Option<Position> {
-        if self.queue.is_empty() && self.next_due.is_some_and(|due| due <= now) {
-            let due = list.iter().filter(|one| one.due <= now);
+        if self.queue.is_empty() && self.next_due.is_some_and(|due| is_due(due, now)) {
+            let due = list.iter().filter(|one| one.is_due(now));
             let due = due.map(|one| one.position);
             let (on_the_way, answered) = (&mut self.on_the_way, &self.answered);
             let due = due.filter(|position| {
@@ -148,7 +147,7 @@ fn later(position: Position, attempts: u64, now: i64) -> Deferred {
     let doublings = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
     Deferred {
         position,
-        due: now + (DELAY_FIRST << doublings).min(DELAY_LAST),
+        due: now + (DELAY_FIRST << doublings).min(DELAY_MAX),
         attempts,
     }
 }
@@ -180,8 +179,23 @@ mod tests {
             deferrals.written(&list);
         }
         assert_eq!((offers, given_up), (ATTEMPTS_MAX, 1));
-        assert!(now < 1000 + 24 * DELAY_LAST);
+        assert!(now < 1000 + 24 * DELAY_MAX);
         assert_eq!(deferrals.next_due(), None);
+    }
+
+    #[test]
+    fn those_deferred_while_the_clock_was_ahead_are_due() {
+        let now = 1000;
+        let list = [later(Position(8), 2, now), later(Position(16), 2, 1 << 40)];
+        let mut deferrals = Deferrals::default();
+        deferrals.reset(&list);
+        assert!(!deferrals.is_due(now));
+        let now = list[0].due;
+        assert_eq!(deferrals.next(&list, now), Some(Position(8)));
+        assert_eq!(deferrals.next(&list, now), Some(Position(16)));
+        let mut deferrals = Deferrals::default();
+        deferrals.reset(&list[1..]);
+        assert!(deferrals.is_due(now));
     }
 
     #[test]

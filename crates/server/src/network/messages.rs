@@ -25,7 +25,11 @@ impl Network {
                 Message::BatchDone(batch) => self.complete_batch(batch, ticks),
                 Message::LoginDone(token, outcome) => self.logged_in(token, outcome, ticks),
                 Message::FetchDone(token, position, result) => {
-                    self.fetched((token, position), result, ticks);
+                    let has_failed = thread_store::note_fetch(&self.shared, result);
+                    self.fetched((token, position), has_failed, ticks);
+                }
+                Message::FetchDisplaced(token, position) => {
+                    self.fetched((token, position), true, ticks);
                 }
                 Message::Reloaded => self.reload(),
                 Message::Discard(token) => self.discard_input(token, ticks),
@@ -114,7 +118,7 @@ impl Network {
                 LoginResult::Failed(NO_LOGIN)
             }
             access::Outcome::Refused(why) => {
-                client.login_failed(&self.shared, &why);
+                client.login_refused(&self.shared, &why);
                 LoginResult::Refused
             }
             access::Outcome::Malformed(why) => {
@@ -130,13 +134,7 @@ impl Network {
     }
 
     /// Continues a session that waited for an article from the object store.
-    fn fetched(
-        &mut self,
-        (token, position): (Token, Position),
-        result: Result<(), store::Error>,
-        ticks: u64,
-    ) {
-        let has_failed = thread_store::note_fetch(&self.shared, result);
+    fn fetched(&mut self, (token, position): (Token, Position), has_failed: bool, ticks: u64) {
         let Some(mut connection) = self.take(token) else {
             return;
         };

@@ -7,6 +7,7 @@ use store::Position;
 use super::super::connection::Connection;
 use super::super::lane::Lane;
 use super::{Context, Peer, SECOND, earlier};
+use crate::deferred::DELAY_MAX;
 
 /// How long a connection stays open without articles, seconds.
 pub const IDLE_SECONDS_MAX: u32 = 300;
@@ -139,7 +140,8 @@ impl Peer {
             .deferrals
             .next_due()
             .filter(|_| self.retry_at.is_none());
-        let due = due.map(|due| u64::try_from(due - context.time).unwrap_or(0).max(1));
+        let wait = |due: i64| (due - context.time).clamp(1, DELAY_MAX).unsigned_abs();
+        let due = due.map(wait);
         earlier(
             next,
             due.map(|wait| context.now + Duration::from_secs(wait)),

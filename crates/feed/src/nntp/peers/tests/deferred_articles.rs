@@ -1,5 +1,7 @@
 //! Articles that a peer wants later, whose connection breaks.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use super::*;
 
 /// Takes articles by streaming; `check` gives the replies to each CHECK, by its id. `None`: the connection breaks.
@@ -104,9 +106,11 @@ fn the_cursor_passes_what_is_answered_beside_a_full_list() {
     news.commit();
     let mut place = SiteState::take_only(news.dir(), b"one").unwrap();
     place.move_to(news.spool.end()).unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let later = now.as_secs() as i64 + deferred::DELAY_MAX;
     let one = |number: u64| Deferred {
         position: Position(number),
-        due: if number == first.0 { 0 } else { i64::MAX / 2 },
+        due: if number == first.0 { 0 } else { later },
         attempts: 3,
     };
     let others = (0..deferred::DEFERRED_MAX as u64 - 1).map(|number| one((1 << 40) + number));

@@ -114,3 +114,25 @@ fn a_spoilt_active_stops_nothing_silently() {
     let quiet = file(&program, "<5@example.com>", "comp.test");
     assert_eq!(quiet.err, "");
 }
+
+/// Half a copy of the file: articles of the groups that are missing would be refused, and known from then on.
+#[test]
+fn half_an_active_files_nothing() {
+    let program = Program::with_news(
+        "comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\nrec.test 0000000000 00001 y\n",
+    );
+    file(&program, "<1@example.com>", "comp.test");
+    let whole = program.read("news/active");
+    program.write("news/active", &whole.as_bytes()[..whole.len() / 2]);
+    let late = batch(&[article("<2@example.com>", "rec.test")]);
+    let told = program.rnews(&late);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("in the middle of a line"), "{told:?}");
+    // Nor was the file changed: the message says what to do, and either helps.
+    assert_eq!(program.read("news/active").len(), whole.len() / 2);
+    std::fs::remove_file(program.path("news/active")).unwrap();
+    let told = program.rnews(&late);
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    assert_eq!(links(&program, "<2@example.com>"), "rec.test/1");
+    program.assert_clean();
+}

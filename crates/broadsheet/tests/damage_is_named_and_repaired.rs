@@ -190,3 +190,39 @@ fn a_flipped_bit_in_the_articles() {
         assert_eq!((next.status, next.count("accepted")), (0, 1), "{next:?}");
     }
 }
+
+/// The ids of all articles that went with it are listed, so that a neighbour can be asked for them.
+#[test]
+fn articles_that_only_the_history_knows() {
+    for left in [None, Some(20_000)] {
+        let program = news();
+        let path = segment(&program, "art");
+        let gone = match left {
+            None => {
+                std::fs::remove_file(&path).unwrap();
+                ARTICLES
+            }
+            Some(length) => {
+                let file = std::fs::File::options().write(true).open(&path).unwrap();
+                file.set_len(length).unwrap();
+                let told = program.run(&["article", "--dir", "news", &id("a", 1)]);
+                assert_eq!(told.status, 0, "{told:?}");
+                0
+            }
+        };
+        let told = fsck(&program, true);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.out.contains("lost to damage"), "{told:?}");
+        let listed = program.read("news/bad/lost.ids").lines().count();
+        let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+        let rows = rows.lines().count();
+        assert!(
+            listed == ARTICLES - rows && listed >= gone,
+            "{listed} {rows}"
+        );
+        // They can come again.
+        let again = program.rnews(&batch(&many("a", ARTICLES, "comp.test", 500)));
+        assert_eq!(again.count("accepted"), listed as u64, "{again:?}");
+        program.assert_clean();
+    }
+}

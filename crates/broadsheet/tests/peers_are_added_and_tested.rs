@@ -447,3 +447,29 @@ fn a_real_inn_is_tested_and_takes_the_lines() {
     let told = inn.run("innfeed", &["-C", "-c", path.to_str().unwrap()], None);
     assert!(told.status.success(), "{told:?}");
 }
+
+/// With a site of our own name nothing would be filed any more.
+#[test]
+fn our_own_name_is_no_peer() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let line = settings.lines().find(|line| line.starts_with("name = "));
+    let name = line
+        .unwrap()
+        .trim_start_matches("name = ")
+        .trim_matches('"');
+    let words = [
+        "peer",
+        "add",
+        "--dir",
+        "news",
+        "--no-test",
+        "--host",
+        "127.0.0.1:1",
+        name,
+    ];
+    let told = program.run(&words);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("this system itself"), "{told:?}");
+    assert_eq!(program.read("news/broadsheet.toml"), settings);
+}

@@ -27,7 +27,7 @@ pub struct Deferred {
 }
 
 /// Longest delay before the next offer, seconds.
-pub const DELAY_MAX: i64 = 3600;
+pub const DELAY_LAST: i64 = 3600;
 
 impl Deferred {
     /// Whether it is to be offered again. One that is due later than any delay was deferred while the clock was ahead.
@@ -38,7 +38,7 @@ impl Deferred {
 
 /// As [`Deferred::is_due`], of a time.
 pub fn is_due(due: i64, now: i64) -> bool {
-    due <= now || due > now.saturating_add(DELAY_MAX)
+    due <= now || due > now.saturating_add(DELAY_LAST)
 }
 
 /// Reads the list; a missing file is empty.

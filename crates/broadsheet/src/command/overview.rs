@@ -49,10 +49,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         eprintln!("broadsheet: the group {} does not exist", group.display());
         return Ok(Status::NO);
     }
-    snapshot.overview(group.as_encoded_bytes(), range, |row| {
-        out.write_all(row.text)
-    })?;
-    Ok(Status::OK)
+    // An error of the output is no error of the store.
+    let mut failed = None;
+    let walked = snapshot.overview(group.as_encoded_bytes(), range, |row| {
+        out.write_all(row.text).map_err(|error| {
+            let kind = error.kind();
+            failed = Some(error);
+            kind.into()
+        })
+    });
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(walked.map(|()| Status::OK)?),
+    }
 }
 
 /// RFC 3977, 6.1.1.1: a number, `low-high`, or `low-`.

@@ -88,6 +88,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if let Err(what) = settings::check_name(&name) {
         return Err(given.usage(format!("`{name}': {what}")).into());
     }
+    if name == before.name {
+        eprintln!(
+            "broadsheet: `{name}' is this system itself; nothing was changed: give the name of the peer"
+        );
+        return Ok(Status::NO);
+    }
     if let Some(there) = already(&directory, &before, &name)? {
         eprintln!("broadsheet: {there}; nothing was changed (`peer show {name}' shows it)");
         return Ok(Status::NO);
@@ -153,6 +159,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 );
                 return Ok(Status::NO);
             }
+            if from.iter().any(|one| is_local(one)) {
+                eprintln!(
+                    "broadsheet: newsreaders on this machine will have only the rights of this peer, since they have its address; if that is not meant, let the tunnel come from another address (such as 127.0.0.2)"
+                );
+            }
             let groups = entry::wildmat(&patterns);
             Some(entry::access(&name, &from, &groups, headers.taken))
         }
@@ -194,6 +205,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     given.print(&added, out)?;
     Ok(Status::OK)
+}
+
+/// Whether an address is one of this machine's own.
+fn is_local(address: &str) -> bool {
+    let address = address.parse::<std::net::IpAddr>();
+    address.is_ok_and(|address| {
+        address == std::net::Ipv4Addr::LOCALHOST || address == std::net::Ipv6Addr::LOCALHOST
+    })
 }
 
 /// The entries that the settings already have under this name.

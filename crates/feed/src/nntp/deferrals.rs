@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use store::Position;
 
-use crate::deferred::{DELAY_MAX, Deferred, is_due};
+use crate::deferred::{DELAY_LAST, Deferred, is_due};
 
 /// Most offers of an article that the peer defers.
 pub const ATTEMPTS_MAX: u64 = 24;
@@ -147,7 +147,7 @@ fn later(position: Position, attempts: u64, now: i64) -> Deferred {
     let doublings = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
     Deferred {
         position,
-        due: now + (DELAY_FIRST << doublings).min(DELAY_MAX),
+        due: now + (DELAY_FIRST << doublings).min(DELAY_LAST),
         attempts,
     }
 }
@@ -179,7 +179,7 @@ mod tests {
             deferrals.written(&list);
         }
         assert_eq!((offers, given_up), (ATTEMPTS_MAX, 1));
-        assert!(now < 1000 + 24 * DELAY_MAX);
+        assert!(now < 1000 + 24 * DELAY_LAST);
         assert_eq!(deferrals.next_due(), None);
     }
 

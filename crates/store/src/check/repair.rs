@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
+use crate::check::lost_ends::report_lost_ends;
 use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
@@ -24,6 +25,7 @@ pub const ORPHAN: &str = "its .art is missing: all articles of this segment are 
 /// Repairs what would prevent opening the spool: `active`, headers of segments, missing derived files.
 pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = segments.disk();
+    report_lost_ends(segments, dir, report)?;
     for path in orphans(segments)? {
         set_aside(&**disk, dir, &path)?;
         report.tell(&path, 0, format!("{ORPHAN}; moved to bad/"), true);

@@ -79,6 +79,17 @@ impl ActiveFile {
             .map_err(|source| Error::io("sync", &self.path, source))
     }
 
+    /// Whether the file ends without a newline: somebody wrote a part of it.
+    pub fn is_cut(&self) -> Result<bool, Error> {
+        let at = |source| Error::io("read", &self.path, source);
+        let length = self.file.length().map_err(at)?;
+        let mut last = [b'\n'];
+        self.file
+            .read_at(&mut last, length.saturating_sub(1))
+            .map_err(at)?;
+        Ok(last != *b"\n")
+    }
+
     /// Changes when somebody else writes the file.
     pub fn identity(&self) -> Result<[u64; 3], Error> {
         self.file

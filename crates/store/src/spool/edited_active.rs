@@ -38,6 +38,15 @@ impl Spool {
             if let Some(first) = gone.next() {
                 let first = String::from_utf8_lossy(first).into_owned();
                 let more = gone.count();
+                if self.active.is_cut()? {
+                    // Articles of these groups would be refused, and their ids kept.
+                    return Err(Error::Active {
+                        path: self.dir.join("active"),
+                        what: format!(
+                            "it ends in the middle of a line, and lacks {first} and {more} more groups: put a whole copy in its place, or remove it, and it is made again from the log (if its last line is whole, add a newline)"
+                        ),
+                    });
+                }
                 self.notices.push(format!(
                     "active has no line for {first} and {more} more groups any more; if that was not meant, add them again"
                 ));

@@ -7,7 +7,7 @@ use store::Position;
 use super::super::connection::Connection;
 use super::super::lane::Lane;
 use super::{Context, Peer, SECOND, earlier};
-use crate::deferred::DELAY_MAX;
+use crate::deferred::DELAY_LAST;
 
 /// How long a connection stays open without articles, seconds.
 pub const IDLE_SECONDS_MAX: u32 = 300;
@@ -140,7 +140,7 @@ impl Peer {
             .deferrals
             .next_due()
             .filter(|_| self.retry_at.is_none());
-        let wait = |due: i64| (due - context.time).clamp(1, DELAY_MAX).unsigned_abs();
+        let wait = |due: i64| (due - context.time).clamp(1, DELAY_LAST).unsigned_abs();
         let due = due.map(wait);
         earlier(
             next,

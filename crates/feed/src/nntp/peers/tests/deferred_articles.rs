@@ -107,7 +107,7 @@ fn the_cursor_passes_what_is_answered_beside_a_full_list() {
     let mut place = SiteState::take_only(news.dir(), b"one").unwrap();
     place.move_to(news.spool.end()).unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let later = now.as_secs() as i64 + deferred::DELAY_MAX;
+    let later = now.as_secs() as i64 + deferred::DELAY_LAST;
     let one = |number: u64| Deferred {
         position: Position(number),
         due: if number == first.0 { 0 } else { later },

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use access::{Entry, Users};
+use groups::{Active, Wildmat};
 
 use crate::directory::NewsDirectory;
 use crate::text;
@@ -99,6 +100,11 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
     for note in entries.iter().flat_map(idle_keys) {
         told.push_str(&format!("\n    note: {note}"));
     }
+    if let Ok(active) = directory.active() {
+        for what in entries.iter().flat_map(|entry| fruitless(entry, &active)) {
+            told.push_str(&format!("\n    warning: {what}"));
+        }
+    }
     Ok(told)
 }
 
@@ -130,6 +136,28 @@ fn idle_keys(entry: &Entry) -> Vec<String> {
         )
     })
     .collect()
+}
+
+/// Patterns of a table that match no group.
+fn fruitless(entry: &Entry, active: &Active) -> Vec<String> {
+    let keys = [
+        ("read", &entry.read),
+        ("post", &entry.post),
+        ("send", &entry.send),
+    ];
+    let lists = keys.into_iter().filter(|(_, list)| !list.is_empty());
+    let lists = lists.filter(|(_, list)| {
+        let wildmat = Wildmat::parse(list.as_bytes());
+        !active.is_empty() && !active.ids().any(|id| wildmat.matches(active.name(id)))
+    });
+    lists
+        .map(|(key, list)| {
+            format!(
+                "{}: {key} = \"{list}\" matches no group of active; these are wildmats: \"*\" is all groups, \"comp.*\" those of comp",
+                named(entry)
+            )
+        })
+        .collect()
 }
 
 fn named(entry: &Entry) -> String {

@@ -200,6 +200,16 @@ fn a_fault_in_a_table_names_its_place() {
     );
 }
 
+/// `all` is a pattern of `sys`, not of access.
+#[test]
+fn check_warns_of_patterns_that_match_no_group() {
+    let table = "[[access]]\nname = \"a\"\nread = \"all\"\nsend = \"*\"\n";
+    let told = with(table).run(&["check", "-q", "--dir", "news"]);
+    let warning = ": a: read = \"all\" matches no group of active; these are wildmats";
+    assert!(told.out.contains(warning), "{told:?}");
+    assert!(!told.out.contains("send = "), "{told:?}");
+}
+
 #[test]
 fn check_counts_the_tables_and_tells_those_that_never_count() {
     let tables = TABLES.replace("tls = true\n", "");

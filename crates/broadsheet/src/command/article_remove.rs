@@ -76,6 +76,7 @@ struct Target {
 struct Done {
     id: String,
     is_here: bool,
+    was_removed: bool,
     erased: Option<Erased>,
     tree_files: usize,
 }
@@ -162,6 +163,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let mut done = Done {
             id: shown(&target.id),
             is_here: target.position.is_some(),
+            was_removed: target.was_removed,
             erased: None,
             tree_files: 0,
         };
@@ -307,6 +309,10 @@ impl Answer for Done {
                 out,
                 "remembered {id}: it is not here, and is refused when it comes"
             ),
+            (true, None) if self.was_removed => writeln!(
+                out,
+                "{id} was removed before; the reason given then stays (`broadsheet article removed')"
+            ),
             (true, None) => writeln!(out, "removed {id}"),
             (true, Some(erased)) => {
                 let verified = match (erased.bytes, erased.is_verified) {
@@ -334,6 +340,7 @@ impl Answer for Done {
         json!({
             "id": self.id,
             "here": self.is_here,
+            "removed_before": self.was_removed,
             "erased_bytes": self.erased.map(|erased| erased.bytes),
             "erased_rows": self.erased.map(|erased| erased.rows),
             "verified": self.erased.map(|erased| erased.is_verified),

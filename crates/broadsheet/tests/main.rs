@@ -134,6 +134,7 @@ mod old_articles_are_taken;
 mod overview_rows_are_exact;
 mod packages_are_whole;
 mod parsers_withstand_anything;
+mod passwords_cannot_be_guessed_fast;
 mod peers_are_added_and_tested;
 mod peers_are_fed_by_nntp;
 mod peers_get_new_articles_first;

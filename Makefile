@@ -149,7 +149,7 @@ install: $(if $(SUDO_USER),,release)
 	mkdir -p "$$units"
 	for unit in packaging/systemd/*; do sed 's,/usr/local/bin/,$(PREFIX)/bin/,' "$$unit" > "$$units/$${unit##*/}"; done
 
-# Tests wait much, for processes, disks and timers, so twice as many as there are processors run at once.
+# Tests often wait for processes, disks and timers, so twice as many as there are processors run at once.
 test: packages peers check
 	@mkdir -p "$(TARGET)"
 	status=0

@@ -68,8 +68,8 @@ impl Floods {
 
     /// Returns whether logins of an address have failed so often that it has to wait.
     pub fn has_to_wait(&self, address: IpAddr, now: Instant) -> bool {
-        let posters = self.posters.get(&key(Poster::Address(address)));
-        posters.is_some_and(|posters| posters.wait(now).is_err())
+        let failed = self.posters.get(&key(Poster::Address(address)));
+        failed.is_some_and(|failed| failed.wait(now).is_err())
     }
 
     /// Counts a post; `per_minute_max` posts a minute are accepted without a wait.

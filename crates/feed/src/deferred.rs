@@ -36,7 +36,7 @@ impl Deferred {
     }
 }
 
-/// As [`Deferred::is_due`], of a time.
+/// Returns whether an article that is due at this time is to be offered again, as [`Deferred::is_due`].
 pub fn is_due(due: i64, now: i64) -> bool {
     due <= now || due > now.saturating_add(DELAY_LAST)
 }

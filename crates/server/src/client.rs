@@ -233,7 +233,7 @@ impl Client {
         });
     }
 
-    /// As [`Client::login_failed`], of wrong credentials: too many make its address wait.
+    /// Counts and logs a login with wrong credentials; too many of these make its address wait.
     pub fn login_refused(&self, shared: &Shared, why: &str) {
         self.login_failed(shared, why);
         if let Some(address) = self.address {

@@ -11,7 +11,7 @@ use crate::Token;
 
 /// Lifetime of a reservation whose article does not arrive, seconds.
 pub const RESERVATION_SECONDS_MAX: i64 = 60;
-/// Maximum number of reservations; above it, all peers may send.
+/// Maximum number of reservations, half of them of the last minute; above it, all peers may send.
 pub const RESERVATIONS_MAX: usize = 1 << 20;
 
 /// The reservations by hash of the message-id. After a collision a peer offers its article once more. Nobody can provoke collisions to

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
@@ -54,7 +53,7 @@ pub fn rebuild_derived(
     views.find_gone(disk, alive)?;
     let bases = segments.bases()?;
     let next = bases.iter().find(|next| **next > base);
-    views.add_removed(removals, next.copied().unwrap_or(u64::MAX));
+    views.add_removed(removals, next.copied().unwrap_or(u64::MAX), &expired);
     let mut articles = 0;
     let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
@@ -92,7 +91,7 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
 #[derive(Debug, Default)]
 pub struct Removals {
     cancelled: Cancels,
-    /// As in the file `cancels`.
+    /// Lines in the format of the file `cancels`.
     text: Vec<u8>,
 }
 
@@ -196,7 +195,7 @@ impl Views {
 
     /// Adds a line for each cancelled or removed article between the segment's base and `end` whose line the old `.his` lacks: its id, as
     /// of the time of its removal. Where the log still has the record, its line is taken instead.
-    fn add_removed(&mut self, removals: &Removals, end: u64) {
+    fn add_removed(&mut self, removals: &Removals, end: u64, expired: &ExpiryState) {
         let known: BTreeSet<u64> = self.gone.iter().map(|(offset, _)| *offset).collect();
         let removed = removals.cancelled.between(self.base, end);
         let is_lacking = |position: &Position| !known.contains(&(position.0 - self.base));
@@ -209,7 +208,7 @@ impl Views {
             if let Some(line) = CancelLine::parse(text)
                 && wanted.contains(&line.position)
             {
-                let seconds = line.note.map_or_else(now, |note| note.seconds);
+                let seconds = line.note.map_or_else(crate::now, |note| note.seconds);
                 let mut text = Vec::new();
                 let place = (line.position, false);
                 push_filed(
@@ -220,7 +219,10 @@ impl Views {
                     place,
                     &[],
                 );
-                lacking.insert(line.position.0 - self.base, text);
+                // A compacted history lacks those on purpose.
+                if !expired.forgets_line(&text) {
+                    lacking.insert(line.position.0 - self.base, text);
+                }
             }
         }
         self.gone.extend(lacking);
@@ -285,10 +287,4 @@ pub fn look_at(exceptions: &mut Exceptions, line: &[u8]) {
     {
         exceptions.look_at(line, arrival, (told.expires, told.is_late));
     }
-}
-
-/// Seconds since 1970.
-fn now() -> i64 {
-    let age = SystemTime::now().duration_since(UNIX_EPOCH);
-    age.map_or(0, |age| age.as_secs() as i64)
 }

@@ -132,16 +132,28 @@ pub fn figure(what: &str, value: f64, unit: &str, goal: Goal) -> String {
 fn against(value: f64, goal: Goal) -> String {
     format!(
         " {:>7} {:>7.2} × {:>6} {:>6.2} ×",
-        goal.reach,
+        plain(goal.reach),
         value / goal.reach,
-        goal.aim,
+        plain(goal.aim),
         value / goal.aim
     )
 }
 
+/// A goal with at most two decimals.
+fn plain(goal: f64) -> String {
+    let text = format!("{goal:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{median, plain};
+
+    #[test]
+    fn goals_are_short() {
+        let goals = [10.0, 0.5, 1.394_736_842_105_263, 160_000.0].map(plain);
+        assert_eq!(goals, ["10", "0.5", "1.39", "160000"]);
+    }
 
     #[test]
     fn medians_of_odd_and_even_counts() {

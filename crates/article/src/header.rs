@@ -105,6 +105,7 @@ impl Header {
     /// Returns the known header with this name (without colon, in any case).
     pub fn from_name(name: &[u8]) -> Option<Header> {
         Self::from_key(Key::of(&first_block(name), name.len()))
+            .filter(|&header| is_named(name, header))
     }
 
     /// Returns the known header with this key: one table look-up, one comparison.
@@ -113,6 +114,12 @@ impl Header {
         let slot = SLOTS.get(key.slot())?;
         (slot.key == key).then_some(slot.header)
     }
+}
+
+/// Whether this is the name of a header: a [`Key`] takes CR for a hyphen.
+#[inline]
+pub(crate) fn is_named(name: &[u8], header: Header) -> bool {
+    name.eq_ignore_ascii_case(header.name().as_bytes())
 }
 
 /// Mask of the bytes of a key that belong to the name, by the length of the name.
@@ -139,9 +146,7 @@ impl Key {
 
     /// The bit that distinguishes `A` from `a`, in every byte.
     ///
-    /// Setting this bit is exact for names: in their other bytes it is set
-    /// already, or setting it could only confuse them with control characters,
-    /// which names do not contain.
+    /// Setting this bit is exact for names that contain no control characters: in their other bytes it is set already.
     const FOLD: u128 = u128::from_le_bytes([0x20; 16]);
 
     /// Returns the key of the first `len` bytes; zero, which no known name has, if no known name has this length.
@@ -232,6 +237,7 @@ mod tests {
         assert_eq!(Header::from_name(b""), None);
         assert_eq!(Header::from_name(b"Received-SPF"), None);
         assert_eq!(Header::from_name(b"Message_ID"), None);
+        assert_eq!(Header::from_name(b"Message\rID"), None);
     }
 
     #[test]

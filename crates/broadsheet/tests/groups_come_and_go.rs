@@ -55,6 +55,11 @@ fn a_group_is_added_filed_into_and_removed() {
         "the group exists already"
     );
 
+    let told = group(&program, &["add", "comp.alias", "--flag", "=comp.nowhere"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("names no existing group"), "{told:?}");
+    assert!(!program.read("news/active").contains("comp.alias"));
+
     let text = batch(&[article("<1@example.com>", "comp.new,comp.test")]);
     assert_eq!(program.rnews(&text).count("accepted"), 1);
     let listed = group(&program, &["list", "comp"]).out;

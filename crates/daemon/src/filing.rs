@@ -51,6 +51,11 @@ pub fn open_filer(
     for notice in spool.notices() {
         eprintln!("broadsheet: {notice}");
     }
+    if spool.is_replayed() {
+        for notice in feeds::keep_within(directory.root(), spool.end())? {
+            say(&notice);
+        }
+    }
     let sys = directory.sys(settings)?;
     for notice in feeds::enrol(directory.root(), &sys, spool.end())? {
         say(&notice);

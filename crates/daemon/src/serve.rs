@@ -145,6 +145,7 @@ impl Daemon {
             listeners,
             certificates,
         )?;
+        let serves_nntp = nntp_service.is_some();
         *lock(&writer.nntp_service) = nntp_service;
         if let Some(listener) = metrics {
             metrics::start(listener, directory, writer.clone(), since, sandbox)?;
@@ -164,6 +165,9 @@ impl Daemon {
             root.display(),
             std::process::id()
         ));
+        if !serves_nntp {
+            say("no address for newsreaders and peers: set nntp.listen in broadsheet.toml, or give --listen");
+        }
         Ok(Some(daemon))
     }
 

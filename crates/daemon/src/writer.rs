@@ -420,8 +420,10 @@ impl Writer {
         }
         let rules = settings.rules();
         let sites = self.files.sites.clone();
-        for notice in feed::feeds::enrol(root, &sites, spool.end())? {
-            say(&notice);
+        let moved = feed::feeds::keep_within(root, spool.end())?;
+        let enrolled = feed::feeds::enrol(root, &sites, spool.end())?;
+        for notice in moved.iter().chain(&enrolled) {
+            say(notice);
         }
         Ok(Filer::new(spool, sites, rules, options)?)
     }

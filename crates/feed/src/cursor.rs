@@ -82,6 +82,17 @@ impl Cursor {
         }
     }
 
+    /// The cursor without what lies beyond the end of the log.
+    pub fn within(self, end: Position) -> Cursor {
+        let ahead = self.ahead.map(|(from, to)| (from, to.min(end)));
+        Cursor {
+            position: self.position.min(end),
+            last: self.last.filter(|(last, _)| *last < end),
+            ahead: ahead.filter(|(from, to)| from < to),
+            ..self
+        }
+    }
+
     fn to_slot(self, sequence: u64) -> [u8; SLOT_BYTES] {
         let (last, commit_sequence) = self
             .last

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
-use store::{Position, Snapshot};
+use store::{Lock, Position, Snapshot};
 
 use crate::enrolment::{self, NewSite};
 use crate::error::Error;
-use crate::site_state::{self, SiteSummary};
+use crate::site_state::{self, SiteState, SiteSummary};
 use crate::waiting::{self, Backlog};
 
 /// The names of all feeds, each once, in the order of the sites.
@@ -67,19 +67,23 @@ fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(
 /// The directory of feeds cannot be read.
 pub fn left_over(news: &Path, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
     let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
+    let mut left = directories(news)?;
+    left.retain(|name| !now.contains(name.as_slice()));
+    Ok(left)
+}
+
+/// The names of all feeds that have a directory, sorted.
+fn directories(news: &Path) -> std::io::Result<Vec<Vec<u8>>> {
     let feeds = match std::fs::read_dir(news.join(site_state::FEEDS)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         feeds => feeds?,
     };
-    let mut left = Vec::new();
+    let mut names = Vec::new();
     for feed in feeds {
-        let name = feed?.file_name().into_vec();
-        if !now.contains(name.as_slice()) {
-            left.push(name);
-        }
+        names.push(feed?.file_name().into_vec());
     }
-    left.sort_unstable();
-    Ok(left)
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Maximum number of feeds that a message names.
@@ -148,6 +152,45 @@ pub fn enrol(news: &Path, sites: &Sites, end: Position) -> Result<Vec<String>, E
     keep_names(news, sites, &mut notices)?;
     notices.extend(notice(sites, &fresh));
     Ok(notices)
+}
+
+/// Moves the cursors of all feeds that lie beyond the end of the log back to it: the log may have lost its end, by a power cut with
+/// `sync = "none"`, by a repair, or because an older copy took its place. The caller holds the lock and has filed nothing yet: later, nobody
+/// could tell what is filed there from what was sent. Returns notices for the administrator.
+///
+/// A feed whose files are damaged, or that is being served, stays as it is: serving it reports or checks it.
+///
+/// # Errors
+/// The directory of feeds cannot be read, or a cursor cannot be written.
+pub fn keep_within(news: &Path, end: Position) -> Result<Vec<String>, Error> {
+    let feeds = news.join(site_state::FEEDS);
+    let mut notices = Vec::new();
+    for name in directories(news).map_err(Error::io("read", &feeds))? {
+        let is_within = |summary: &SiteSummary| summary.is_within(end);
+        let summary = site_state::look(news, &name).ok().flatten();
+        if summary.as_ref().is_none_or(is_within) {
+            continue;
+        }
+        let Ok(mut state) = SiteState::take_only(news, &name) else {
+            continue;
+        };
+        if state.keep_within(end)? {
+            notices.push(format!(
+                "the log lost its end: feed {} goes on from there",
+                site_state::shown(&name)
+            ));
+        }
+    }
+    Ok(notices)
+}
+
+/// As [`keep_within`], after a repair. Takes the lock.
+///
+/// # Errors
+/// As [`keep_within`], and the store's.
+pub fn keep_within_log(news: &Path) -> Result<Vec<String>, Error> {
+    let _lock = Lock::take(news, None)?;
+    keep_within(news, Snapshot::open(news)?.end())
 }
 
 /// Gives each site that has none its cursor; the caller reads or serves the feeds. `end`: where the log ends. Returns notices for the

@@ -37,6 +37,14 @@ pub struct SiteSummary {
     pub paused: Option<String>,
 }
 
+impl SiteSummary {
+    /// Whether nothing of it lies beyond the end of the log.
+    pub fn is_within(&self, end: Position) -> bool {
+        self.cursor.within(end) == self.cursor
+            && self.deferred.iter().all(|article| article.position < end)
+    }
+}
+
 /// A site that this program serves exclusively while the value lives.
 #[derive(Debug)]
 pub struct SiteState {
@@ -209,6 +217,23 @@ impl SiteState {
             place.move_to(base.min(place.cursor.position))?;
         }
         Ok(self)
+    }
+
+    /// Moves what lies beyond the end of the log back to it: the log lost its end, and what is filed there now is something else. Returns
+    /// whether anything did. The caller holds the lock of the news system.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub fn keep_within(&mut self, end: Position) -> Result<bool, Error> {
+        let cursor = self.cursor.within(end);
+        let is_within = |article: &Deferred| article.position < end;
+        if cursor == self.cursor && self.deferred.iter().all(is_within) {
+            return Ok(false);
+        }
+        let list = self.deferred.iter().copied().filter(is_within).collect();
+        self.set_deferred(list)?;
+        self.write(cursor, true)?;
+        Ok(true)
     }
 
     /// As [`SiteState::take`], without a check of the cursor.

@@ -17,10 +17,10 @@ pub enum Error {
     #[error("{} is not a news directory (it has no {FILE}): create one with `broadsheet init'", .0.display())]
     NoDirectory(PathBuf),
     /// The directory cannot be used.
-    #[error("cannot use {}", .0.display())]
+    #[error("cannot use {}{}", .0.display(), hint(.1))]
     Use(PathBuf, #[source] io::Error),
     /// A file cannot be read.
-    #[error("cannot read {}", .0.display())]
+    #[error("cannot read {}{}", .0.display(), hint(.1))]
     Io(PathBuf, #[source] io::Error),
     /// `broadsheet.toml` has errors.
     #[error(transparent)]
@@ -44,6 +44,13 @@ pub enum Error {
     /// The settings and the directory do not agree about articles without their bodies.
     #[error(transparent)]
     HeadersOnly(#[from] relay::Error),
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => " (run as the owner of the news directory)",
+        _ => "",
+    }
 }
 
 /// A news directory.

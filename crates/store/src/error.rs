@@ -96,7 +96,7 @@ pub enum Error {
 fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room and give the same batch again: what was committed stays, and is refused as duplicate"
+            "; make room and try again: what was committed stays, and is refused as duplicate if the same batch is given again"
         }
         _ if is_unreadable(source) => {
             "; the disk cannot read it: look into the log of the system, then run `broadsheet fsck --repair`, which steps over it"

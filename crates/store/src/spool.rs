@@ -91,6 +91,7 @@ pub struct Spool {
     is_poisoned: bool,
     notices: Vec<String>,
     taken_up: u64,
+    is_replayed: bool,
     /// The used numbers of all groups; collected for the first late article.
     used: Option<UsedByGroup>,
     /// Ids that another news system had seen.
@@ -148,6 +149,11 @@ impl Spool {
     /// Repairs made on opening, in sentences for the administrator.
     pub fn notices(&self) -> &[String] {
         &self.notices
+    }
+
+    /// Whether opening replayed a part of the log: the power failed, or a program was killed. The log may then be shorter than it was.
+    pub fn is_replayed(&self) -> bool {
+        self.is_replayed
     }
 
     /// Articles that opening took up again from the log.

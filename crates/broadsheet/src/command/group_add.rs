@@ -109,6 +109,10 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     if spool.active().find(name).is_some() {
         return exists();
     }
+    if !leads_somewhere(spool.active(), name, flag) {
+        eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
+        return Ok(Status::NO);
+    }
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| age.as_secs());

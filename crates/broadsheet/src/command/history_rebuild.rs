@@ -33,7 +33,8 @@ History, overview and index are derived from the articles in segments/.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let told = store::rebuild(directory.root())?;
-    for notice in &told.notices {
+    let moved = feed::feeds::keep_within_log(directory.root())?;
+    for notice in told.notices.iter().chain(&moved) {
         writeln!(out, "{notice}")?;
     }
     writeln!(

@@ -78,9 +78,12 @@ impl Segments {
     /// Like [`Segments::of`], but fails if `dir` is not a news directory.
     pub fn find(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Segments, Error> {
         let segments = Segments::of(disk, dir);
-        match segments.folder.is_dir() {
-            true => Ok(segments),
-            false => Err(Error::NotANewsDirectory(dir.to_owned())),
+        match std::fs::metadata(&segments.folder) {
+            Ok(found) if found.is_dir() => Ok(segments),
+            Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                Err(Error::io("use", dir, source))
+            }
+            _ => Err(Error::NotANewsDirectory(dir.to_owned())),
         }
     }
 

@@ -107,6 +107,7 @@ pub fn open(
         is_poisoned: false,
         notices,
         taken_up: 0,
+        is_replayed: false,
         used: None,
         seen_hashes,
         lock,

@@ -27,6 +27,7 @@ impl Spool {
         if start.sure && self.ends_agree()? {
             return Ok(());
         }
+        self.is_replayed = true;
         let mut from = start.mark;
         let length = self.art.append.length()?;
         if length < from.art_end {

@@ -101,6 +101,9 @@ fn hint(source: &io::Error) -> &'static str {
         _ if is_unreadable(source) => {
             "; the disk cannot read it: look into the log of the system, then run `broadsheet fsck --repair`, which steps over it"
         }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; if nobody meant it so, look into the log of the system: its disk may fail. `broadsheet backup` works there, too"
+        }
         io::ErrorKind::PermissionDenied => "; run as the owner of the news directory",
         _ => "",
     }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use relay::Now;
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use store::Lock;
 
 use super::contents::{Checksum, Contents};
@@ -109,10 +110,17 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         taking.known = old.map(|entry| (entry.path.clone(), entry)).collect();
     }
     // Until the end no segment is changed or removed.
-    let _no_expire = Lock::take_named(&root, "lock.expire", true)?;
+    let may_change = !is_mounted_read_only(&root);
+    let _no_expire = match may_change {
+        true => Some(Lock::take_named(&root, "lock.expire", true)?),
+        false => None,
+    };
     taking.unlink()?;
     let later = {
-        let _lock = Lock::take(&root, None)?;
+        let _lock = match may_change {
+            true => Some(Lock::take(&root, None)?),
+            false => None,
+        };
         let (now, later) = taking.sources()?;
         for source in &now {
             taking.copy(source)?;
@@ -143,6 +151,12 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         new_bytes: taking.new_bytes,
         removed,
     })
+}
+
+/// Whether a directory is on a file system that is mounted read-only, as the kernel mounts one whose disk fails: nobody changes it, and no
+/// lock can be taken there.
+fn is_mounted_read_only(dir: &Path) -> bool {
+    statvfs(dir).is_ok_and(|told| told.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Removes all backups but the newest `keep`, and the contents that only they needed.

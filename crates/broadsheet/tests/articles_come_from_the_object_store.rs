@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use program::Program;
 use program::articles::{batch, filed, id, many, with};
+use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Served, listen, set};
+use program::taker::Taker;
 
 /// Longer than what one fetch brings.
 const BODY_BYTES: usize = 300 << 10;
@@ -246,6 +248,85 @@ fn a_batch_has_them() {
         "{}",
         told.err
     );
+}
+
+#[test]
+fn feeds_that_do_not_need_it_go_on_while_it_is_down() {
+    let site = Site::new();
+    site.move_first_away();
+    let takers = [Taker::start(), Taker::start()];
+    let via = |address: &str| format!("{{ nntp = \"{address}\" }}");
+    let directory = |name: &str| {
+        fs::create_dir(site.program.path(name)).unwrap();
+        format!("{{ directory = \"../{name}\" }}")
+    };
+    let mut settings = site.program.read("news/broadsheet.toml");
+    for (name, via, start) in [
+        ("behind", directory("behind"), "oldest"),
+        ("level", directory("level"), "now"),
+        ("peer-behind", via(&takers[0].address), "oldest"),
+        ("peer-level", via(&takers[1].address), "now"),
+    ] {
+        settings += &format!(
+            "\n[[site]]\nname = \"{name}\"\ngroups = \"comp\"\nvia = {via}\nstart = \"{start}\"\n"
+        );
+    }
+    site.program
+        .write("news/broadsheet.toml", settings.as_bytes());
+    let run = |words: &[&str]| site.program.run(&[words, &["--dir", "news"]].concat());
+    assert_eq!(run(&["feed", "list"]).status, 0);
+    let (here, away) = (site.program.path("objects"), site.program.path("unplugged"));
+    fs::rename(&here, &away).unwrap();
+    let new = batch(&many("new", 3, "comp.test", 100));
+    assert_eq!(site.program.rnews(&new).status, 0);
+
+    let told = run(&["sendbatches"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("behind: "), "{told:?}");
+    assert_eq!(site.program.files("level").len(), 1, "{told:?}");
+    assert!(site.program.files("behind").is_empty());
+    let told = run(&["feed", "list"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("behind: cannot "), "{told:?}");
+    assert!(told.out.starts_with("level"), "{told:?}");
+
+    let daemon = Daemon::start(&site.program);
+    let newer = batch(&many("newer", 3, "comp.test", 100));
+    assert_eq!(site.program.rnews(&newer).status, 0);
+    until("the peer without a backlog has all", || {
+        takers[1].count() == 6
+    });
+    assert_eq!(takers[0].count(), 0);
+    fs::rename(&away, &here).unwrap();
+    // Who calls is answered at once; otherwise the peer waits until it tries again.
+    run(&["feed", "flush", "peer-behind"]);
+    until("the other one has all", || {
+        takers[0].count() == ARTICLES + 6
+    });
+    daemon.stop();
+}
+
+#[test]
+fn nothing_goes_to_the_place_of_a_disk_that_is_not_mounted() {
+    let site = Site::new();
+    site.move_first_away();
+    let place = site.program.path("objects/news.example.org");
+    let disk = site.program.path("disk");
+    fs::rename(&place, &disk).unwrap();
+    let offload = || {
+        let base = site.segments()[1]["base"].to_string();
+        site.program
+            .run(&["segments", "offload", "--dir", "news", &base])
+    };
+    let told = offload();
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("is its disk mounted?"), "{told:?}");
+    assert!(!place.exists());
+    assert!(site.segments()[1]["object"].is_null());
+    fs::rename(&disk, &place).unwrap();
+    let told = offload();
+    assert_eq!(told.status, 0, "{told:?}");
+    site.program.assert_clean();
 }
 
 #[test]

@@ -222,3 +222,26 @@ fn damage_is_found() {
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("is in the news directory"), "{told:?}");
 }
+
+#[test]
+fn a_site_may_be_named_like_a_file_in_the_making() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"peer.new\"\ngroups = \"comp\"\nvia = { directory = \"../peer\" }\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 2, "comp.test", 100)))
+            .status,
+        0
+    );
+    program.write("news/in.coming/1.new", b"waits");
+    program.write("news/feeds/peer.new/selected.new", b"half");
+    backup(&program, &[]);
+    let told = restore(&program, &[]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let there = |name: &str| program.path("restored").join(name).exists();
+    assert!(there("feeds/peer.new/cursor"));
+    assert!(there("in.coming/1.new"));
+    assert!(!there("feeds/peer.new/selected.new"));
+}

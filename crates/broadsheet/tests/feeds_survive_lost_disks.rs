@@ -113,7 +113,10 @@ fn what_is_filed_behind_the_end_of_a_cut_log_is_sent() {
         exchange(&program);
         assert_eq!(ids(&program, "west").len(), 20);
         if is_reset {
-            run(&program, &["feed", "reset", "--dir", "news", "--to", "now", "west"]);
+            run(
+                &program,
+                &["feed", "reset", "--dir", "news", "--to", "now", "west"],
+            );
         }
         // The end of the log never reached the disk, and nothing that is derived either.
         let segments = program.files("news/segments");

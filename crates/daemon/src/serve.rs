@@ -166,7 +166,9 @@ impl Daemon {
             std::process::id()
         ));
         if !serves_nntp {
-            say("no address for newsreaders and peers: set nntp.listen in broadsheet.toml, or give --listen");
+            say(
+                "no address for newsreaders and peers: set nntp.listen in broadsheet.toml, or give --listen",
+            );
         }
         Ok(Some(daemon))
     }

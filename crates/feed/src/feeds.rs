@@ -101,16 +101,13 @@ pub struct FeedStatus<'s> {
 /// A feed whose files are damaged or lost, with the error.
 pub type FeedFault<'s> = (&'s [u8], Error);
 
-/// The backlog of each of these feeds, by one pass along the log; and the feeds whose files cannot be read, with the error.
-///
-/// # Errors
-/// The store cannot be read.
+/// The backlog of each of these feeds, by one pass along the log; and the feeds whose files or articles cannot be read, with the error.
 pub fn backlogs<'s>(
     news: &Path,
     sites: &Sites,
     snapshot: &Snapshot,
     names: impl Iterator<Item = &'s [u8]>,
-) -> Result<(Vec<FeedStatus<'s>>, Vec<FeedFault<'s>>), Error> {
+) -> (Vec<FeedStatus<'s>>, Vec<FeedFault<'s>>) {
     let (mut known, mut untold) = (Vec::new(), Vec::new());
     for name in names {
         match site_state::look(news, name) {
@@ -129,14 +126,30 @@ pub fn backlogs<'s>(
     let mut selector = relay::sites::Selector::new(snapshot.active(), sites.clone());
     let mut wants =
         |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, snapshot.active());
-    let backlogs = waiting::count(snapshot, &cursors, &mut wants)?;
-    let all = known.into_iter().zip(backlogs);
-    let told = all.map(|((name, look), backlog)| FeedStatus {
-        name,
-        look,
-        backlog,
-    });
-    Ok((told.collect(), untold))
+    let backlogs: Vec<Result<Backlog, Error>> = match waiting::count(snapshot, &cursors, &mut wants)
+    {
+        Ok(backlogs) => backlogs.into_iter().map(Ok).collect(),
+        // A part of the log cannot be read: not all feeds need it.
+        Err(_) => cursors
+            .iter()
+            .map(|site| {
+                let counted = waiting::count(snapshot, std::slice::from_ref(site), &mut wants)?;
+                Ok(counted.into_iter().next().unwrap_or_default())
+            })
+            .collect(),
+    };
+    let mut told = Vec::with_capacity(known.len());
+    for ((name, look), backlog) in known.into_iter().zip(backlogs) {
+        match backlog {
+            Ok(backlog) => told.push(FeedStatus {
+                name,
+                look,
+                backlog,
+            }),
+            Err(error) => untold.push((name, error)),
+        }
+    }
+    (told, untold)
 }
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' changes the start)";

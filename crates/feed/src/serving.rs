@@ -139,11 +139,8 @@ impl<'a> Serving<'a> {
     }
 
     /// Reads along the log once for many feeds, so that [`Serving::serve`] need not do it for each. A feed whose files cannot be read is left
-    /// out: `serve` reports the error.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn plan(&mut self, names: &[&[u8]], snapshot: &Snapshot) -> Result<(), Error> {
+    /// out, and all are where a part of the log cannot be read: `serve` reports the error of each.
+    pub fn plan(&mut self, names: &[&[u8]], snapshot: &Snapshot) {
         let mut sites = Vec::with_capacity(names.len());
         for name in names {
             if let Ok(Some(look)) = site_state::look(self.root, name)
@@ -154,7 +151,10 @@ impl<'a> Serving<'a> {
             }
         }
         let mut wants = chosen_late(&self.sites, snapshot);
-        let round = waiting::round(snapshot, &sites, waiting::ROUND_ARTICLES_MAX, &mut *wants)?;
+        let most = waiting::ROUND_ARTICLES_MAX;
+        let Ok(round) = waiting::round(snapshot, &sites, most, &mut *wants) else {
+            return;
+        };
         let (end, complete) = (round.end, round.complete);
         self.planned = sites
             .iter()
@@ -167,7 +167,6 @@ impl<'a> Serving<'a> {
                 complete,
             })
             .collect();
-        Ok(())
     }
 
     /// Serves one feed.
@@ -456,7 +455,7 @@ pub fn serve_immediate(
     };
     loop {
         let names: Vec<&[u8]> = others.iter().map(|(name, _)| *name).collect();
-        serving.plan(&names, &snapshot)?;
+        serving.plan(&names, &snapshot);
         let seen = snapshot.end();
         others.retain(|(name, site)| goes_on(name, serving.serve(name, site, &mut snapshot)));
         // Last, since a slow peer takes long.

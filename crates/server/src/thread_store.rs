@@ -592,8 +592,13 @@ impl Backend for SessionContext<'_> {
             }),
         };
         let header = wire
-            .get(..(record.head.wire_header_length as usize).saturating_sub(2))
+            .get(..record.head.wire_header_length as usize)
             .unwrap_or_default();
+        // Where nothing follows the header, the empty line may be missing.
+        let header = match header.strip_suffix(b"\r\n") {
+            Some(lines) if lines.is_empty() || lines.ends_with(b"\r\n") => lines,
+            _ => header,
+        };
         let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
         let is_header_only = record.head.header_only;
         Ok(Some(Article {

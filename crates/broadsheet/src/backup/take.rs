@@ -355,8 +355,7 @@ fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> an
                 LEFT_OUT.contains(&name) || name.starts_with("log.") || name == LINKS
             });
         let path = below.join(&name);
-        let is_temporary = path.extension().is_some_and(|end| end == "new");
-        if is_left_out || is_temporary {
+        if is_left_out {
             continue;
         }
         let data = match fs::metadata(entry.path()) {
@@ -365,10 +364,17 @@ fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> an
             data => data.with_context(|| format!("cannot read {}", entry.path().display()))?,
         };
         let kind = data.file_type();
+        // A file in the making. In these directories others choose the names.
+        let is_temporary = path.extension().is_some_and(|end| end == "new")
+            && !["in.coming", "keys", "bad", "pull"]
+                .iter()
+                .any(|own| path.starts_with(own));
         if kind.is_dir() {
             walk(root, &path, depth + 1, paths)?;
         } else if kind.is_file() {
-            paths.push(path);
+            if !is_temporary {
+                paths.push(path);
+            }
         } else if !kind.is_socket() && !kind.is_fifo() {
             bail!("{} is no file and no directory", entry.path().display());
         }

@@ -96,7 +96,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         serving.limit = serving.limit.within(permit);
     }
     let names: Vec<&[u8]> = others.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &snapshot)?;
+    serving.plan(&names, &snapshot);
     let mut status = Status::OK;
     let mut report = |name: &[u8], served: Result<Served, feed::Error>| {
         let (articles, why) = match served {

@@ -52,7 +52,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let chosen = feeds::chosen(&sys, &given.operands)?;
     let names = chosen.iter().map(|(name, _)| *name);
-    let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
+    let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
     let peers = client::status(directory.root()).map_or(Vec::new(), |daemon| daemon.status.peers);
     for feed in &told {
         let is_busy = site_state::is_busy(directory.root(), feed.name)?;
@@ -71,7 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let left = feeds::left_over(directory.root(), &sys)?;
         let names = left.iter().map(Vec::as_slice);
         // A damaged cursor of theirs is nobody's sorrow.
-        let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
+        let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
             given.print(&LeftOver(feed), out)?;
         }

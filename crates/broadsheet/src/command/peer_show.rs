@@ -83,7 +83,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let names = via.map(|_| name.as_bytes());
-    let (told, untold) = feeds::backlogs(directory.root(), &sites, &snapshot, names.into_iter())?;
+    let (told, untold) = feeds::backlogs(directory.root(), &sites, &snapshot, names.into_iter());
     for (_, error) in &untold {
         eprintln!("broadsheet: {name}: {error}");
     }

@@ -120,7 +120,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &snapshot)?;
+    serving.plan(&names, &snapshot);
     for (name, site) in turns {
         let sent = match serving.serve(name, site, &mut snapshot) {
             Ok(Served::Sent(sent)) => sent,

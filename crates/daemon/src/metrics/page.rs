@@ -46,8 +46,7 @@ impl Shelf {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let mut names = feeds::names(&sites);
         names.retain(|_| is_feeding);
-        let (told, _) =
-            feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied())?;
+        let (told, _) = feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied());
         let feed = |feed: &feeds::FeedStatus<'_>| {
             let backlog = &feed.backlog;
             let name = site_state::shown(feed.name);

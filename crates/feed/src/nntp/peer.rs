@@ -441,7 +441,7 @@ impl Peer {
     }
 
     /// A peer fails: everything is given back, and tried again later.
-    fn fail(&mut self, why: String, context: &mut Context<'_>) {
+    pub fn fail(&mut self, why: String, context: &mut Context<'_>) {
         self.why = why;
         self.retry_at = Some(self.back_off.failed(context.now));
         self.let_go(context);

@@ -333,7 +333,7 @@ impl Peers {
         // After the messages: what was filed before the last of them is seen, and what another loop saw whose peers arrived. And after the
         // events, each of which the kernel tells once.
         self.snapshot.catch_up()?;
-        self.search()?;
+        self.search();
         if !self.is_sharing() {
             self.shared.clear();
         }
@@ -420,8 +420,9 @@ impl Peers {
         }
     }
 
-    /// Searches the log for the peers that have room: those that have come equally far in one pass.
-    fn search(&mut self) -> Result<(), Error> {
+    /// Searches the log for the peers that have room: those that have come equally far in one pass. A part of the log that cannot be read
+    /// holds up the peers that have come to it, and no others.
+    fn search(&mut self) {
         let end = self.end();
         let mut searches: Vec<Search> = Vec::new();
         for (place, peer) in self.searching() {
@@ -434,9 +435,16 @@ impl Peers {
         }
         searches.sort_unstable_by_key(|search| (search.reach, search.place));
         for group in searches.chunk_by(|one, other| one.reach == other.reach) {
-            self.search_for(group)?;
+            let Err(error) = self.search_for(group) else {
+                continue;
+            };
+            for search in group {
+                self.with_peer(search.place, |peer, context| {
+                    peer.fail(error.to_string(), context);
+                });
+                self.due.insert(search.place);
+            }
         }
-        Ok(())
     }
 
     fn search_for(&mut self, group: &[Search]) -> Result<(), Error> {

@@ -32,8 +32,10 @@ pub fn claim(segments: &Segments, store: &ObjectStore) -> Result<(), Error> {
     };
     let objects = store.raw();
     let found = match find(store) {
-        // A directory is there when something is stored in it.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => None,
+        // A directory is there when something is stored in it. If something is and it is not there, its disk is not mounted.
+        Err(error) if error.kind() == io::ErrorKind::NotConnected && !has_objects(segments)? => {
+            None
+        }
         found => found.map_err(at("look for"))?,
     };
     match found {
@@ -46,6 +48,17 @@ pub fn claim(segments: &Segments, store: &ObjectStore) -> Result<(), Error> {
     }
     store.set_ours();
     Ok(())
+}
+
+/// Whether the articles of a segment are in the object store.
+fn has_objects(segments: &Segments) -> Result<bool, Error> {
+    for base in segments.bases()? {
+        let header = segments.header(base)?;
+        if header.is_some_and(|header| header.object.is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Makes sure that the place is not another's, before something is deleted there. It has no owner if an earlier build stored the objects.

@@ -1,5 +1,6 @@
 //! The permissions of a client.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use groups::wildmat::WildmatResult;
@@ -50,10 +51,33 @@ impl Groups {
     }
 }
 
+/// Groups of articles whose Newsgroups have other groups, with what closes them.
+const COLLECTING: [(&str, &str); 2] = [("control", ",!control,!control.*"), ("junk", ",!junk")];
+
+/// The wildmat of `read`, which opens `control`, `control.*` and `junk` only if it is `*` or names them: the control messages of closed
+/// groups are filed there.
+fn read_list(list: &str) -> Cow<'_, str> {
+    if matches!(list, "" | "*") {
+        return list.into();
+    }
+    let names = |group: &str| {
+        let patterns = list.split(',').map(str::trim);
+        let mut bare = patterns.map(|pattern| pattern.trim_start_matches(['!', '@']));
+        bare.any(|pattern| pattern.starts_with(group))
+    };
+    let mut all = list.to_owned();
+    for (group, closing) in COLLECTING {
+        if !names(group) {
+            all.push_str(closing);
+        }
+    }
+    all.into()
+}
+
 impl Rule {
     pub(crate) fn new(entry: Entry) -> Rule {
         Rule {
-            read: Groups::new(&entry.read, Wildmat::parse),
+            read: Groups::new(&read_list(&entry.read), Wildmat::parse),
             post: Groups::new(&entry.post, Wildmat::parse_poison),
             send: Groups::new(&entry.send, Wildmat::parse_poison),
             entry,

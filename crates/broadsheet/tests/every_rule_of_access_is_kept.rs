@@ -486,8 +486,18 @@ proptest! {
         let name = place.map_or(String::new(), |place| format!("entry-{place}"));
         prop_assert_eq!(rights.name(), name);
         prop_assert_eq!(rights.may_approve(), model.is_some_and(|line| line.approve));
-        for name in NAMES.iter().chain(&["open.none", "closed.none", "Closed.A", ""]) {
-            let may = model.is_some_and(|line| verdict(line.read, name) == '+');
+        let others = ["open.none", "closed.none", "Closed.A", "", "control", "control.cancel", "junk"];
+        for name in NAMES.iter().chain(&others) {
+            let is_named = |line: &Line| {
+                let words = || line.read.split([',', '!', '@']);
+                match *name {
+                    "junk" => words().any(|word| word.starts_with("junk")),
+                    "control" | "control.cancel" => words().any(|word| word.starts_with("control")),
+                    _ => true,
+                }
+            };
+            let is_open = |line: &Line| line.read == "*" || is_named(line);
+            let may = model.is_some_and(|line| verdict(line.read, name) == '+' && is_open(line));
             prop_assert_eq!(rights.may_read(name.as_bytes()), may, "{}", name);
         }
     }

@@ -149,6 +149,7 @@ mod pulls_withstand_bad_servers;
 mod real_articles_are_filed_whole;
 mod real_articles_expire;
 mod reload_is_all_or_nothing;
+mod replies_keep_their_bounds;
 mod rights_are_asked_about_what_is_filed;
 mod rnews_answers_by_its_link;
 mod rnews_by_way_of_the_daemon;

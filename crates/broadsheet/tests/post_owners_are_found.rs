@@ -84,6 +84,16 @@ fn a_post_leads_to_its_poster_here_only() {
         (&found["tls"], found["token"].as_str()),
         (&false.into(), Some(first.as_str()))
     );
+    // A post that is refused as a duplicate is not his who offered it.
+    let mut client = served.client();
+    client.ask("AUTHINFO USER berta");
+    client.ask("AUTHINFO PASS secret");
+    client.ask("POST");
+    client.say("From: b@example.com\r\nNewsgroups: comp.test\r\nSubject: s\r\nMessage-ID: <1@x.example>\r\n\r\nhello\r\n.\r\n");
+    assert_eq!(client.line(), "441 Duplicate message-id");
+    let told = owner("<1@x.example>");
+    assert_eq!(told.out.lines().count(), 1, "{told:?}");
+    assert_eq!(told.summary()["account"], "anna");
     // A token tells all posts of its poster; brackets may be left out.
     assert_eq!(owner(&first).out.lines().count(), 2);
     assert_eq!(owner("3@x.example").summary()["account"], "berta");

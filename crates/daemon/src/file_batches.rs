@@ -204,13 +204,16 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
         let grant = entry.grant.as_ref();
         let (outcome, kind) = match (&entry.poster, grant) {
             (Some(poster), Some(grant)) => {
-                match posts.make(article, poster, grant, filer.spool().active()) {
+                let spool = filer.spool();
+                let is_known = |id: &[u8]| spool.has(id);
+                match posts.make(article, poster, grant, spool.active(), is_known) {
                     Ok(Made::Article(native, id)) => {
                         let verdict = filer.file_for(grant, &native, now)?;
                         posted = Some(id);
                         outcome(verdict)
                     }
                     Ok(Made::Mailed) => (TransferOutcome::Accepted, RefusalKind::Other),
+                    Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
                     Ok(Made::Refused(why, kind)) => {
                         (TransferOutcome::Refused(why.into_bytes()), kind)
                     }

@@ -29,13 +29,12 @@ use ::cluster::log::{Bytes, LogEvent, LogOptions};
 use ::cluster::members::{Mark, Members, StopMark};
 use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
-use groups::Active;
 use relay::file::Filer;
 use relay::file::Verdict;
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, TransferOutcome};
 use settings::NewsDirectory;
-use store::AppliedEntry;
+use store::{AppliedEntry, Spool};
 
 pub use self::apply::GRANTS_MAX;
 use self::apply::{Appliance, Applied};
@@ -327,7 +326,7 @@ impl Node {
     }
 
     /// Appends the articles that wait, as far as there is room.
-    pub fn append_waiting(&mut self, queue: &IntakeQueue, posts: &Posts, active: &Active) {
+    pub fn append_waiting(&mut self, queue: &IntakeQueue, posts: &Posts, spool: &Spool) {
         if self.is_stopped() {
             queue.send_all_back(STOPPED);
             return;
@@ -337,7 +336,7 @@ impl Node {
             while parcel.has_room()
                 && let Some(batch) = queue.take(Duration::ZERO)
             {
-                self.add_batch(batch, posts, active, &mut parcel);
+                self.add_batch(batch, posts, spool, &mut parcel);
             }
             if parcel.places.is_empty() {
                 break;
@@ -353,9 +352,10 @@ impl Node {
         &mut self,
         batch: ArticleBatch,
         posts: &Posts,
-        active: &Active,
+        spool: &Spool,
         parcel: &mut Parcel,
     ) {
+        let (active, is_known) = (spool.active(), |id: &[u8]| spool.has(id));
         let count = batch.len();
         let mut results: Vec<Option<Told>> = Vec::with_capacity(count);
         let mut ids = vec![None; count];
@@ -365,26 +365,31 @@ impl Node {
                 break;
             };
             results.push(match (&entry.poster, &entry.grant) {
-                (Some(poster), Some(grant)) => match posts.make(article, poster, grant, active) {
-                    Ok(Made::Article(native, id)) => {
-                        if let Some(slot) = ids.get_mut(place) {
-                            *slot = Some(id);
+                (Some(poster), Some(grant)) => {
+                    match posts.make(article, poster, grant, active, is_known) {
+                        Ok(Made::Article(native, id)) => {
+                            if let Some(slot) = ids.get_mut(place) {
+                                *slot = Some(id);
+                            }
+                            made.push((place, native));
+                            None
                         }
-                        made.push((place, native));
-                        None
+                        Ok(Made::Mailed) => {
+                            Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
+                        }
+                        Ok(Made::Duplicate) => {
+                            Some(Told::Reply(TransferOutcome::Duplicate, RefusalKind::Other))
+                        }
+                        Ok(Made::Refused(why, kind)) => Some(Told::Reply(
+                            TransferOutcome::Refused(why.into_bytes()),
+                            kind,
+                        )),
+                        Err(error) => {
+                            warn(&failure::text_of(&error));
+                            Some(Told::Deferred(told(&error)))
+                        }
                     }
-                    Ok(Made::Mailed) => {
-                        Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
-                    }
-                    Ok(Made::Refused(why, kind)) => Some(Told::Reply(
-                        TransferOutcome::Refused(why.into_bytes()),
-                        kind,
-                    )),
-                    Err(error) => {
-                        warn(&failure::text_of(&error));
-                        Some(Told::Deferred(told(&error)))
-                    }
-                },
+                }
                 _ => None,
             });
         }

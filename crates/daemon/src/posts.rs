@@ -1,5 +1,6 @@
 //! Posts over NNTP: turns a reader's post into an article, or into a mail for a moderator.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -33,6 +34,8 @@ pub enum Made {
     Article(Vec<u8>, Vec<u8>),
     /// A mail to the moderator, which is on its way.
     Mailed,
+    /// An article has its message-id.
+    Duplicate,
     /// A refusal: its reason, and its counter.
     Refused(String, RefusalKind),
 }
@@ -48,7 +51,7 @@ impl Posts {
         }
     }
 
-    /// Turns a post in wire form into an article or a mail.
+    /// Turns a post in wire form into an article or a mail. `is_known` tells whether an id is in history.
     ///
     /// # Errors
     /// The post is valid, but an error of this machine prevents it.
@@ -58,6 +61,7 @@ impl Posts {
         poster: &server::Poster,
         sender: &dyn Sender,
         active: &Active,
+        is_known: impl FnOnce(&[u8]) -> Result<bool, store::Error>,
     ) -> anyhow::Result<Made> {
         let header = Article::parse(post, Form::Wire).header_len();
         if wire::has_bare_line_feed(post, header) {
@@ -87,7 +91,9 @@ impl Posts {
                 return Ok(Made::Refused(refusal.to_string(), kind));
             }
         };
-        if self.log_seconds > 0 {
+        // It is not filed: no line may name this poster.
+        let is_duplicate = is_known(&injected.id)?;
+        if self.log_seconds > 0 && !is_duplicate {
             let line = PostLine {
                 seconds: now.seconds,
                 token: &token,
@@ -100,6 +106,7 @@ impl Posts {
                 .with_context(|| format!("cannot write {}", posts_log::POSTS))?;
         }
         match &injected.route {
+            Route::Mail { .. } if is_duplicate => Ok(Made::Duplicate),
             Route::File => Ok(Made::Article(injected.bytes, injected.id)),
             Route::Mail { .. } => {
                 self.mail(&injected, now)?;
@@ -157,15 +164,15 @@ impl Posts {
 }
 
 /// The identity of the poster, for the lock that lets the poster cancel the post: the logged-in user. Without a login, only clients on this
-/// machine have one, which they share: many people may use any other address.
-fn account(poster: &server::Poster) -> &str {
+/// machine have one, which they share: many people may use any other address. No login has a name with NUL.
+fn account(poster: &server::Poster) -> Cow<'_, str> {
     let is_ours = |host: &str| {
         host.parse()
             .is_ok_and(|address: IpAddr| address.is_loopback())
     };
     match poster.user.as_str() {
-        "" if is_ours(&poster.host) => &poster.host,
-        user => user,
+        "" if is_ours(&poster.host) => format!("\0{}", poster.host).into(),
+        user => user.into(),
     }
 }
 
@@ -182,6 +189,7 @@ mod tests {
         };
         assert_eq!(account(&poster("anna", "192.0.2.1")), "anna");
         assert_eq!(account(&poster("", "192.0.2.1")), "");
-        assert_eq!(account(&poster("", "127.0.0.1")), "127.0.0.1");
+        assert_eq!(account(&poster("", "127.0.0.1")), "\0127.0.0.1");
+        assert_eq!(account(&poster("127.0.0.1", "192.0.2.1")), "127.0.0.1");
     }
 }

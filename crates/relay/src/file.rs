@@ -5,6 +5,7 @@ mod entries;
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
@@ -149,6 +150,8 @@ pub struct Filer {
     log: Log,
     log_file: File,
     log_path: std::path::PathBuf,
+    /// Whether the log was written since it was opened.
+    is_log_written: bool,
     scratch: Scratch,
     lines: NewLines,
     sites: Vec<u8>,
@@ -178,14 +181,10 @@ impl Filer {
     ) -> Result<Filer, Error> {
         headers_only::check(&spool, options.headers_only)?;
         let log_path = spool.dir().join(LOG);
-        let log_file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&log_path)
-            .map_err(|source| Error::Open {
-                path: log_path.clone(),
-                source,
-            })?;
+        let log_file = open_log(&log_path).map_err(|source| Error::Open {
+            path: log_path.clone(),
+            source,
+        })?;
         let selector = Selector::new(spool.active(), sys);
         Ok(Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
@@ -201,6 +200,7 @@ impl Filer {
             options,
             log_file,
             log_path,
+            is_log_written: false,
             scratch: Scratch::default(),
             lines: NewLines::default(),
             sites: Vec::new(),
@@ -257,6 +257,9 @@ impl Filer {
     pub fn commit(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
         let control_log = self.processor.write_log();
+        if !self.log.pending().is_empty() {
+            self.follow_log()?;
+        }
         self.log
             .write_to(&mut self.log_file)
             .map_err(|source| Error::Log {
@@ -264,6 +267,23 @@ impl Filer {
                 source,
             })?;
         control_log
+    }
+
+    /// Opens the log again if somebody renamed it.
+    fn follow_log(&mut self) -> Result<(), Error> {
+        if !std::mem::replace(&mut self.is_log_written, true) {
+            return Ok(());
+        }
+        let identity = |told: std::fs::Metadata| (told.dev(), told.ino());
+        let named = std::fs::metadata(&self.log_path).map(identity).ok();
+        let opened = self.log_file.metadata().map(identity).ok();
+        if named != opened {
+            self.log_file = open_log(&self.log_path).map_err(|source| Error::Log {
+                path: self.log_path.clone(),
+                source,
+            })?;
+        }
+        Ok(())
     }
 
     /// Discards the pending log lines after a failed commit.
@@ -701,6 +721,10 @@ impl Filer {
                 .map_or(Expires::Unreadable(value), Expires::At),
         }
     }
+}
+
+fn open_log(path: &std::path::Path) -> std::io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
 }
 
 /// SITE of a log line: the first host in Path, or `(local)` without one.

@@ -386,7 +386,7 @@ impl Writer {
             return Ok(());
         };
         filer.set_rules(self.files.settings.rules());
-        node.append_waiting(&queue, &posts, filer.spool().active());
+        node.append_waiting(&queue, &posts, filer.spool());
         self.posts = Some(posts);
         if node.apply(filer, &queue, commit_bytes)? {
             self.look_again();

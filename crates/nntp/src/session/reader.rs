@@ -227,17 +227,13 @@ impl Session {
             };
             Ok((backend.marks(id)?, count, first))
         };
-        let (mut marks, count, current) = match look() {
+        let (marks, count, current) = match look() {
             Ok(seen) => seen,
             Err(error) => {
                 refuse(error, out);
                 return None;
             }
         };
-        if count == 0 {
-            // The form of an empty group that RFC 3977, 6.1.1.2 prefers.
-            marks.low = marks.high.saturating_add(1);
-        }
         backend.group_asked(name);
         let group = name.into();
         self.reader.selected = Some(Selected {

@@ -163,3 +163,26 @@ fn a_damaged_cursor_is_told_and_put_right() {
         std::fs::remove_file(program.path("news/feeds/one/cursor")).expect("removed");
     }
 }
+
+#[test]
+fn a_feed_that_fails_says_so() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"west\"\ngroups = \"comp\"\nvia = { directory = \"../west\" }\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program.rnews(&articles::batch(&articles::many("a", 1, "comp.test", 50)));
+    let list = || program.run(&["feed", "list", "--dir", "news"]).out;
+    let send = || program.run(&["sendbatches", "--dir", "news"]).status;
+    assert!(list().starts_with("west  ready\n"), "{}", list());
+    assert_eq!(send(), 1);
+    let told = list();
+    assert!(told.starts_with("west  failing\n    "), "{told}");
+    assert!(told.contains("No such file or directory"), "{told}");
+    let json = program.run(&["feed", "list", "--dir", "news", "--json"]);
+    let json = json.summary();
+    assert_eq!(json["state"], "failing");
+    assert!(json["failure"].as_str().unwrap().contains("No such file"));
+    std::fs::create_dir(program.path("west")).unwrap();
+    assert_eq!(send(), 0);
+    assert!(list().starts_with("west  ready\n"), "{}", list());
+}

@@ -12,6 +12,7 @@ use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, Permit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
+use relay::Now;
 use settings::{NewsDirectory, SystemZone};
 use store::{Published, Snapshot};
 
@@ -276,13 +277,26 @@ impl Feeder {
         let mut togo = serving.togo(taken, snapshot);
         Ok(match kept {
             Kept::Nothing => Next::WhenTold,
-            Kept::Program(program) => match program.deliver(&mut togo, Instant::now())? {
-                Delivery::All(_) => Next::WhenTold,
-                Delivery::Resting(until) => {
-                    Next::Then(until, "its program has ended and restarts later".to_owned())
+            Kept::Program(program) => {
+                let delivery = program.deliver(&mut togo, Instant::now())?;
+                drop(togo);
+                let note = |why| {
+                    site_state::note_failure(root, &self.name, why, Now::read().seconds);
+                };
+                match delivery {
+                    Delivery::All(_) => {
+                        note(None);
+                        Next::WhenTold
+                    }
+                    Delivery::Resting(until) => {
+                        Next::Then(until, "its program has ended and restarts later".to_owned())
+                    }
+                    Delivery::Ended { how, restart, .. } => {
+                        note(Some(&how));
+                        Next::Then(restart, how)
+                    }
                 }
-                Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
-            },
+            }
         })
     }
 }

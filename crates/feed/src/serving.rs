@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use article::date::{LocalZone, Utc};
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
+use relay::Now;
 use relay::file::Filer;
 use relay::sites::Selector;
 use store::{Position, Snapshot};
@@ -183,6 +184,22 @@ impl<'a> Serving<'a> {
             let served = self.serve_peers(&[(name, site)])?.into_iter().next();
             return served.map_or(Ok(NOTHING), |(_, served)| served);
         }
+        let served = self.serve_here(name, site, snapshot);
+        // Who serves it notes how that goes.
+        if !matches!(served, Err(Error::Busy(_)) | Ok(Served::Paused(_))) {
+            let why = failure_of(&served);
+            let now = Now::read().seconds;
+            site_state::note_failure(self.root, name, why.as_deref(), now);
+        }
+        served
+    }
+
+    fn serve_here(
+        &mut self,
+        name: &[u8],
+        site: &Site,
+        snapshot: &mut Snapshot,
+    ) -> Result<Served, Error> {
         if let Some(why) = site_state::paused(self.root, name)? {
             return Ok(Served::Paused(why));
         }
@@ -489,6 +506,23 @@ pub fn why_it_waits(served: &Served) -> Option<String> {
         Served::Paused(why) => Some(paused_for(why)),
         Served::Delivered { waits, .. } => waits.clone(),
         Served::Sent(sent) => sent.why_it_waits(),
+    }
+}
+
+/// The reason why a feed could not be served.
+fn failure_of(served: &Result<Served, Error>) -> Option<String> {
+    match served {
+        Err(error) => Some(error.to_string()),
+        Ok(Served::Delivered { waits, .. }) => waits.clone(),
+        Ok(Served::Sent(sent)) => match sent.stopped {
+            Stopped::Failed(_) | Stopped::DiskFull { .. } => sent.why_it_waits(),
+            Stopped::Empty
+            | Stopped::Enough
+            | Stopped::Off
+            | Stopped::Paused
+            | Stopped::QueueFull { .. } => None,
+        },
+        Ok(Served::Paused(_)) => None,
     }
 }
 

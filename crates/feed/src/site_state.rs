@@ -18,6 +18,8 @@ use crate::error::Error;
 pub const FEEDS: &str = "feeds";
 /// The file that pauses a feed, made by hand or by `feed pause`; its first line is the reason.
 pub const PAUSED: &str = "paused";
+/// The file with the reason why the feed could not be served.
+const FAILING: &str = "failing";
 /// The lock file of the program that serves the site.
 const LOCK: &str = "lock";
 /// How long to retry a busy lock: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
@@ -35,6 +37,17 @@ pub struct SiteSummary {
     pub deferred: Vec<Deferred>,
     /// The reason of the pause, if it is paused.
     pub paused: Option<String>,
+    /// Why it could not be served when that was last tried; `None` if it could. Feeds by NNTP have their state in the daemon.
+    pub failure: Option<FeedFailure>,
+}
+
+/// Why a feed cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedFailure {
+    /// Time of the first failure for this reason, seconds since 1970.
+    pub since: i64,
+    /// The reason.
+    pub why: String,
 }
 
 impl SiteSummary {
@@ -105,7 +118,39 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
         cursor,
         deferred: deferred::read(&dir)?,
         paused: paused(news, site)?,
+        failure: failure(&dir),
     }))
+}
+
+/// Reads why the feed could not be served; an unreadable file counts as none.
+fn failure(dir: &Path) -> Option<FeedFailure> {
+    let text = std::fs::read(dir.join(FAILING)).ok()?;
+    let text = shown(&text);
+    let (since, why) = text.trim_end().split_once(' ')?;
+    Some(FeedFailure {
+        since: since.parse().ok()?,
+        why: why.to_owned(),
+    })
+}
+
+/// Notes for `feed list` why a feed could not be served, or that it could. The note may be lost.
+pub fn note_failure(news: &Path, site: &[u8], why: Option<&str>, now: i64) {
+    let Ok(dir) = directory(news, site) else {
+        return;
+    };
+    let path = dir.join(FAILING);
+    let known = failure(&dir);
+    let _ = match why {
+        None if known.is_none() => Ok(()),
+        None => std::fs::remove_file(path),
+        Some(why) => {
+            let why = why.replace('\n', " ");
+            match known {
+                Some(known) if known.why == why => Ok(()),
+                _ => std::fs::write(path, format!("{now} {why}\n")),
+            }
+        }
+    };
 }
 
 /// Whether a program serves the site now. It takes a shared lock for a moment.

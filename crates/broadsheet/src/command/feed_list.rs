@@ -98,6 +98,7 @@ impl ListedFeed<'_> {
         match self.feed.look.paused {
             Some(_) => "paused",
             None if self.peer.is_some_and(|peer| peer.state == "failing") => "failing",
+            None if self.peer.is_none() && self.feed.look.failure.is_some() => "failing",
             None if self.is_busy => "busy",
             None => "ready",
         }
@@ -127,6 +128,10 @@ impl Answer for ListedFeed<'_> {
             });
             let since = text::utc(peer.since);
             writeln!(out, "    {}, since {since}{next}", peer.why)?;
+        }
+        if let Some(failure) = look.failure.as_ref().filter(|_| self.peer.is_none()) {
+            let since = text::utc(failure.since);
+            writeln!(out, "    {}, since {since}", failure.why)?;
         }
         let articles = text::counted(backlog.articles, "article");
         let bytes = text::rough_bytes(backlog.bytes);
@@ -179,6 +184,7 @@ impl Answer for ListedFeed<'_> {
             "site": site_state::shown(name),
             "state": self.state(),
             "paused": look.paused,
+            "failure": look.failure.as_ref().map(|failure| &failure.why),
             "articles": backlog.articles,
             "bytes": backlog.bytes,
             "oldest_arrival": backlog.oldest,

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
+use daemon::client;
 use feed::feeds::{self, FeedStatus};
 use groups::sites::Via;
 use serde_json::{Value, json};
@@ -84,6 +85,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let names = via.map(|_| name.as_bytes());
     let (told, untold) = feeds::backlogs(directory.root(), &sites, &snapshot, names.into_iter());
+    let peers = client::status(directory.root()).map_or(Vec::new(), |daemon| daemon.status.peers);
     for (_, error) in &untold {
         eprintln!("broadsheet: {name}: {error}");
     }
@@ -91,6 +93,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         name: &name,
         address: via.map(|via| entry::address(&via.server)),
         status: told.first(),
+        failing: peers
+            .iter()
+            .find(|peer| peer.site == name && peer.state == "failing")
+            .map(|peer| peer.why.as_str()),
         from: entry.map(|entry| entry.from.iter().map(ToString::to_string).collect()),
         taken,
         sent: &sent,
@@ -106,6 +112,8 @@ struct Shown<'a> {
     /// Where we feed it.
     address: Option<String>,
     status: Option<&'a FeedStatus<'a>>,
+    /// Why the daemon cannot feed it.
+    failing: Option<&'a str>,
     /// From where it feeds us.
     from: Option<Vec<String>>,
     taken: &'a str,
@@ -123,7 +131,10 @@ impl Answer for Shown<'_> {
             let state = match &look.paused {
                 Some(why) if why.is_empty() => "paused".to_owned(),
                 Some(why) => format!("paused: {why}"),
-                None => "ready".to_owned(),
+                None => match self.failing {
+                    Some(why) => format!("failing: {why}"),
+                    None => "ready".to_owned(),
+                },
             };
             let waiting = text::counted(backlog.articles, "article");
             let sent = text::counted(look.cursor.sent, "article");

@@ -122,4 +122,13 @@ fn nothing_is_filed() {
     let told = program.feed(&["explain", "--dir", "news"], &text);
     assert_eq!(told.status, 1);
     assert!(told.out.contains("duplicate"), "{told:?}");
+    assert!(!told.out.contains("otherwise"), "{told:?}");
+    // An id that is known because the article was refused.
+    let text = article("<2@example.com>", "no.such.group");
+    assert_eq!(program.rnews(&batch(std::slice::from_ref(&text))).status, 0);
+    let told = program.feed(&["explain", "--dir", "news"], &text);
+    assert!(
+        told.out.contains("otherwise  no known groups in `no.such.group'"),
+        "{told:?}"
+    );
 }

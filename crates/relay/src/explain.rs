@@ -56,6 +56,8 @@ pub struct Explanation {
     pub expected_result: ExpectedResult,
     /// The text of the log line after MSGID: the sites, or the reason.
     pub text: Vec<u8>,
+    /// Of a duplicate: the reason for which it would be refused if its id were not known. `None`: it would be filed, or is no duplicate.
+    pub otherwise: Option<Vec<u8>>,
     /// Whether the id of a refused article would be remembered.
     pub remembered: bool,
     /// Where it would be filed, by name.
@@ -102,11 +104,21 @@ fn explain_article<E>(
     let mut scratch = Scratch::default();
     // As rnews does with a batch: `Filer::file_from_batch`.
     let is_known = seen(article.value(Header::MessageId).unwrap_or_default())?;
+    let mut otherwise = None;
     let decision = match is_known {
-        true => Decision::Refuse {
-            reason: Reason::Duplicate,
-            remember: false,
-        },
+        true => {
+            // The id of a refused article is known, too.
+            let unknown = |_: &[u8]| Ok::<_, E>(false);
+            let mut scratch = Scratch::default();
+            let other = decide(article, arrival, state, rules, unknown, &mut scratch)?;
+            if let Decision::Refuse { reason, .. } = other {
+                otherwise = Some(reason.text());
+            }
+            Decision::Refuse {
+                reason: Reason::Duplicate,
+                remember: false,
+            }
+        }
         false => decide(article, arrival, state, rules, seen, &mut scratch)?,
     };
     let active = state.active;
@@ -153,6 +165,7 @@ fn explain_article<E>(
         site: site(article).to_vec(),
         expected_result,
         text,
+        otherwise,
         remembered,
         filed_in: names(scratch.filed()),
         excluded: names(scratch.excluded()),

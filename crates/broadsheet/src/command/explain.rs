@@ -24,7 +24,8 @@ pub static COMMAND: Command = Command {
     summary: "show whether rnews would accept an article, and why",
     about: "\
 Reads one article from FILE or standard input and prints its id, date, groups, hops and verdict,
-with the text that rnews would write to `log'. Files nothing.
+with the text that rnews would write to `log'. Files nothing. History has the ids of refused articles,
+too: `otherwise' tells why a duplicate would be refused if its id were new.
 
   broadsheet explain article.txt",
     operands: Operands {
@@ -160,6 +161,9 @@ impl Answer for Explanation {
             "sites"
         };
         line(what, &shown(&self.text))?;
+        if let Some(why) = &self.otherwise {
+            line("otherwise", &shown(why))?;
+        }
         if self.remembered {
             line("history", "the id would be stored")?;
         }
@@ -194,6 +198,7 @@ impl Answer for Explanation {
             "site": shown(&self.site),
             "verdict": verdict(self.expected_result),
             "text": shown(&self.text),
+            "otherwise": self.otherwise.as_deref().map(shown),
             "remembered": self.remembered,
             "filed_in": list(&self.filed_in),
             "excluded": list(&self.excluded),

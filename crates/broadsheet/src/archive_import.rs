@@ -74,7 +74,7 @@ pub fn run(
         numbers_of,
         mends: given.has("mend"),
         rules: settings.rules(),
-        now: relay::Now::read().seconds,
+        arrived: relay::Now::read().seconds,
         commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
     };
     let results = import(options, importer);

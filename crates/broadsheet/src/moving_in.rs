@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use groups::Active;
 use import::importer::{Counts, REFUSED, Watch};
 use import::moved::Translation;
 use import::report::{Fate, Report};
@@ -36,7 +37,8 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::NO,
-        when: "some articles could not be filed; each is reported, and listed in import.refused",
+        when: "some articles could not be filed, or groups of the other system are missing or have another flag; each is reported, and \
+            listed in import.refused",
     },
 ];
 
@@ -92,6 +94,7 @@ pub fn run(
     })?;
     let directory = NewsDirectory::meant(given)?;
     let root = directory.root();
+    let active = active_of(&translation)?;
     if !root.join(settings::FILE).exists() {
         make(root, &read.settings, &translation)?;
         moved.report = translation.report;
@@ -105,7 +108,7 @@ pub fn run(
             keep_free: settings.incoming.keep_free,
         };
         let mut watcher = Watcher::new();
-        let counts = run::run(&mut *source()?, root, options, &mut watcher);
+        let counts = run::run(&mut *source()?, (root, &active), options, &mut watcher);
         watcher.end();
         let counts = counts.with_context(|| {
             format!("the import stopped; run it again: it continues where {STATE} says")
@@ -114,14 +117,17 @@ pub fn run(
     }
     given.print(&moved, out)?;
     let is_whole = moved.counts.is_none_or(|counts| {
-        counts.unfiled == 0 && counts.garbled == 0 && !is_nothing_there(&counts)
+        counts.unfiled + counts.garbled + counts.differing == 0 && !counts.is_nothing_there()
     });
     Ok(if is_whole { Status::OK } else { Status::NO })
 }
 
-/// Whether the history has articles, and the spool none of them: it is elsewhere.
-fn is_nothing_there(counts: &Counts) -> bool {
-    counts.gone > 0 && counts.filed + counts.known == 0
+/// The groups of the other system.
+fn active_of(translation: &Translation) -> anyhow::Result<Active> {
+    let files = translation.files.iter();
+    let text = files.filter(|(name, ..)| name == "active");
+    let text: Vec<u8> = text.flat_map(|(_, text, _)| text.clone()).collect();
+    Active::parse(text).context("its groups")
 }
 
 /// Makes the news directory; the report is kept in it.
@@ -230,11 +236,18 @@ impl Answer for Moved {
                 counts.remembered,
                 counts.unfiled
             )?;
-            if is_nothing_there(counts) {
+            if counts.is_nothing_there() {
                 writeln!(
                     out,
                     "No article of the history is in the spool: see {}, remove the new directory, and try again.",
                     self.articles
+                )?;
+            }
+            if counts.differing > 0 {
+                writeln!(
+                    out,
+                    "{} groups are missing here, or have another flag",
+                    counts.differing
                 )?;
             }
             if counts.unnamed > 0 {
@@ -280,6 +293,7 @@ impl Answer for Moved {
                 "remembered": counts.remembered,
                 "unfiled": counts.unfiled,
                 "garbled": counts.garbled,
+                "differing_groups": counts.differing,
             })
         });
         let history = self.history.as_ref().map(|history| {

@@ -30,7 +30,7 @@ pub struct ArchiveOptions {
     /// The limits of articles, without that of their age.
     pub rules: relay::Rules,
     /// The time of arrival, epoch seconds.
-    pub now: i64,
+    pub arrived: i64,
     /// Number of pending bytes that causes a commit.
     pub commit_bytes: usize,
 }
@@ -179,7 +179,7 @@ impl Archived {
         let xref = Xref::parse(article.value(Header::Xref).unwrap_or_default());
         if self.options.numbers_of.as_deref() == Some(xref.host()) && xref.links().next().is_some()
         {
-            return importer.file(article, self.options.now, &mut xref.links());
+            return importer.file_archived(article, self.options.arrived, &mut xref.links());
         }
         let groups = match &self.options.group {
             Some(group) => vec![group.clone()],
@@ -188,7 +188,7 @@ impl Archived {
                 Err(why) => return Ok(Err(Unfiled(why))),
             },
         };
-        importer.file_new(article, &self.options.host, self.options.now, &groups)
+        importer.file_new(article, &self.options.host, self.options.arrived, &groups)
     }
 }
 

@@ -1,6 +1,9 @@
 //! A file of settings of another system, and its lines.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use crate::regular;
 
 /// Largest file of settings, bytes.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -27,19 +30,22 @@ impl ConfFile {
                 format!("cannot read {}: {error}", path.display()),
             )
         };
-        match std::fs::metadata(&path) {
+        let file = match regular::open(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(ConfFile {
                     path,
                     ..ConfFile::default()
                 });
             }
-            Ok(info) if info.len() > FILE_BYTES_MAX => {
-                return Err(at(std::io::Error::other("it is larger than 64 MiB")));
-            }
-            info => info.map_err(at)?,
+            opened => opened.map_err(at)?,
         };
-        let text = std::fs::read(&path).map_err(at)?;
+        let mut text = Vec::new();
+        file.take(FILE_BYTES_MAX + 1)
+            .read_to_end(&mut text)
+            .map_err(at)?;
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(at(std::io::Error::other("it is larger than 64 MiB")));
+        }
         Ok(ConfFile {
             path,
             text,

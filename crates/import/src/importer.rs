@@ -6,6 +6,7 @@ use std::path::Path;
 
 use article::date::{self, Utc};
 use article::{Article, Form, Header};
+use groups::active::NUMBER_MAX;
 use relay::compose::{self, NewLines};
 use store::{Expires, Filing, OverviewFields, Piece, Spool};
 
@@ -48,8 +49,17 @@ pub struct Counts {
     pub unfiled: u64,
     /// Lines of the history that cannot be read.
     pub garbled: u64,
+    /// Groups that are missing here, or have another flag.
+    pub differing: u64,
     /// Faults beyond [`FAULTS_NAMED_MAX`].
     pub unnamed: u64,
+}
+
+impl Counts {
+    /// Whether the history has articles, and the spool none of them: it is elsewhere.
+    pub fn is_nothing_there(&self) -> bool {
+        self.gone > 0 && self.filed + self.known == 0
+    }
 }
 
 /// An article that cannot be filed, and the reason.
@@ -63,6 +73,8 @@ pub type Link<'a> = (&'a [u8], u64);
 pub struct Importer<'a> {
     dir: &'a Path,
     keep_free: u64,
+    /// The time of the import, epoch seconds.
+    now: i64,
     spool: Spool,
     hashes: Option<Hashes>,
     counts: Counts,
@@ -87,6 +99,7 @@ impl<'a> Importer<'a> {
         Ok(Importer {
             dir,
             keep_free,
+            now: relay::Now::read().seconds,
             spool: Spool::open(dir, options)?,
             hashes: None,
             counts: Counts::default(),
@@ -145,6 +158,15 @@ impl<'a> Importer<'a> {
     /// The list cannot be written.
     pub fn refuse(&mut self, Unfiled(why): &Unfiled) -> Result<(), Error> {
         self.counts.unfiled += 1;
+        self.note(why)
+    }
+
+    /// Counts and reports a group that differs from that of the other system.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn differs(&mut self, why: &str) -> Result<(), Error> {
+        self.counts.differing += 1;
         self.note(why)
     }
 
@@ -212,7 +234,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Files an article as it is, with the given numbers: those in groups of `active`. Neither Path nor Xref is changed. The id must not
-    /// be known.
+    /// be known. An article that cannot be filed is kept.
     ///
     /// # Errors
     /// Those of the store, and of the batch of articles that cannot be filed.
@@ -222,7 +244,38 @@ impl<'a> Importer<'a> {
         arrived: i64,
         wanted: &mut dyn Iterator<Item = Link<'_>>,
     ) -> Result<Result<(), Unfiled>, Error> {
-        let id = article.value(Header::MessageId).unwrap_or_default();
+        let done = self.file_numbered(article, (arrived, expires_of(article)), wanted)?;
+        match done {
+            Ok(()) => Ok(Ok(())),
+            Err(Unfiled(why)) => {
+                let id = article.value(Header::MessageId).unwrap_or_default();
+                self.keep(article, format!("{}: {why}", text_of(id)))
+                    .map(Err)
+            }
+        }
+    }
+
+    /// As [`Importer::file`], for an archive: an Expires that has passed does not count, and the caller keeps an article that cannot be
+    /// filed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn file_archived(
+        &mut self,
+        article: &Article<'_>,
+        arrived: i64,
+        wanted: &mut dyn Iterator<Item = Link<'_>>,
+    ) -> Result<Result<(), Unfiled>, Error> {
+        let expires = self.expires_to_come(article);
+        self.file_numbered(article, (arrived, expires), wanted)
+    }
+
+    fn file_numbered(
+        &mut self,
+        article: &Article<'_>,
+        (arrived, expires): (i64, Expires<'_>),
+        wanted: &mut dyn Iterator<Item = Link<'_>>,
+    ) -> Result<Result<(), Unfiled>, Error> {
         let (mut links, mut is_late) = (Vec::<Link<'_>>::new(), false);
         let mut groups = Vec::new();
         for (group, number) in wanted.take(LINKS_MAX) {
@@ -230,48 +283,48 @@ impl<'a> Importer<'a> {
                 groups.push(b' ');
             }
             groups.extend_from_slice(group);
-            let is_here = self.spool.active().find(group).is_some();
-            if !is_here || links.iter().any(|(known, _)| *known == group) {
+            let active = self.spool.active();
+            let Some(found) = active.find(group) else {
+                continue;
+            };
+            if links.iter().any(|(known, _)| *known == group) {
                 continue;
             }
+            let low = active.low(found);
             // Not the high mark: active has that of the other system from the beginning.
             let last = self.spool.last_used(group)?;
-            if number == 0 || number <= last && !self.spool.is_free(group, number)? {
-                let why = format!(
-                    "{}: number {number} of {} is taken",
-                    text_of(id),
-                    text_of(group)
-                );
-                return self.keep(article, why).map(Err);
+            let fault = match number {
+                0 => "is no number of an article".to_owned(),
+                // The next article, and the low mark of an empty group, need a number above it.
+                NUMBER_MAX.. => format!("is too high: the next one must be at most {NUMBER_MAX}"),
+                number if number < low => format!("is below the low mark, {low}"),
+                number if number <= last && !self.spool.is_free(group, number)? => {
+                    "is taken".to_owned()
+                }
+                _ => String::new(),
+            };
+            if !fault.is_empty() {
+                let why = format!("number {number} of {} {fault}", text_of(group));
+                return Ok(Err(Unfiled(why)));
             }
             is_late |= number <= last;
             links.push((group, number));
         }
         if links.is_empty() {
-            let why = format!(
-                "{}: none of its groups is in active: `{}'",
-                text_of(id),
-                text_of(&groups),
-            );
-            return self.keep(article, why).map(Err);
+            let why = format!("none of its groups is in active: `{}'", text_of(&groups));
+            return Ok(Err(Unfiled(why)));
         }
         let (header, _) = split(article);
         let header = [piece(article.form(), header)];
-        self.append(
-            article,
-            arrived,
-            expires_of(article),
-            (&links, is_late),
-            &header,
-            None,
-        )
+        self.append(article, arrived, expires, (&links, is_late), &header, None)
     }
 
     /// Files an article under the next numbers of its groups, as a new one: with `host` before its Path, and an Xref of ours. An Expires that
-    /// has passed does not count. The groups must be in `active`, each once; the id must not be known.
+    /// has passed does not count. The groups must be in `active`, each once; the id must not be known. The caller keeps an article that cannot
+    /// be filed.
     ///
     /// # Errors
-    /// As [`Importer::file`].
+    /// Those of the store.
     pub fn file_new(
         &mut self,
         article: &Article<'_>,
@@ -286,6 +339,11 @@ impl<'a> Importer<'a> {
         for group in groups.iter().take(LINKS_MAX) {
             if let Some(found) = active.find(group) {
                 let number = active.high(found).saturating_add(1);
+                if number > NUMBER_MAX {
+                    self.lines = lines;
+                    let why = format!("{} has reached the highest number", text_of(group));
+                    return Ok(Err(Unfiled(why)));
+                }
                 lines.push_link(group, number);
                 links.push((group, number));
             }
@@ -297,14 +355,26 @@ impl<'a> Importer<'a> {
         if !article.has_separator() {
             header.push(Piece::Native(b"\n"));
         }
-        let expires = match expires_of(article) {
-            Expires::At(time) if time <= arrived => Expires::Absent,
-            expires => expires,
-        };
+        let expires = self.expires_to_come(article);
         let xref = Some(lines.xref_value());
         let done = self.append(article, arrived, expires, (&links, false), &header, xref);
         self.lines = lines;
         done
+    }
+
+    /// Expires, if it has not passed.
+    fn expires_to_come<'e>(&self, article: &Article<'e>) -> Expires<'e> {
+        match expires_of(article) {
+            Expires::At(time) if time <= self.now => Expires::Absent,
+            expires => expires,
+        }
+    }
+
+    /// A time of arrival in place of one that is unknown: that of Date, or that of the import. Expire would not understand one before 1970.
+    fn arrival_of(&self, article: &Article<'_>) -> i64 {
+        let date = article.value(Header::Date).unwrap_or_default();
+        let date = date::parse(date, &Utc).filter(|date| *date > 0);
+        date.map_or(self.now, |date| date.min(self.now))
     }
 
     fn append(
@@ -317,6 +387,10 @@ impl<'a> Importer<'a> {
         xref: Option<&[u8]>,
     ) -> Result<Result<(), Unfiled>, Error> {
         let id = article.value(Header::MessageId).unwrap_or_default();
+        let arrival = match arrival {
+            ..=0 => self.arrival_of(article),
+            arrival => arrival,
+        };
         let mut overview = OverviewFields::of(article, id);
         if let Some(xref) = xref {
             overview.xref = xref;
@@ -337,8 +411,7 @@ impl<'a> Importer<'a> {
         match self.spool.append(&filing) {
             Ok(_) => {}
             Err(error @ store::Error::TooLarge { .. }) => {
-                let why = format!("{}: {error}", text_of(id));
-                return self.keep(article, why).map(Err);
+                return Ok(Err(Unfiled(error.to_string())));
             }
             Err(error) => return Err(error.into()),
         }

@@ -10,6 +10,7 @@
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
 //! | [`error`] | the error that ends an import |
+//! | `regular` | opens regular files only |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
 
 pub mod archived;
@@ -23,6 +24,7 @@ pub mod inn;
 pub mod mbox;
 pub mod mend;
 pub mod moved;
+mod regular;
 pub mod report;
 pub mod run;
 mod state;

@@ -7,11 +7,13 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use groups::{Active, Flag};
 use store::seen_hashes;
 
 use crate::error::Error;
 use crate::hashes::Hashes;
-use crate::importer::{Counts, Importer, Watch};
+use crate::importer::{Counts, Importer, Watch, text_of};
+use crate::regular;
 use crate::state::State;
 
 pub use crate::state::STATE;
@@ -58,38 +60,74 @@ pub trait Source {
     }
 }
 
-/// Imports the articles of a system into a news directory that has its groups.
+/// Imports the articles of a system into a news directory that has its groups. `active` has the groups of the other system: high marks are
+/// raised to theirs, and differences are reported.
 ///
 /// # Errors
 /// Errors that are not of one article.
 pub fn run(
     source: &mut dyn Source,
-    dir: &Path,
+    (dir, active): (&Path, &Active),
     options: RunOptions,
     watch: &mut dyn Watch,
 ) -> Result<Counts, Error> {
     let path = source.history().to_owned();
     let mut importer = Importer::open(dir, (options.store, options.keep_free), watch)?;
-    match File::open(&path) {
+    let is_cut = match regular::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound && source.may_lack_history() => {
             importer.continue_from(Counts::default(), Hashes::open(dir, 0)?);
+            false
         }
         opened => {
             let file = opened.map_err(Error::io("read", &path))?;
-            read_history(source, (dir, &path), file, options, &mut importer)?;
+            read_history(source, (dir, &path), file, options, &mut importer)?
         }
-    }
+    };
     source.rest(&mut importer, options.commit_bytes)?;
-    finish(importer, dir)
+    compare_groups(&mut importer, active)?;
+    finish(importer, dir, is_cut)
 }
 
+/// Raises high marks to those of the other system, whose readers have seen its numbers, and reports groups that we lack and flags that
+/// differ. After the first import the administrator decides about both.
+fn compare_groups(importer: &mut Importer<'_>, active: &Active) -> Result<(), Error> {
+    let marks = active.ids().map(|id| (active.name(id), active.high(id)));
+    let marks: Vec<(&[u8], u64)> = marks.collect();
+    importer.spool_mut().raise_high_marks(&marks)?;
+    for id in active.ids() {
+        let name = text_of(active.name(id));
+        let flag = |flag: Flag<'_>| {
+            let mut word = Vec::new();
+            flag.push(&mut word);
+            text_of(&word)
+        };
+        let theirs = flag(active.flag(id));
+        let here = importer.spool().active();
+        let ours = here
+            .find(active.name(id))
+            .map(|found| flag(here.flag(found)));
+        let why = match ours {
+            None => format!(
+                "{name}: the group is not in active: add it with `broadsheet group add {name} {theirs}', then run the import again"
+            ),
+            Some(ours) if ours != theirs => format!(
+                "{name}: its flag is {ours} here, and {theirs} there: `broadsheet group set' changes it"
+            ),
+            Some(_) => continue,
+        };
+        importer.differs(&why)?;
+    }
+    Ok(())
+}
+
+/// Reads the history on; returns whether its last line has no newline.
 fn read_history(
     source: &mut dyn Source,
     (dir, path): (&Path, &Path),
     file: File,
     options: RunOptions,
     importer: &mut Importer<'_>,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let at = |doing| Error::io(doing, path);
     let limit = source.line_bytes_max() as u64;
     let all = file.metadata().map_err(at("read"))?.len();
@@ -100,6 +138,7 @@ fn read_history(
         .map_err(at("read"))?;
     importer.continue_from(start.counts, Hashes::open(dir, start.hashes)?);
     let mut offset = start.offset;
+    let mut is_cut = false;
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
@@ -108,17 +147,21 @@ fn read_history(
         if read == 0 {
             break;
         }
-        offset += read as u64;
         let whole = match line.strip_suffix(b"\n") {
             Some(line) => line,
             None if read as u64 == limit => {
+                offset += read as u64;
                 offset += reader.skip_until(b'\n').map_err(at("read"))? as u64;
                 importer.count_garbled();
                 continue;
             }
-            // The other system is still writing it, or was interrupted.
-            None => &line,
+            // The other system is still writing it, or was interrupted. A part of a line can look like a line of another meaning.
+            None => {
+                is_cut = true;
+                break;
+            }
         };
+        offset += read as u64;
         if !whole.is_empty() {
             source.line(whole, importer)?;
         }
@@ -130,7 +173,15 @@ fn read_history(
             importer.progress(offset, all);
         }
     }
-    save(importer, (dir, path), offset)
+    save(importer, (dir, path), offset)?;
+    if is_cut {
+        importer.count_garbled();
+        importer.note(&format!(
+            "{}: its last line has no newline, and was not read: let the other system finish it, or add the newline if the line is whole, then run the import again",
+            path.display()
+        ))?;
+    }
+    Ok(is_cut)
 }
 
 /// Makes everything so far durable, and then writes how far that is.
@@ -148,21 +199,27 @@ fn save(
     state.write(dir, history)
 }
 
-/// Puts the remembered ids in force, raises the low marks, and removes the state.
-fn finish(mut importer: Importer<'_>, dir: &Path) -> Result<Counts, Error> {
+/// Puts the remembered ids in force, raises the low marks, and removes the state. The low marks stay if another run may file articles below
+/// them: after faults, where no article of the history was found, and where its last line waits.
+fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts, Error> {
     if let Some(hashes) = importer.hashes()
         && hashes.count() > 0
     {
         seen_hashes::write(dir, hashes.read()?)?;
     }
-    let snapshot = store::Snapshot::open(dir)?;
-    let marks = snapshot.low_marks(importer.spool().active())?;
-    let marks: Vec<(&[u8], u64)> = marks
-        .iter()
-        .filter(|mark| mark.lowest > mark.was)
-        .map(|mark| (mark.group.as_slice(), mark.lowest))
-        .collect();
-    importer.spool_mut().set_low_marks(&marks)?;
+    // A snapshot shows only what is committed.
+    importer.sync()?;
+    let counts = importer.counts();
+    if counts.unfiled == 0 && !counts.is_nothing_there() && !is_cut {
+        let snapshot = store::Snapshot::open(dir)?;
+        let marks = snapshot.low_marks(importer.spool().active())?;
+        let marks: Vec<(&[u8], u64)> = marks
+            .iter()
+            .filter(|mark| mark.lowest > mark.was)
+            .map(|mark| (mark.group.as_slice(), mark.lowest))
+            .collect();
+        importer.spool_mut().set_low_marks(&marks)?;
+    }
     let counts = importer.finish()?;
     importer.hashes().map_or(Ok(()), Hashes::remove)?;
     let path = dir.join(STATE);

@@ -94,6 +94,7 @@ fn parse(text: &str, identity: &str) -> Option<State> {
             remembered,
             unfiled,
             garbled,
+            differing: 0,
             unnamed: 0,
         },
     })

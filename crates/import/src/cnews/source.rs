@@ -1,6 +1,6 @@
 //! Imports the articles of a C News: those of its history, then those that only the tree has.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,30 +43,30 @@ impl CnewsSource {
     ) -> Result<Result<bool, Unfiled>, Error> {
         let id = line.fields.id;
         let fault = |error| Unfiled(format!("{}: cannot be read: {error}", text_of(id)));
-        let mut found: Option<(File, Metadata)> = None;
+        let mut found: Option<Metadata> = None;
         let mut links: Vec<(&[u8], u64)> = Vec::new();
         for (group, number) in line.fields.links().take(LINKS_MAX) {
             match &found {
                 // Its file is gone from this group: expired there, before it is from the others.
-                Some((_, info)) if !self.tree.is_same(group, number, info) => {}
+                Some(info) if !self.tree.is_same(group, number, info, &self.article) => {}
                 Some(_) => links.push((group, number)),
                 None => {
-                    found = match self.tree.open(group, number) {
-                        Ok(found) => found,
+                    let (mut file, info) = match self.tree.open(group, number) {
+                        Ok(None) => continue,
+                        Ok(Some(found)) => found,
                         Err(error) => return Ok(Err(fault(error))),
                     };
-                    if found.is_some() {
-                        links.push((group, number));
+                    if let Err(error) = tree::read(&mut file, &info, &mut self.article) {
+                        return Ok(Err(fault(error)));
                     }
+                    links.push((group, number));
+                    found = Some(info);
                 }
             }
         }
-        let Some((mut file, info)) = found else {
+        let Some(info) = found else {
             return Ok(Ok(false));
         };
-        if let Err(error) = tree::read(&mut file, &info, &mut self.article) {
-            return Ok(Err(fault(error)));
-        }
         let article = Article::parse(&self.article, Form::Native);
         let own = article.value(Header::MessageId).unwrap_or_default();
         if !message_id::same(own, id) {
@@ -85,10 +85,10 @@ impl CnewsSource {
         Ok(done.map(|()| true))
     }
 
-    /// Imports the article of a file that the history does not have.
+    /// Imports the article of a file that the history does not have. One whose number is not free is passed over if its id is known.
     fn found(
         &mut self,
-        (group, number): (&[u8], u64),
+        (group, number, is_free): (&[u8], u64, bool),
         importer: &mut Importer<'_>,
     ) -> Result<Result<(), Unfiled>, Error> {
         let place = || format!("{}/{number}", text_of(group));
@@ -109,6 +109,9 @@ impl CnewsSource {
                 .map(Err);
         }
         if importer.spool().has(id)? {
+            if !is_free {
+                return Ok(Ok(()));
+            }
             let why = format!(
                 "{}: {} is here already, under other numbers or as an id that is only remembered",
                 place(),
@@ -118,7 +121,10 @@ impl CnewsSource {
         }
         let xref = Xref::parse(article.value(Header::Xref).unwrap_or_default());
         let others = xref.links().filter(|(other, other_number)| {
-            *other != group && self.tree.is_same(other, *other_number, &info)
+            *other != group
+                && self
+                    .tree
+                    .is_same(other, *other_number, &info, &self.article)
         });
         let mut links = std::iter::once((group, number)).chain(others);
         importer.file(&article, mtime(&info), &mut links)
@@ -168,11 +174,12 @@ impl Source for CnewsSource {
             };
             for number in numbers {
                 let spool = importer.spool_mut();
-                // What an article has or had is of the history.
-                if number <= spool.last_used(&group)? && !spool.is_free(&group, number)? {
+                // The history has its article.
+                if spool.is_used(&group, number)? {
                     continue;
                 }
-                if let Err(unfiled) = self.found((&group, number), importer)? {
+                let is_free = spool.is_free(&group, number)?;
+                if let Err(unfiled) = self.found((&group, number, is_free), importer)? {
                     importer.refuse(&unfiled)?;
                 }
                 if importer.spool().pending_bytes() >= commit_bytes {

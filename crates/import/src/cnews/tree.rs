@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use article::decimal;
 
+use crate::regular;
+
 /// Largest article that is read from a tree, bytes; larger ones are reported.
 pub const ARTICLE_BYTES_MAX: u64 = 1 << 30;
 /// Most articles of one group in a tree; further ones are not imported, and reported.
@@ -48,28 +50,29 @@ impl Tree {
         let Some(path) = self.file(group, number) else {
             return Ok(None);
         };
-        // Only regular files: opening a FIFO would wait.
+        // Only regular files: a directory is that of another group.
         match fs::metadata(&path) {
             Ok(info) if info.is_file() => {}
             Ok(_) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }
-        let file = File::open(&path)?;
+        let file = regular::open(&path)?;
         let info = file.metadata()?;
         Ok(Some((file, info)))
     }
 
-    /// Whether the file of another group and number is the same article, or a copy.
-    pub fn is_same(&self, group: &[u8], number: u64, as_this: &Metadata) -> bool {
-        let info = self
-            .file(group, number)
-            .and_then(|path| fs::metadata(path).ok());
-        info.is_some_and(|info| {
-            info.is_file()
-                && ((info.dev(), info.ino()) == (as_this.dev(), as_this.ino())
-                    || info.len() == as_this.len())
-        })
+    /// Whether the file of another group and number is a link to an article, or a copy of it: `info` and `article` are its file and its bytes.
+    /// A file that cannot be read is neither.
+    pub fn is_same(&self, group: &[u8], number: u64, info: &Metadata, article: &[u8]) -> bool {
+        let Ok(Some((mut file, other))) = self.open(group, number) else {
+            return false;
+        };
+        let mut bytes = Vec::new();
+        (other.dev(), other.ino()) == (info.dev(), info.ino())
+            || other.len() == info.len()
+                && read(&mut file, &other, &mut bytes).is_ok()
+                && bytes == article
     }
 
     /// The numbers of the files of a group, ascending; without its directory, none.

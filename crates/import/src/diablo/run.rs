@@ -3,7 +3,7 @@
 //! Diablo's history (dhistory) is not used: it has 64-bit hashes of ids in place of ids, so what is gone cannot be remembered, and articles that
 //! were cancelled there and still lie in the spool come back.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use crate::archived::{ArchiveCounts, ArchiveOptions, Archived};
 use crate::diablo::spool::{self, Entry, HEADER_BYTES};
 use crate::error::Error;
 use crate::importer::{Importer, Unfiled};
+use crate::regular;
 
 /// Imports the articles of spools; the time of arrival is that of their directory.
 ///
@@ -27,11 +28,18 @@ pub fn import(
     let mut files = Vec::new();
     for path in spools {
         match spool::files(path) {
-            Ok(found) if found.is_empty() => {
-                let why = "it has no files D.xxxxxxxx/B.xxxx: name a directory of Diablo's spool";
-                run.unread(&path.display().to_string(), why, &mut importer)?;
+            Ok(found) => {
+                if found.files.is_empty() && found.unread.is_empty() {
+                    let why =
+                        "it has no files D.xxxxxxxx/B.xxxx: name a directory of Diablo's spool";
+                    run.unread(&path.display().to_string(), why, &mut importer)?;
+                }
+                for (path, error) in &found.unread {
+                    let name = path.display().to_string();
+                    run.unread(&name, &error.to_string(), &mut importer)?;
+                }
+                files.extend(found.files);
             }
-            Ok(found) => files.extend(found),
             Err(error) => run.unread(
                 &path.display().to_string(),
                 &error.to_string(),
@@ -43,7 +51,7 @@ pub fn import(
     let all: u64 = files.iter().map(|(_, path)| size(path)).sum();
     let mut read = 0;
     for (arrived, path) in &files {
-        run.options.now = *arrived;
+        run.options.arrived = *arrived;
         file(path, (&mut read, all), &mut run, &mut importer)?;
     }
     run.finish(importer)
@@ -56,7 +64,7 @@ fn file(
     importer: &mut Importer<'_>,
 ) -> Result<(), Error> {
     let name = path.display().to_string();
-    let mut reader = match File::open(path) {
+    let mut reader = match regular::open(path) {
         Ok(file) => BufReader::with_capacity(1 << 20, file),
         Err(error) => return run.unread(&name, &error.to_string(), importer),
     };

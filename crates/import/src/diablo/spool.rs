@@ -81,30 +81,54 @@ impl Entry {
     }
 }
 
-/// The files of a spool with the times of their directories, epoch seconds, oldest first.
+/// The files of a spool.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// The files with the times of their directories, epoch seconds, oldest first.
+    pub files: Vec<(i64, PathBuf)>,
+    /// Directories that cannot be read, or are none, each with the reason.
+    pub unread: Vec<(PathBuf, io::Error)>,
+}
+
+/// Finds the files of a spool.
 ///
 /// # Errors
-/// A directory cannot be read, or there are more than [`DIRECTORIES_MAX`].
-pub fn files(spool: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
+/// The directory of the spool cannot be read, or there are more than [`DIRECTORIES_MAX`].
+pub fn files(spool: &Path) -> io::Result<Files> {
+    let mut found = Files::default();
     let mut directories = Vec::new();
-    find(spool, 0, &mut directories)?;
+    find(spool, 0, &mut directories, &mut found.unread)?;
     directories.sort();
-    let mut files = Vec::new();
     for (time, directory) in directories {
-        let mut of_one = Vec::new();
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if hexadecimal(entry.file_name().as_encoded_bytes(), b"B.").is_some() {
-                of_one.push((time, entry.path()));
-            }
+        match of_directory(&directory) {
+            Ok(files) => found
+                .files
+                .extend(files.into_iter().map(|path| (time, path))),
+            Err(error) => found.unread.push((directory, error)),
         }
-        of_one.sort();
-        files.extend(of_one);
     }
+    Ok(found)
+}
+
+/// The files `B.xxxx` of a directory, in order.
+fn of_directory(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if hexadecimal(entry.file_name().as_encoded_bytes(), b"B.").is_some() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
     Ok(files)
 }
 
-fn find(directory: &Path, depth: usize, found: &mut Vec<(i64, PathBuf)>) -> io::Result<()> {
+fn find(
+    directory: &Path,
+    depth: usize,
+    found: &mut Vec<(i64, PathBuf)>,
+    unread: &mut Vec<(PathBuf, io::Error)>,
+) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -117,7 +141,11 @@ fn find(directory: &Path, depth: usize, found: &mut Vec<(i64, PathBuf)>) -> io::
             }
             found.push((i64::from(minutes) * 60, entry.path()));
         } else if hexadecimal(name, b"N.").is_some() && depth < DEPTH_MAX {
-            find(&entry.path(), depth + 1, found)?;
+            let inner = entry.path();
+            match find(&inner, depth + 1, found, unread) {
+                Err(error) if found.len() < DIRECTORIES_MAX => unread.push((inner, error)),
+                done => done?,
+            }
         }
     }
     Ok(())
@@ -183,8 +211,16 @@ mod tests {
         ] {
             fs::write(dir.path().join(name), b"").unwrap();
         }
+        // A stray file in place of a directory is reported, and hides nothing else.
+        fs::write(dir.path().join("D.0000000c"), b"").unwrap();
+        fs::write(dir.path().join("N.02"), b"").unwrap();
         let found = files(dir.path()).unwrap();
+        let mut unread: Vec<_> = found.unread.iter().map(|(path, _)| path).collect();
+        unread.sort();
+        let strays = ["D.0000000c", "N.02"].map(|name| dir.path().join(name));
+        assert_eq!(unread, [&strays[0], &strays[1]]);
         let names: Vec<_> = found
+            .files
             .iter()
             .map(|(time, path)| {
                 (

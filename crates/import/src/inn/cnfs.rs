@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::inn::caf::{ARTICLE_BYTES_MAX, Place};
+use crate::regular;
 
 /// Bytes of the header, before the bitmap.
 const HEADER_BYTES: u64 = 512;
@@ -79,7 +80,7 @@ impl Buffer {
     /// # Errors
     /// It cannot be read, or is no buffer.
     pub fn open(path: &Path) -> io::Result<Buffer> {
-        let file = File::open(path)?;
+        let file = regular::open(path)?;
         let mut bytes = [0; HEADER_BYTES as usize];
         file.read_exact_at(&mut bytes, 0)?;
         let header = Header::parse(&bytes)

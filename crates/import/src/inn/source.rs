@@ -95,7 +95,9 @@ fn file(
             text_of(id),
         ))));
     }
-    if importer.spool().has(id)? {
+    // Not of `seen.hashes`: an earlier run may have remembered the id because it did not find the article, such as in a spool that was not
+    // mounted.
+    if importer.spool().has_line(id)? {
         importer.count_known();
         return Ok(Ok(()));
     }

@@ -12,6 +12,7 @@ use crate::inn::cnfs::Buffer;
 use crate::inn::conf::ConfFile;
 use crate::inn::installation::Installation;
 use crate::inn::token::Token;
+use crate::regular;
 
 /// A spool that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +111,7 @@ impl Spools {
 
     fn read_caf(&mut self, path: &Path, number: u32, out: &mut Vec<u8>) -> io::Result<bool> {
         if self.caf.as_ref().is_none_or(|(known, _)| known != path) {
-            match File::open(path) {
+            match regular::open(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 opened => self.caf = Some((path.to_owned(), opened?)),
             }
@@ -170,7 +171,7 @@ fn relative(name: &str) -> Option<PathBuf> {
 
 fn read_file(path: &Path, out: &mut Vec<u8>) -> Result<bool, SpoolError> {
     let read = |out: &mut Vec<u8>| {
-        let file = match File::open(path) {
+        let file = match regular::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened?,
         };

@@ -379,6 +379,13 @@ fn pattern_fate(
     }
 }
 
+/// Whether a wildmat list includes anything. One that only excludes is left out: `read`, `post` and `send` do not accept it.
+fn includes_some(patterns: &str) -> bool {
+    patterns
+        .split(',')
+        .any(|pattern| !pattern.starts_with(['!', '@']))
+}
+
 /// Reads addresses and networks; returns what is none of them, too.
 fn networks(hosts: &str) -> (Vec<String>, Vec<String>) {
     let (mut found, mut names) = (Vec::new(), Vec::new());

@@ -73,13 +73,9 @@ fn mailbox(
                 return run.unread(name, &why, importer);
             }
             Item::TooLarge { head, size, offset } => {
-                let article = Article::parse(head, Form::Native);
-                let id = article.value(Header::MessageId).unwrap_or_default();
                 let limit = run.options.rules.article_bytes_max;
-                importer.refuse(&Unfiled(format!(
-                    "{name} byte {offset}: {}: it has {size} bytes, more than limits.article_bytes_max ({limit})",
-                    text_of(id)
-                )))?;
+                let place = format!("{name} byte {offset}");
+                refuse_large((&place, limit), head, size, importer)?;
             }
             Item::Message {
                 from_line,
@@ -89,11 +85,30 @@ fn mailbox(
                 let quoted = plain(bytes, quoting, &mut text);
                 run.count_quoted(quoted.undone, quoted.left);
                 let article = if text.is_empty() { bytes } else { &text };
+                let limit = run.options.rules.article_bytes_max;
                 let place = format!("{name} byte {offset}");
-                run.message(&place, from_line, article, importer)?;
+                match article.len() > limit {
+                    true => refuse_large((&place, limit), article, article.len() as u64, importer)?,
+                    false => run.message(&place, from_line, article, importer)?,
+                }
             }
         }
         run.commit_if_full(importer)?;
         importer.progress(progress.0.get(), progress.1);
     }
+}
+
+/// Reports a message that is larger than the limit; `head` is the beginning of it.
+fn refuse_large(
+    (place, limit): (&str, usize),
+    head: &[u8],
+    size: u64,
+    importer: &mut Importer<'_>,
+) -> Result<(), Error> {
+    let article = Article::parse(head, Form::Native);
+    let id = article.value(Header::MessageId).unwrap_or_default();
+    importer.refuse(&Unfiled(format!(
+        "{place}: {}: it has {size} bytes, more than limits.article_bytes_max ({limit})",
+        text_of(id)
+    )))
 }

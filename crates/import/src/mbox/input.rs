@@ -9,6 +9,8 @@ use std::rc::Rc;
 use article::wrap::{self, WrapLimits};
 use zip::ZipArchive;
 
+use crate::regular;
+
 /// Largest mailbox after decompression, bytes; a larger one is an error there.
 pub const MAILBOX_BYTES_MAX: u64 = 1 << 42;
 /// Most members of a zip archive; an archive with more is an error.
@@ -47,7 +49,7 @@ pub fn mailboxes<E>(
     read: &Rc<Cell<u64>>,
     each: &mut ReadMailbox<'_, E>,
 ) -> Result<io::Result<()>, E> {
-    let mut file = match File::open(path) {
+    let mut file = match regular::open(path) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };

@@ -112,8 +112,8 @@ pub fn apply_group_line(table: &mut Active, text: &[u8]) {
     }
 }
 
-/// Adds a group with its numbers, or changes the flag of one that is there; without a flag, removes it. Doing it
-/// twice changes nothing.
+/// Adds a group with its numbers, or changes the flag of one that is there and raises its high mark; without a flag, removes it.
+/// Doing it twice changes nothing.
 pub fn apply_group(
     table: &mut Active,
     name: &[u8],
@@ -121,7 +121,12 @@ pub fn apply_group(
     flag: Option<Flag<'_>>,
 ) -> Result<(), AddGroupError> {
     match (table.find(name), flag) {
-        (Some(id), Some(flag)) => table.set_flag(id, flag),
+        (Some(id), Some(flag)) => {
+            if table.high(id) < high {
+                table.set_high(id, high);
+            }
+            table.set_flag(id, flag)
+        }
         (Some(id), None) => table.remove(id),
         (None, Some(flag)) => table.add_numbered(name, high, low, flag).map(drop),
         (None, None) => Ok(()),

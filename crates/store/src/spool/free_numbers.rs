@@ -44,13 +44,19 @@ impl Spool {
         if number < low || !expired.keeps(group, number) {
             return Ok(false);
         }
+        Ok(!self.is_used(group, number)?)
+    }
+
+    /// Whether an article has a number in a group, or had it, as far as rows tell. With the cost of [`Spool::is_free`].
+    ///
+    /// # Errors
+    /// As [`Spool::is_free`].
+    pub fn is_used(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
         if self.used.is_none() {
             self.used = Some(self.used_by_group()?);
         }
-        Ok(self
-            .used
-            .as_ref()
-            .is_some_and(|used| !used.has(group, number)))
+        let used = self.used.as_ref();
+        Ok(used.is_some_and(|used| used.has(group, number)))
     }
 
     /// The greatest number that an article of a group has, as far as rows tell; 0: none has one. With the cost of [`Spool::is_free`].

@@ -46,6 +46,26 @@ impl Spool {
         Ok(())
     }
 
+    /// Raises high marks of groups that are in active: their next articles get greater numbers. Marks that would not rise are passed over.
+    /// Waits for the next commit.
+    ///
+    /// # Errors
+    /// As [`Spool::append`].
+    pub fn raise_high_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
+        for (name, high) in marks {
+            let table = &self.active.table;
+            let Some(id) = table.find(name).filter(|id| table.high(*id) < *high) else {
+                continue;
+            };
+            let mut word = Vec::new();
+            table.flag(id).push(&mut word);
+            if let Some(flag) = Flag::parse(&word) {
+                self.log_group(name, flag, *high)?;
+            }
+        }
+        Ok(())
+    }
+
     fn log_group(&mut self, name: &[u8], flag: Flag<'_>, high: u64) -> Result<(), Error> {
         self.make_room((name.len() + 512) as u64)?;
         apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;

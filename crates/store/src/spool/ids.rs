@@ -56,12 +56,23 @@ impl Spool {
 
     /// As [`Spool::has`], for an id that was hashed already.
     pub fn has_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
-        let found = lookup::has_hashed(&self.index, self, id, hash);
-        Ok(self.looked_up(found)?
+        Ok(self.has_line_hashed(id, hash)?
             || match &self.seen_hashes {
                 Some(seen) => seen.has(id, self.expired.state()?.forget_before()),
                 None => false,
             })
+    }
+
+    /// Whether the history has a line of an id. Unlike [`Spool::has`], the ids that another system had seen do not count.
+    ///
+    /// # Errors
+    /// As [`Spool::has`].
+    pub fn has_line(&self, id: &[u8]) -> Result<bool, Error> {
+        self.has_line_hashed(id, self.hash(id)?)
+    }
+
+    fn has_line_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
+        self.looked_up(lookup::has_hashed(&self.index, self, id, hash))
     }
 
     fn looked_up<T>(&self, found: Result<T, lookup::Failure>) -> Result<T, Error> {

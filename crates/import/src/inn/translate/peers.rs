@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{list, networks, plain_name, quoted, read};
-use crate::inn::conf::{ConfFile, Group};
+use super::{includes_some, list, networks, plain_name, quoted, read};
+use crate::inn::conf::{ConfFile, Group, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
@@ -43,14 +43,12 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         return;
     }
     let name = plain_name(&peer.name);
-    if value("ignore").is_some_and(crate::inn::conf::is_true) {
-        report.add(
-            at,
-            Fate::Dropped,
-            format!("{name}: `ignore': without a table it may not send"),
-        );
+    if value("skip").is_some_and(is_true) {
+        let why = format!("{name}: `skip': INN passes over it, too");
+        report.add(at, Fate::Kept, why);
         return;
     }
+    let is_ignored = value("ignore").is_some_and(is_true);
     let (from, names) = networks(value("hostname").unwrap_or(&peer.name));
     for host in &names {
         report.add(
@@ -59,24 +57,33 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
             format!("{name}: host `{host}': write its addresses into `from' of the table"),
         );
     }
-    let mark = if from.is_empty() { "# " } else { "" };
+    // A table without what INN asks for would admit more clients.
+    let asked = ["password", "identd"]
+        .into_iter()
+        .find(|key| value(key).is_some_and(|value| !value.is_empty()));
+    let is_kept = !from.is_empty()
+        && (is_ignored || asked.is_none() && !names.iter().any(|name| name.starts_with('!')));
+    let mark = if is_kept { "" } else { "# " };
     let from = match from.is_empty() {
         true => names,
         false => from,
     };
     let send = value("patterns").unwrap_or("*").replace(' ', "");
     let mut table = format!(
-        "[[access]]\nname = {}\nfrom = {}\nsend = {}\n",
+        "[[access]]\nname = {}\nfrom = {}\n",
         quoted(&name),
-        list(&from),
-        quoted(&send)
+        list(&from)
     );
+    let sends = !is_ignored && includes_some(&send);
+    if sends {
+        let _ = writeln!(table, "send = {}", quoted(&send));
+    }
     if let Some(count) = value("max-connections").and_then(|text| text.parse::<u32>().ok())
         && count > 0
     {
         let _ = writeln!(table, "connections_max = {count}");
     }
-    if value("streaming").is_some_and(|text| !crate::inn::conf::is_true(text)) {
+    if value("streaming").is_some_and(|text| !is_true(text)) {
         table.push_str("without = [\"streaming\"]\n");
     }
     let _ = write!(tables, "\n# {}:{}\n", file.path.display(), peer.line);
@@ -88,13 +95,16 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     } else {
         Fate::Dropped
     };
-    report.add(at, fate, format!("{name}: may send {send}"));
-    for pair in &peer.pairs {
-        if pair.key == "password" {
-            let why = format!(
-                "{name}: its password: make a user (`broadsheet user add'), or use certificates"
-            );
-            report.add(file.at(pair.line), Fate::Dropped, why);
-        }
+    let told = match sends {
+        true => format!("{name}: may send {send}"),
+        false => format!("{name}: may not send"),
+    };
+    report.add(at, fate, told);
+    match asked {
+        Some("password") => report.add(at, Fate::Dropped, format!(
+            "{name}: its password: make a user (`broadsheet user add'), write `users' into the table, or use certificates"
+        )),
+        Some(key) => report.add(at, Fate::Dropped, format!("{name}: `{key}' has no counterpart")),
+        None => {}
     }
 }

@@ -275,6 +275,143 @@ fn a_bare_tree_is_imported_and_a_tree_that_is_elsewhere_is_noticed() {
     assert!(told.status > 1 && told.err.contains("NEWSCTL"), "{told:?}");
 }
 
+/// The results of an import.
+fn counts(program: &Program, status: i32) -> serde_json::Value {
+    let told = program.run(&[&IMPORT[..], &["--json"]].concat());
+    assert_eq!(told.status, status, "{told:?}");
+    let answer: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    answer["counts"].clone()
+}
+
+#[test]
+fn all_articles_of_a_bare_tree_are_seen() {
+    let made = Made::new(ACTIVE);
+    for (number, article) in (5..).zip(many("b", 3, "comp.test", 20)) {
+        made.file(&article, &[("comp.test", number)]);
+    }
+    let program = made.program;
+    assert_eq!(counts(&program, 0)["filed"], 3);
+    let active = program.read("news/active");
+    assert!(active.contains("comp.test 0000000100 00005 y"), "{active}");
+    program.write("news/explist", b"/expired/ x 30 -\nall x never -\n");
+    let told = program.run(&["expire", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+    program.assert_clean();
+}
+
+#[test]
+fn an_article_of_equal_length_is_another_one() {
+    let made = Made::new(ACTIVE);
+    made.file(
+        &with("<1@example.com>", "comp.test,rec.test", "", b"one\n"),
+        &[("comp.test", 5), ("rec.test", 3)],
+    );
+    // Another article took the place in the second group; its Xref has the same length. A copy of a third one.
+    fs::remove_file(made.program.path("arts/rec/test/3")).unwrap();
+    let mut other = b"Xref: cnews.example.org comp.test:6 rec.test:3\n".to_vec();
+    other.extend_from_slice(&with("<2@example.com>", "comp.test,rec.test", "", b"two\n"));
+    made.program.write("arts/rec/test/3", &other);
+    let third = with("<3@example.com>", "comp.test,rec.test", "", b"x\n");
+    made.file(&third, &[("comp.test", 7), ("rec.test", 4)]);
+    let copy = fs::read(made.program.path("arts/comp/test/7")).unwrap();
+    fs::remove_file(made.program.path("arts/rec/test/4")).unwrap();
+    made.program.write("arts/rec/test/4", &copy);
+    let program = made.program;
+    assert_eq!(counts(&program, 0)["filed"], 3);
+    let rows = program.run(&["overview", "--dir", "news", "rec.test"]).out;
+    let ids: Vec<&str> = rows
+        .lines()
+        .map(|row| row.split('\t').nth(4).unwrap())
+        .collect();
+    assert_eq!(ids, ["<2@example.com>", "<3@example.com>"], "{rows}");
+    program.assert_clean();
+}
+
+#[test]
+fn a_file_without_a_time_arrives_at_its_date() {
+    let made = Made::new(ACTIVE);
+    made.file(
+        &with("<1@example.com>", "comp.test", "", b"one\n"),
+        &[("comp.test", 5)],
+    );
+    let file = fs::File::open(made.program.path("arts/comp/test/5")).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let program = made.program;
+    assert_eq!(counts(&program, 0)["filed"], 1);
+    let found = program.run(&["history", "find", "--dir", "news", "<1@example.com>"]);
+    assert!(found.out.contains("\t756362361~"), "{found:?}");
+}
+
+#[test]
+fn articles_below_the_low_mark_are_named() {
+    let made = Made::new(ACTIVE);
+    let first = with("<1@example.com>", "comp.test", "", b"one\n");
+    made.file(&first, &[("comp.test", 10)]);
+    let program = &made.program;
+    assert_eq!(counts(program, 0)["filed"], 1);
+    // One that came back, and one that is here.
+    let late = with("<2@example.com>", "comp.test", "", b"late\n");
+    made.file(&late, &[("comp.test", 4)]);
+    made.file(&first, &[("comp.test", 3)]);
+    let counts = counts(program, 1);
+    assert_eq!(
+        (&counts["filed"], &counts["unfiled"]),
+        (&0.into(), &1.into())
+    );
+    let refused = program.read("news/import.refused");
+    let why = "<2@example.com>: number 4 of comp.test is below the low mark, 10";
+    assert!(refused.contains(why), "{refused}");
+    let kept = program.read("news/bad/import.unfiled");
+    assert!(kept.contains("late\n"), "{kept}");
+    // With a fault, the low marks stay.
+    let made = Made::new("comp.test 0000000100 00001 y\n");
+    made.file(
+        &with("<1@example.com>", "comp.test", "", b"one\n"),
+        &[("comp.test", 10)],
+    );
+    made.program.write("arts/comp/test/7", b"not an article\n");
+    self::counts(&made.program, 1);
+    let active = made.program.read("news/active");
+    assert!(active.contains("comp.test 0000000100 00001 y"), "{active}");
+}
+
+#[test]
+fn a_later_run_takes_over_high_marks_and_names_groups_that_differ() {
+    let made = Made::new(ACTIVE);
+    let program = &made.program;
+    assert_eq!(counts(program, 0)["differing_groups"], 0);
+    let later =
+        "comp.test 0000000200 00001 y\nrec.test 0000000003 00001 y\nnew.test 0000000001 00001 m\n";
+    program.write("ctl/active", later.as_bytes());
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        "rec.test: its flag is m here, and y there",
+        "new.test: the group is not in active: add it with `broadsheet group add new.test m'",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    assert!(told.out.contains("2 groups are missing here"), "{told:?}");
+    // The log has the marks, too.
+    fs::remove_file(program.path("news/active")).unwrap();
+    let new = with(
+        "<new@example.com>",
+        "comp.test,rec.test",
+        "Approved: a@b\n",
+        b"x\n",
+    );
+    assert_eq!(program.rnews(&batch(&[new])).count("accepted"), 1);
+    let active = program.read("news/active");
+    assert!(active.contains("comp.test 0000000201 "), "{active}");
+    assert!(active.contains("rec.test 0000000008 "), "{active}");
+    program.run(&["group", "set", "--dir", "news", "rec.test", "y"]);
+    program.run(&["group", "add", "--dir", "news", "new.test", "m"]);
+    assert_eq!(counts(program, 0)["differing_groups"], 0);
+    program.assert_clean();
+}
+
 const SYS: &str = "# our neighbours\nME:all,!alt/all::\nuunet/oldname:comp,rec/all,!local:f:\n\
     full:all:f:full/togo\nlist:comp:F:/var/lists/x\nshell:all::(cat | uux - x!rnews)\n\
     long:comp,\\\n   rec:f:\nwrong:all:Q:\none:comp::uux - -r one!rnews\n";

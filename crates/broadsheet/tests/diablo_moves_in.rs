@@ -115,13 +115,13 @@ fn numbers_of_a_site_are_kept() {
     let numbered = with(
         "<7@example.com>",
         "comp.test",
-        "Xref: reader.example.org comp.test:7\n",
+        "Xref: reader.example.org comp.test:7\nExpires: Mon, 20 Dec 2004 04:39:21 GMT\n",
         b"x\n",
     );
     let other = with(
         "<8@example.com>",
         "comp.test",
-        "Xref: elsewhere comp.test:3\n",
+        "Xref: elsewhere comp.test:3\nExpires: Mon, 20 Dec 2004 04:39:21 GMT\n",
         b"x\n",
     );
     let file: Vec<u8> = [numbered, other]
@@ -130,6 +130,15 @@ fn numbers_of_a_site_are_kept() {
         .collect();
     fs::create_dir_all(program.path("spool/D.01000000")).unwrap();
     program.write("spool/D.01000000/B.0001", &file);
+    // A number that is taken is reported once, and kept once.
+    let same = with(
+        "<9@example.com>",
+        "comp.test",
+        "Xref: reader.example.org comp.test:7\n",
+        b"taken\n",
+    );
+    program.write("spool/D.01000000/B.0002", &entry(TEXT, &same, 100));
+    program.write("spool/D.01000001", b"a stray file");
     let told = program.run(&[
         "import",
         "diablo",
@@ -139,7 +148,20 @@ fn numbers_of_a_site_are_kept() {
         "reader.example.org",
         "spool",
     ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err
+            .contains("<9@example.com>: number 7 of comp.test is taken")
+            && told.err.contains("D.01000001: ")
+            && told.err.lines().count() == 2,
+        "{told:?}"
+    );
+    let kept = program.read("news/bad/import.unfiled");
+    assert_eq!(kept.matches("taken\n").count(), 1, "{kept}");
+    // An Expires that has passed does not count.
+    program.write("news/explist", b"/expired/ x 30 -\nall x never -\n");
+    let expired = program.run(&["expire", "--dir", "news"]);
+    assert_eq!(expired.status, 0, "{expired:?}");
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
     let numbers: Vec<&str> = rows
         .lines()

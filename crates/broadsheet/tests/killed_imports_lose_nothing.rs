@@ -179,3 +179,88 @@ fn what_cannot_be_filed_is_kept_and_named() {
     assert_eq!(kept.matches("#! rnews ").count(), 2);
     program.assert_clean();
 }
+
+fn counts(program: &Program, status: i32) -> serde_json::Value {
+    let told = program.run(&[&IMPORT[..], &["--json"]].concat());
+    assert_eq!(told.status, status, "{told:?}");
+    let answer: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    answer["counts"].clone()
+}
+
+#[test]
+fn a_last_line_without_a_newline_waits() {
+    let mut made = Made::new();
+    for (number, article) in (5..).zip(many("l", 2, "comp.test", 20)) {
+        made.add(&article, "comp.test", number);
+    }
+    let whole = made.history.clone();
+    // Cut after its dates, it looks like the line of an id that is only remembered.
+    made.history.truncate(whole.rfind("\t@").unwrap());
+    let program = made.done();
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err.contains("its last line has no newline"),
+        "{told:?}"
+    );
+    assert!(told.out.contains("\n1 articles filed"), "{told:?}");
+    program.write("inn/history", whole.as_bytes());
+    let counts = counts(&program, 0);
+    assert_eq!((&counts["filed"], &counts["known"]), (&1.into(), &1.into()));
+    program.assert_clean();
+}
+
+#[test]
+fn articles_that_an_earlier_run_did_not_find_are_filed() {
+    let mut made = Made::new();
+    for (number, article) in (5..).zip(many("m", 2, "comp.test", 20)) {
+        made.add(&article, "comp.test", number);
+    }
+    let program = made.done();
+    // Nothing of the spool is mounted, then one article, then both.
+    let spool = program.path("inn/spool/articles/comp/test");
+    let away = program.path("away");
+    fs::rename(&spool, &away).unwrap();
+    assert_eq!(counts(&program, 1)["gone"], 2);
+    fs::create_dir_all(&spool).unwrap();
+    fs::rename(away.join("5"), spool.join("5")).unwrap();
+    assert_eq!(counts(&program, 0)["filed"], 1);
+    fs::rename(away.join("6"), spool.join("6")).unwrap();
+    let counts = counts(&program, 0);
+    assert_eq!((&counts["filed"], &counts["known"]), (&1.into(), &1.into()));
+    program.assert_clean();
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let article = &many("m", 2, "comp.test", 20)[1];
+    let told = program.rnews(&program::articles::batch(std::slice::from_ref(article)));
+    assert_eq!(told.count("duplicates"), 1);
+}
+
+#[test]
+fn numbers_that_no_group_can_have_are_refused() {
+    const HIGHEST: u64 = groups::active::NUMBER_MAX;
+    let mut made = Made::new();
+    let numbers = [u64::MAX, HIGHEST + 1, HIGHEST];
+    for (place, (number, article)) in (5..).zip(numbers.iter().zip(many("n", 3, "comp.test", 20))) {
+        made.add(&article, "comp.test", place);
+        let text = [
+            format!("Xref: inn.example.org comp.test:{number}\n").as_bytes(),
+            &article,
+        ]
+        .concat();
+        let path = format!("inn/spool/articles/comp/test/{place}");
+        made.program.write(&path, &text);
+    }
+    let program = made.done();
+    let counts = counts(&program, 1);
+    assert_eq!(
+        (&counts["filed"], &counts["unfiled"]),
+        (&0.into(), &3.into())
+    );
+    let refused = program.read("news/import.refused");
+    assert_eq!(refused.matches("is too high").count(), 3, "{refused}");
+    let new = with("<new@example.com>", "comp.test", "", b"x\n");
+    let told = program.rnews(&program::articles::batch(&[new]));
+    assert_eq!(told.count("accepted"), 1);
+    program.assert_clean();
+}

@@ -243,10 +243,16 @@ fn files_that_are_no_mailboxes_are_named_and_the_rest_goes_on() {
     program.write("cut.gz", &damaged);
     program.write("bad.zip", b"PK\x03\x04 nothing of the kind");
     program.write("good", &mbox(&many("e", 3, "comp.test", 10)));
-    let words = ["batch", "none", "empty", "cut.gz", "bad.zip", "good"];
+    let made = std::process::Command::new("mkfifo")
+        .arg(program.path("fifo"))
+        .status();
+    assert!(made.unwrap().success());
+    let words = [
+        "batch", "none", "empty", "cut.gz", "bad.zip", "fifo", "good",
+    ];
     let (status, told, err) = import(&program, &words);
     assert_eq!(status, 1, "{err}");
-    assert_eq!(told["unread_files"], 4, "{err}");
+    assert_eq!(told["unread_files"], 5, "{err}");
     let filed = told["filed"].as_u64().unwrap();
     assert!((3..43).contains(&filed), "{told}");
     for part in [
@@ -254,6 +260,7 @@ fn files_that_are_no_mailboxes_are_named_and_the_rest_goes_on() {
         "none: ",
         "cut.gz: gzip data is truncated",
         "bad.zip: the zip archive: ",
+        "fifo: it is not a regular file",
     ] {
         assert!(err.contains(part), "{part}: {err}");
     }
@@ -268,6 +275,35 @@ fn files_that_are_no_mailboxes_are_named_and_the_rest_goes_on() {
         status > 0 && err.contains("nothing is filed in bad.test"),
         "{err}"
     );
+}
+
+#[test]
+fn the_limit_of_articles_holds_for_small_ones() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let (before, after) = settings.split_once("\narticle_bytes_max = ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    let text = format!("{before}\narticle_bytes_max = 50000\n{after}");
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let articles = [
+        with(
+            "<large@example.com>",
+            "comp.test",
+            "",
+            &b"line\n".repeat(10_000),
+        ),
+        with(
+            "<small@example.com>",
+            "comp.test",
+            "",
+            &b"line\n".repeat(8_000),
+        ),
+    ];
+    program.write("box", &mbox(&articles));
+    let (status, told, err) = import(&program, &["box"]);
+    assert_eq!((status, told["filed"].as_u64()), (1, Some(1)), "{err}");
+    let why = "box byte 0: <large@example.com>: it has ";
+    assert!(err.contains(why), "{err}");
 }
 
 #[test]

@@ -416,3 +416,143 @@ fn read(inn: &Installation, name: &str) -> io::Result<ConfFile> {
 fn place<'a>(file: &'a ConfFile, pair: &Pair) -> (&'a Path, usize) {
     file.at(pair.line)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The `[[access]]` tables of an INN with these files, and its report.
+    fn access_of(files: &[(&str, &str)]) -> (access::Tables, String, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().display();
+        let conf = format!(
+            "pathhost: inn.example.org\npathetc: {root}\npathdb: {root}\npathspool: {root}/spool\n"
+        );
+        let active = "comp.test 0000000000 0000000001 y\n";
+        for (name, text) in [("inn.conf", conf.as_str()), ("active", active)]
+            .iter()
+            .chain(files)
+        {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        let to = translate(&Installation::find(dir.path()).unwrap()).unwrap();
+        let text = to.settings_text.clone().into_bytes();
+        let read = settings::Read::parse(Path::new("broadsheet.toml"), text);
+        let read = read.unwrap_or_else(|faults| panic!("{faults}: {}", to.settings_text));
+        let entries = to.report.entries.iter();
+        let report = entries.map(|entry| format!("{}: {}\n", entry.fate.word(), entry.text));
+        (read.settings.access, report.collect(), to.settings_text)
+    }
+
+    fn readers(text: &str) -> (access::Tables, String, String) {
+        access_of(&[("readers.conf", text)])
+    }
+
+    fn names(tables: &access::Tables) -> Vec<&str> {
+        let entries = tables.entries.iter();
+        entries.map(|entry| entry.name.as_str()).collect()
+    }
+
+    #[test]
+    fn users_are_those_of_the_access_group() {
+        let (tables, _, _) = readers(
+            "auth all {\n hosts: \"*\"\n auth: \"ckpasswd -f x\"\n default: \"<reader>\"\n}\n\
+             access anyone {\n users: \"<reader>\"\n newsgroups: \"comp.*\"\n access: \"R\"\n}\n\
+             access known {\n users: \"*,!<reader>\"\n newsgroups: \"*\"\n}\n\
+             access staff {\n users: \"alice,bob@example.org\"\n newsgroups: \"*\"\n access: \"RPAI\"\n}\n",
+        );
+        assert_eq!(names(&tables), ["staff", "known", "anyone"]);
+        let users: Vec<_> = tables.entries.iter().map(|entry| &entry.users).collect();
+        assert_eq!(users[0], &["alice", "bob@example.org"]);
+        assert_eq!(users[1], &["*"]);
+        assert!(users[2].is_empty());
+    }
+
+    #[test]
+    fn users_with_patterns_are_a_comment() {
+        for users in ["a*", "*,!mallory", "alice,@bob", "!alice"] {
+            let (tables, report, text) = readers(&format!(
+                "auth all {{\n auth: \"ckpasswd -f x\"\n}}\naccess some {{\n users: \"{users}\"\n newsgroups: \"*\"\n access: \"RPAI\"\n}}\n"
+            ));
+            assert!(tables.entries.is_empty(), "{users}: {text}");
+            let told = "NOT KEPT: access \"some\" for auth \"all\": `users' has only names";
+            assert!(report.contains(told), "{users}: {report}");
+            assert!(text.contains("# name = \"some\""), "{users}: {text}");
+        }
+    }
+
+    #[test]
+    fn hosts_with_an_exclusion_are_a_comment() {
+        let access = "access a {\n users: \"*\"\n newsgroups: \"*\"\n}\n";
+        for keys in [
+            "hosts: \"*,!10.9.0.0/16\"",
+            "hosts: \"10.0.0.0/8, !10.9.0.0/16\"",
+            "localaddress: \"192.0.2.1\"",
+        ] {
+            let (tables, report, _) = readers(&format!(
+                "auth a {{\n {keys}\n default: \"x\"\n}}\n{access}"
+            ));
+            assert!(tables.entries.is_empty(), "{keys}");
+            let told = "NOT KEPT: access \"a\" for auth \"a\": ";
+            assert!(report.contains(told), "{keys}: {report}");
+        }
+    }
+
+    #[test]
+    fn the_last_auth_group_of_a_client_decides() {
+        // Clients of 10.9.0.0/16 have a user without an access group; the others read.
+        let (tables, _, _) = readers(
+            "auth all {\n hosts: \"*\"\n default: \"<reader>\"\n}\n\
+             auth shut {\n hosts: \"10.9.0.0/16\"\n default: \"<shut>\"\n}\n\
+             access all {\n users: \"<reader>\"\n newsgroups: \"*\"\n}\n",
+        );
+        assert_eq!(names(&tables), ["shut", "all"]);
+        assert_eq!(tables.entries[0].read, "");
+        assert_eq!(tables.entries[0].from.len(), 1);
+        assert_eq!(tables.entries[1].read, "*");
+    }
+
+    #[test]
+    fn lists_that_only_exclude_are_left_out() {
+        let (tables, _, _) = readers(
+            "auth all {\n default: \"x\"\n}\n\
+             access rejected {\n users: \"*\"\n newsgroups: \"*\"\n reject_with: \"no\"\n}\n",
+        );
+        assert_eq!(tables.entries[0].read, "");
+        let (tables, _, _) = access_of(&[
+            (
+                "readers.conf",
+                "auth all {\n default: \"x\"\n}\naccess a {\n users: \"*\"\n read: \"*\"\n post: \"!*\"\n}\n",
+            ),
+            (
+                "incoming.conf",
+                "peer deaf {\n hostname: 192.0.2.1\n patterns: \"!*\"\n}\n",
+            ),
+        ]);
+        assert_eq!(names(&tables), ["deaf", "a"]);
+        assert_eq!(tables.entries[0].send, "");
+        let rights = [&tables.entries[1].read, &tables.entries[1].post];
+        assert_eq!(rights, ["*", ""]);
+    }
+
+    #[test]
+    fn peers_that_inn_ignores_have_no_rights() {
+        let (tables, report, text) = access_of(&[(
+            "incoming.conf",
+            "peer bad {\n hostname: 192.0.2.7\n ignore: true\n}\n\
+             peer away {\n hostname: 192.0.2.8\n skip: true\n}\n\
+             peer secret {\n hostname: 192.0.2.9\n password: \"x\"\n}\n\
+             peer wide {\n hostname: 192.0.2.0/24\n}\n",
+        )]);
+        assert_eq!(names(&tables), ["bad", "wide"]);
+        let sends: Vec<_> = tables.entries.iter().map(|entry| &entry.send).collect();
+        assert_eq!(sends, ["", "*"]);
+        assert!(report.contains("kept: bad: may not send"), "{report}");
+        assert!(
+            report.contains("NOT KEPT: secret: its password"),
+            "{report}"
+        );
+        assert!(text.contains("# name = \"secret\""), "{text}");
+    }
+}

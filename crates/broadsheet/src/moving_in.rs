@@ -37,7 +37,7 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::NO,
-        when: "some articles could not be filed, or groups of the other system are missing or have another flag; each is reported, and \
+        when: "some articles could not be filed, or groups have another flag than there; each is reported, and \
             listed in import.refused",
     },
 ];
@@ -243,12 +243,11 @@ impl Answer for Moved {
                     self.articles
                 )?;
             }
+            if counts.added > 0 {
+                writeln!(out, "{} groups are new, and were added", counts.added)?;
+            }
             if counts.differing > 0 {
-                writeln!(
-                    out,
-                    "{} groups are missing here, or have another flag",
-                    counts.differing
-                )?;
+                writeln!(out, "{} groups have another flag here", counts.differing)?;
             }
             if counts.unnamed > 0 {
                 writeln!(
@@ -293,6 +292,7 @@ impl Answer for Moved {
                 "remembered": counts.remembered,
                 "unfiled": counts.unfiled,
                 "garbled": counts.garbled,
+                "added_groups": counts.added,
                 "differing_groups": counts.differing,
             })
         });

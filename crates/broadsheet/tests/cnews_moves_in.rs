@@ -378,37 +378,52 @@ fn articles_below_the_low_mark_are_named() {
 }
 
 #[test]
-fn a_later_run_takes_over_high_marks_and_names_groups_that_differ() {
-    let made = Made::new(ACTIVE);
-    let program = &made.program;
-    assert_eq!(counts(program, 0)["differing_groups"], 0);
+fn a_later_run_takes_over_high_marks_and_new_groups() {
+    let mut made = Made::new(ACTIVE);
+    made.program.write("ctl/history", b"");
+    assert_eq!(counts(&made.program, 0)["added_groups"], 0);
     let later =
-        "comp.test 0000000200 00001 y\nrec.test 0000000003 00001 y\nnew.test 0000000001 00001 m\n";
-    program.write("ctl/active", later.as_bytes());
+        "comp.test 0000000200 00001 y\nrec.test 0000000003 00001 y\nnew.test 0000000009 00001 m\n";
+    made.program.write("ctl/active", later.as_bytes());
+    let cross = with("<x@example.com>", "comp.test,new.test", "", b"cross\n");
+    made.add(&cross, &[("comp.test", 150), ("new.test", 8)]);
+    let program = made.done();
     let told = program.run(&IMPORT);
     assert_eq!(told.status, 1, "{told:?}");
     for part in [
         "rec.test: its flag is m here, and y there",
-        "new.test: the group is not in active: add it with `broadsheet group add new.test m'",
+        "new.test: the group is new",
     ] {
         assert!(told.err.contains(part), "{part}: {told:?}");
     }
-    assert!(told.out.contains("2 groups are missing here"), "{told:?}");
+    for part in ["1 groups are new", "1 groups have another flag"] {
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    }
+    let rows = program.run(&["overview", "--dir", "news", "new.test"]).out;
+    assert!(
+        rows.starts_with("8\t") && rows.contains("<x@example.com>"),
+        "{rows}"
+    );
+    assert!(program.read("news/active.times").contains("new.test "));
     // The log has the marks, too.
     fs::remove_file(program.path("news/active")).unwrap();
-    let new = with(
-        "<new@example.com>",
-        "comp.test,rec.test",
-        "Approved: a@b\n",
-        b"x\n",
-    );
+    let groups = "comp.test,rec.test,new.test";
+    let new = with("<new@example.com>", groups, "Approved: a@b\n", b"x\n");
     assert_eq!(program.rnews(&batch(&[new])).count("accepted"), 1);
     let active = program.read("news/active");
-    assert!(active.contains("comp.test 0000000201 "), "{active}");
-    assert!(active.contains("rec.test 0000000008 "), "{active}");
+    for line in [
+        "comp.test 0000000201 ",
+        "rec.test 0000000008 ",
+        "new.test 0000000010 ",
+    ] {
+        assert!(active.contains(line), "{line}: {active}");
+    }
     program.run(&["group", "set", "--dir", "news", "rec.test", "y"]);
-    program.run(&["group", "add", "--dir", "news", "new.test", "m"]);
-    assert_eq!(counts(program, 0)["differing_groups"], 0);
+    let counts = counts(&program, 0);
+    assert_eq!(
+        (&counts["added_groups"], &counts["differing_groups"]),
+        (&0.into(), &0.into())
+    );
     program.assert_clean();
 }
 

@@ -6,9 +6,11 @@ use std::path::Path;
 
 use article::date::{self, Utc};
 use article::{Article, Form, Header};
+use groups::Flag;
 use groups::active::NUMBER_MAX;
+use groups::times::GroupCreation;
 use relay::compose::{self, NewLines};
-use store::{Expires, Filing, OverviewFields, Piece, Spool};
+use store::{Expires, Filing, GroupEdits, OverviewFields, Piece, Spool};
 
 use crate::error::Error;
 use crate::hashes::Hashes;
@@ -49,7 +51,9 @@ pub struct Counts {
     pub unfiled: u64,
     /// Lines of the history that cannot be read.
     pub garbled: u64,
-    /// Groups that are missing here, or have another flag.
+    /// Groups of the other system that were missing here, and were added.
+    pub added: u64,
+    /// Groups that have another flag here.
     pub differing: u64,
     /// Faults beyond [`FAULTS_NAMED_MAX`].
     pub unnamed: u64,
@@ -113,7 +117,11 @@ impl<'a> Importer<'a> {
 
     /// Continues an interrupted import: with its counts, and a file of hashes.
     pub(crate) fn continue_from(&mut self, counts: Counts, hashes: Hashes) {
-        self.counts = counts;
+        self.counts = Counts {
+            added: self.counts.added,
+            differing: self.counts.differing,
+            ..counts
+        };
         self.hashes = Some(hashes);
     }
 
@@ -159,6 +167,37 @@ impl<'a> Importer<'a> {
     pub fn refuse(&mut self, Unfiled(why): &Unfiled) -> Result<(), Error> {
         self.counts.unfiled += 1;
         self.note(why)
+    }
+
+    /// Adds groups, and reports the first ones.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn add_groups(&mut self, groups: &[(&[u8], Flag<'_>)]) -> Result<(), Error> {
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let seconds = u64::try_from(self.now).unwrap_or(0);
+        let creations = groups.iter().map(|(group, _)| GroupCreation {
+            group,
+            seconds,
+            creator: b"import",
+        });
+        self.spool.edit_groups(&GroupEdits {
+            creations: creations.collect(),
+            ..GroupEdits::default()
+        })?;
+        self.spool.set_groups(groups)?;
+        for (name, _) in groups {
+            if self.counts.added < FAULTS_NAMED_MAX {
+                let name = text_of(name);
+                self.watch.fault(&format!(
+                    "{name}: the group is new; added to active, without a description"
+                ));
+            }
+            self.counts.added += 1;
+        }
+        Ok(())
     }
 
     /// Counts and reports a group that differs from that of the other system.

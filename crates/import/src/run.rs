@@ -60,8 +60,8 @@ pub trait Source {
     }
 }
 
-/// Imports the articles of a system into a news directory that has its groups. `active` has the groups of the other system: high marks are
-/// raised to theirs, and differences are reported.
+/// Imports the articles of a system into a news directory. `active` has the groups of the other system: those that
+/// are missing are added, high marks are raised to theirs, and flags that differ are reported.
 ///
 /// # Errors
 /// Errors that are not of one article.
@@ -73,6 +73,7 @@ pub fn run(
 ) -> Result<Counts, Error> {
     let path = source.history().to_owned();
     let mut importer = Importer::open(dir, (options.store, options.keep_free), watch)?;
+    take_over_groups(&mut importer, active)?;
     let is_cut = match regular::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound && source.may_lack_history() => {
             importer.continue_from(Counts::default(), Hashes::open(dir, 0)?);
@@ -84,40 +85,47 @@ pub fn run(
         }
     };
     source.rest(&mut importer, options.commit_bytes)?;
-    compare_groups(&mut importer, active)?;
     finish(importer, dir, is_cut)
 }
 
-/// Raises high marks to those of the other system, whose readers have seen its numbers, and reports groups that we lack and flags that
-/// differ. After the first import the administrator decides about both.
-fn compare_groups(importer: &mut Importer<'_>, active: &Active) -> Result<(), Error> {
+/// Adds the groups that we lack, so that cross-postings are filed in them, too; raises high marks to those of the other system, whose readers
+/// have seen its numbers; and reports flags that differ.
+fn take_over_groups(importer: &mut Importer<'_>, active: &Active) -> Result<(), Error> {
+    let here = importer.spool().active();
+    let missing = active
+        .ids()
+        .filter(|id| here.find(active.name(*id)).is_none());
+    let missing: Vec<(&[u8], Flag<'_>)> = missing
+        .map(|id| (active.name(id), active.flag(id)))
+        .collect();
+    importer.add_groups(&missing)?;
     let marks = active.ids().map(|id| (active.name(id), active.high(id)));
     let marks: Vec<(&[u8], u64)> = marks.collect();
     importer.spool_mut().raise_high_marks(&marks)?;
     for id in active.ids() {
-        let name = text_of(active.name(id));
-        let flag = |flag: Flag<'_>| {
-            let mut word = Vec::new();
-            flag.push(&mut word);
-            text_of(&word)
-        };
-        let theirs = flag(active.flag(id));
+        let (name, theirs) = (active.name(id), active.flag(id));
         let here = importer.spool().active();
-        let ours = here
-            .find(active.name(id))
-            .map(|found| flag(here.flag(found)));
-        let why = match ours {
-            None => format!(
-                "{name}: the group is not in active: add it with `broadsheet group add {name} {theirs}', then run the import again"
-            ),
-            Some(ours) if ours != theirs => format!(
-                "{name}: its flag is {ours} here, and {theirs} there: `broadsheet group set' changes it"
-            ),
-            Some(_) => continue,
+        let Some(ours) = here.find(name).map(|found| here.flag(found)) else {
+            continue;
         };
-        importer.differs(&why)?;
+        if ours != theirs {
+            let why = format!(
+                "{}: its flag is {} here, and {} there: `broadsheet group set' changes it",
+                text_of(name),
+                word_of(ours),
+                word_of(theirs)
+            );
+            importer.differs(&why)?;
+        }
     }
     Ok(())
+}
+
+/// A flag as in active.
+fn word_of(flag: Flag<'_>) -> String {
+    let mut word = Vec::new();
+    flag.push(&mut word);
+    text_of(&word)
 }
 
 /// Reads the history on; returns whether its last line has no newline.

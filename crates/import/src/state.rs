@@ -94,6 +94,7 @@ fn parse(text: &str, identity: &str) -> Option<State> {
             remembered,
             unfiled,
             garbled,
+            added: 0,
             differing: 0,
             unnamed: 0,
         },

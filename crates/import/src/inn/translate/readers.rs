@@ -48,8 +48,8 @@ pub fn translate(
         for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
             entry(&file, (auth, access), settings, tables, report);
         }
-        let has_rights = |access: &&Group| fits(auth, access) && is_default(auth, access);
-        if auth.value("default").is_some() && !accesses.iter().any(|access| has_rights(&access)) {
+        let has_rights = |access| fits(auth, access) && is_default(auth, access);
+        if auth.value("default").is_some() && !accesses.iter().any(has_rights) {
             refusal(&file, auth, tables, report);
         }
     }

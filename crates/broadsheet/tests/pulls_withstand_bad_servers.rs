@@ -264,3 +264,177 @@ fn a_server_that_numbers_anew_without_end() {
     // It looks through the last numbers only.
     assert_eq!(pulled(&leaf), (1, 1));
 }
+
+#[test]
+fn refused_groups_and_articles_hold_up_nothing() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("r", 5, "comp.test", 100));
+    fake.replies = vec![
+        ("GROUP comp.other", "503 no overview of that\r\n"),
+        ("ARTICLE <r.2@", "403 internal fault\r\n"),
+    ];
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    let counts = |told: &program::Told| {
+        ["fetched", "refused_by_server", "groups_refused", "given_up"].map(|of| told.count(of))
+    };
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (75, [4, 1, 1, 0]), "{told:?}");
+    let said = told
+        .err
+        .contains("comp.other: the server answers `503 no overview of that'");
+    assert!(said && told.err.contains("403 internal fault"), "{told:?}");
+    // The mark stays before the article, and the others are known.
+    let marks = || leaf.read("news/pull/up");
+    assert!(marks().contains("comp.test 1 <r.1@"), "{}", marks());
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (75, [0, 1, 1, 0]), "{told:?}");
+    // After a week it is given up.
+    let id = program::articles::id("r", 2);
+    let text = marks();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("*refused "))
+        .unwrap();
+    assert!(line.ends_with(&id), "{line}");
+    let now: i64 = line.split(' ').nth(1).unwrap().parse().unwrap();
+    let earlier = format!("*refused {} {id}", now - 7 * 86_400);
+    leaf.write("news/pull/up", text.replace(line, &earlier).as_bytes());
+    fake.lock().unwrap().replies.remove(0);
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (0, [0, 0, 0, 1]), "{told:?}");
+    assert!(told.err.contains("the article is given up"), "{told:?}");
+    assert!(
+        marks().contains("comp.test 5 <r.5@") && !marks().contains("*refused"),
+        "{}",
+        marks()
+    );
+}
+
+#[test]
+fn an_article_that_was_refused_for_a_while_comes() {
+    let mut fake = Fake::default();
+    fake.put(101, &many("w", 5, "comp.test", 100));
+    fake.replies = vec![
+        ("ARTICLE <w.1@", "403 internal fault\r\n"),
+        ("XOVER 10", "503 not now\r\n"),
+    ];
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    let told = pull(&leaf);
+    let counts = ["fetched", "groups_refused"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (75, [0, 1]), "{told:?}");
+    fake.lock().unwrap().replies.pop();
+    let told = pull(&leaf);
+    assert_eq!((told.status, told.count("fetched")), (75, 4), "{told:?}");
+    // It was the first one, and `first` does not count any more.
+    let settings = leaf
+        .read("news/broadsheet.toml")
+        .replace("first = 100000", "first = 1");
+    leaf.write("news/broadsheet.toml", settings.as_bytes());
+    fake.lock().unwrap().replies.clear();
+    assert_eq!(pulled(&leaf), (1, 1));
+    assert_eq!(pulled(&leaf), (0, 0));
+}
+
+#[test]
+fn a_clock_that_goes_back_loses_no_news() {
+    let mut fake = Fake {
+        date: "20260101130000",
+        ..Fake::default()
+    };
+    fake.put(1, &many("fast", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (3, 3));
+    let mut locked = fake.lock().unwrap();
+    locked.date = "20260101120500";
+    locked.replies = vec![("NEWNEWS", "230 nothing since then\r\n.\r\n")];
+    locked.put(4, &many("right", 2, "comp.test", 100));
+    drop(locked);
+    assert_eq!(pulled(&leaf), (2, 2));
+    assert_eq!(pulled(&leaf), (0, 0));
+    let asked = fake.lock().unwrap().asked.clone();
+    let newnews = asked.iter().filter(|line| line.starts_with("NEWNEWS"));
+    assert_eq!(newnews.count(), 1, "{asked:?}");
+}
+
+#[test]
+fn a_server_that_takes_no_posts_is_read() {
+    for reply in [
+        "480 log in",
+        "440 no posts",
+        "403 internal fault",
+        "503 not here",
+    ] {
+        let mut fake = Fake::default();
+        fake.put(1, &many("p", 3, "comp.test", 100));
+        let reply: &'static str = format!("{reply}\r\n").leak();
+        let may_post = ("MODE", "200 read and post\r\n");
+        fake.replies = vec![may_post, ("POST", reply)];
+        let (address, fake) = fake.start();
+        let leaf = pulling(&address, "post = true");
+        assert_eq!(pulled(&leaf), (3, 3));
+        let words = [
+            "inews",
+            "--dir",
+            "news",
+            "-S",
+            "-V",
+            "-n",
+            "comp.test",
+            "-t",
+            "waits",
+            "-f",
+            "us@example.com",
+        ];
+        assert_eq!(leaf.feed(&words, b"text\n").status, 0);
+        fake.lock().unwrap().put(4, &many("q", 1, "comp.test", 100));
+        let told = pull(&leaf);
+        let counts = ["fetched", "posted"].map(|of| told.count(of));
+        assert_eq!((told.status, counts), (0, [1, 0]), "{told:?}");
+        assert!(told.err.contains("1 posts made here wait"), "{told:?}");
+        // It goes up as soon as they are taken.
+        fake.lock().unwrap().replies.pop();
+        let told = pull(&leaf);
+        assert_eq!((told.status, told.count("posted")), (0, 1), "{told:?}");
+    }
+}
+
+#[test]
+fn replies_without_end_end() {
+    let endless = |command, reply, endless, keys: &str| {
+        let mut fake = Fake {
+            date: "20260101130000",
+            endless,
+            ..Fake::default()
+        };
+        fake.put(1, &many("e", 3, "comp.test", 100));
+        let (address, fake) = fake.start();
+        let leaf = pulling(&address, keys);
+        let settings = leaf.read("news/broadsheet.toml");
+        let smaller = program::clients::set(settings, "article_bytes_max", "\"100 KiB\"");
+        leaf.write("news/broadsheet.toml", smaller.as_bytes());
+        let newnews = keys.contains("newnews");
+        if newnews {
+            assert_eq!(pulled(&leaf), (3, 3));
+        }
+        fake.lock().unwrap().replies = vec![(command, reply)];
+        let told = pull(&leaf);
+        let why = told.summary()["why"].as_str().unwrap().to_owned();
+        assert_eq!(told.status, 75, "{told:?}");
+        assert!(why.starts_with("the server does not end its "), "{why}");
+        fake.lock().unwrap().replies.clear();
+        (leaf, fake)
+    };
+    let (leaf, _fake) = endless("XOVER", "224 rows\r\n", "no row\r\n", "");
+    assert_eq!(pulled(&leaf), (3, 3));
+    // The next run goes by number.
+    let (leaf, fake) = endless("NEWNEWS", "230 ids\r\n", "no id\r\n", "newnews = true");
+    fake.lock().unwrap().put(4, &many("f", 2, "comp.test", 100));
+    assert_eq!(pulled(&leaf), (2, 2));
+    // The article counts as too large.
+    let (leaf, _fake) = endless("ARTICLE <e.2@", "220 0 it comes\r\n", "line\r\n", "");
+    assert_eq!(filed(&leaf, "comp.test"), 1);
+    assert_eq!(pulled(&leaf), (1, 1));
+}

@@ -40,7 +40,7 @@ impl Visit<'_> {
         let (mut lists, mut anew) = (Vec::new(), Vec::new());
         for (group, marks, plan) in small {
             // A group that has gone meanwhile has no rows: the group before is still selected.
-            let is_there = self.selected()?;
+            let is_there = self.numbers(group)?.is_some();
             let Plan::Read {
                 from,
                 until,
@@ -49,7 +49,9 @@ impl Visit<'_> {
             else {
                 continue;
             };
-            let mut rows = self.receive_rows((from, until))?;
+            let Some(mut rows) = self.receive_rows(group, (from, until))? else {
+                continue;
+            };
             match is_there {
                 false => {}
                 true if self.is_anew(group, is_checked, &mut rows) => anew.push((group, marks)),
@@ -71,10 +73,10 @@ impl Visit<'_> {
             select(&mut commands, group);
         }
         self.connection.send(&commands)?;
-        let mut line = Vec::new();
         let mut there = Vec::new();
         for group in groups {
-            match GroupMarks::of(self.connection.reply(&mut line)?)? {
+            match self.numbers(group)? {
+                None if self.left_out.contains(*group) => {}
                 None => self.pulled.groups_missing += 1,
                 Some(marks) => {
                     self.pulled.groups += 1;
@@ -85,11 +87,15 @@ impl Visit<'_> {
         Ok(there)
     }
 
-    /// Whether the reply to GROUP says that the group is selected.
-    fn selected(&mut self) -> Result<bool, Error> {
+    /// The numbers of the reply to GROUP; `None` if the group is not selected.
+    fn numbers(&mut self, group: &[u8]) -> Result<Option<GroupMarks>, Error> {
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
-        Ok(GroupMarks::of(reply)?.is_some())
+        if reply.code != 411 && reply.is_refusal() {
+            self.leave_out(group, reply);
+            return Ok(None);
+        }
+        Ok(GroupMarks::of(reply)?)
     }
 
     /// Compares the first row with the mark, and removes it if it is the same article.
@@ -113,7 +119,7 @@ impl Visit<'_> {
         let mut command = Vec::new();
         select(&mut command, group);
         self.connection.send(&command)?;
-        if !self.selected()? {
+        if self.numbers(group)?.is_none() {
             return Ok(());
         }
         match plan {
@@ -126,11 +132,15 @@ impl Visit<'_> {
             } => {
                 let mut empty = 0;
                 for range in portions(from, until) {
-                    let mut rows = self.rows(range)?;
+                    let Some(mut rows) = self.rows(group, range)? else {
+                        return Ok(());
+                    };
                     empty = if rows.is_empty() { empty + 1 } else { 0 };
                     if empty == EMPTY_PORTIONS_MAX {
                         let number = range.1;
-                        self.marks.set(group, Mark { number, id: None });
+                        if !self.held.contains(group) {
+                            self.marks.set(group, Mark { number, id: None });
+                        }
                         let group = group.escape_ascii();
                         self.news.message(&format!("{group}: the server has no articles up to number {number}, and says that the last one is {until}; the next run goes on there"));
                         break;
@@ -154,26 +164,35 @@ impl Visit<'_> {
         self.pulled.groups_renumbered += 1;
         let mut rows = Vec::new();
         for range in portions(from, until) {
-            rows.append(&mut self.rows(range)?);
+            let Some(mut some) = self.rows(group, range)? else {
+                return Ok(());
+            };
+            rows.append(&mut some);
         }
         let mut first_known = None;
         for (at, row) in rows.iter().enumerate() {
-            if self.snapshot.has(&row.id)? {
+            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
                 first_known = Some(at);
                 break;
             }
         }
         let last = usize::try_from(last).unwrap_or(usize::MAX);
         let start = first_known.unwrap_or(rows.len().saturating_sub(last));
-        self.fetch(&[(group, rows.split_off(start))])
+        let rows = rows.split_off(start);
+        if let Some(row) = rows.first() {
+            // A mark among the numbers of before does not hold the group before an article that the server refuses.
+            let number = row.number.saturating_sub(1);
+            self.marks.set(group, Mark { number, id: None });
+        }
+        self.fetch(&[(group, rows)])
     }
 
-    /// The overview of a range of the selected group.
-    fn rows(&mut self, range: (u64, u64)) -> Result<Vec<Row>, Error> {
+    /// The overview of a range of the selected group; `None` if the server refuses it.
+    fn rows(&mut self, group: &[u8], range: (u64, u64)) -> Result<Option<Vec<Row>>, Error> {
         let mut command = Vec::new();
         self.ask_rows(&mut command, range);
         self.connection.send(&command)?;
-        self.receive_rows(range)
+        self.receive_rows(group, range)
     }
 
     fn ask_rows(&self, out: &mut Vec<u8>, (from, until): (u64, u64)) {
@@ -181,20 +200,36 @@ impl Visit<'_> {
         out.extend_from_slice(format!("{word} {from}-{until}\r\n").as_bytes());
     }
 
-    fn receive_rows(&mut self, (from, until): (u64, u64)) -> Result<Vec<Row>, Error> {
+    fn receive_rows(
+        &mut self,
+        group: &[u8],
+        (from, until): (u64, u64),
+    ) -> Result<Option<Vec<Row>>, Error> {
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
         match reply.code {
             224 => {}
             // No articles in this range, or no group.
-            412 | 420 | 423 => return Ok(Vec::new()),
+            412 | 420 | 423 => return Ok(Some(Vec::new())),
+            _ if reply.is_refusal() => {
+                self.leave_out(group, reply);
+                return Ok(None);
+            }
             _ => return Err(reply.to_error().into()),
         }
         let mut rows: Vec<Row> = Vec::new();
+        let mut lines = 0;
         loop {
             let line = self.connection.line(ROW_BYTES_MAX)?;
             if line == b"." {
-                return Ok(rows);
+                return Ok(Some(rows));
+            }
+            lines += 1;
+            if lines > ROWS_MAX {
+                let group = group.escape_ascii();
+                return Err(Error::Endless(format!(
+                    "overview of {group} ({ROWS_MAX} rows are read, and no more were asked for)"
+                )));
             }
             let Some(row) = listed(line) else { continue };
             let before = rows.last().map_or(0, |row| row.number);

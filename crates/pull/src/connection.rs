@@ -16,6 +16,8 @@ use crate::source::Source;
 pub const CONNECT_SECONDS_MAX: u64 = 60;
 /// Longest line of an overview, bytes: it has several header fields.
 pub const ROW_BYTES_MAX: usize = 128 << 10;
+/// An article of more than this many times its limit is not read to its end.
+const PASSED_OVER_FACTOR: u64 = 16;
 /// Size of a read, bytes.
 const READ_BYTES: usize = 64 << 10;
 
@@ -33,6 +35,23 @@ pub enum Text<'a> {
     Whole(&'a [u8]),
     /// It was larger than allowed, and is passed over.
     TooLarge,
+    /// It did not end within this number of bytes: the connection is of no more use.
+    Endless(u64),
+}
+
+/// The end of a post.
+pub enum Posted {
+    /// The server took the article, or has it already.
+    Taken,
+    /// It refuses the article, with these words.
+    Refused(String),
+    /// It takes no posts now, with these words.
+    NotNow(String),
+}
+
+/// A reply for a message.
+pub fn words(reply: Reply<'_>) -> String {
+    format!("{} {}", reply.code, reply.text.escape_ascii())
 }
 
 impl Connection {
@@ -115,10 +134,12 @@ impl Connection {
         }
     }
 
-    /// The text of an article behind its reply. A text of more than `bytes_max` is read to its end and not kept.
+    /// The text of an article behind its reply. A text of more than `bytes_max` is read to its end and not kept, if it ends within
+    /// [`PASSED_OVER_FACTOR`] times as many bytes.
     pub fn text(&mut self, bytes_max: u64) -> Result<Text<'_>, Error> {
         let mut end = ArticleEnd::default();
         let mut is_too_large = false;
+        let mut passed_over = 0;
         let bytes = loop {
             let rest = self.inner.unread();
             let passed = match end.search(rest) {
@@ -129,6 +150,10 @@ impl Connection {
             if is_too_large {
                 self.inner.take(passed);
                 end.discard_front(passed);
+                passed_over += passed as u64;
+                if passed_over > bytes_max.saturating_mul(PASSED_OVER_FACTOR) {
+                    return Ok(Text::Endless(passed_over));
+                }
             }
             self.fill()?;
         };
@@ -139,22 +164,25 @@ impl Connection {
         })
     }
 
-    /// Posts an article in wire form, without its terminator. Returns the server's words if it refuses.
-    pub fn post(&mut self, text: &[u8]) -> Result<Option<String>, Error> {
+    /// Posts an article in wire form, without its terminator.
+    pub fn post(&mut self, text: &[u8]) -> Result<Posted, Error> {
         self.send(b"POST\r\n")?;
         let mut line = Vec::new();
         let reply = self.reply(&mut line)?;
-        if reply.code != 340 {
-            return Err(reply.to_error().into());
+        match reply.code {
+            340 => {}
+            400 => return Err(reply.to_error().into()),
+            _ => return Ok(Posted::NotNow(words(reply))),
         }
         self.send(&[text, b".\r\n"].concat())?;
         let reply = self.reply(&mut line)?;
         match reply.code {
-            240 => Ok(None),
+            240 => Ok(Posted::Taken),
             // After a kill between the reply and the mark.
-            441 if is_duplicate(reply.text) => Ok(None),
-            441 => Ok(Some(format!("441 {}", reply.text.escape_ascii()))),
-            _ => Err(reply.to_error().into()),
+            441 if is_duplicate(reply.text) => Ok(Posted::Taken),
+            441 => Ok(Posted::Refused(words(reply))),
+            400 => Err(reply.to_error().into()),
+            _ => Ok(Posted::NotNow(words(reply))),
         }
     }
 
@@ -174,13 +202,15 @@ impl Drop for Connection {
     }
 }
 
-/// Whether a server says that it has the article already; there is no code for that (INN: `441 435 Duplicate`).
+/// Whether a server says that it has the article already; there is no code for that (INN: `441 435 Duplicate`). A duplicate header field is
+/// something else.
 fn is_duplicate(text: &[u8]) -> bool {
-    text.starts_with(b"435")
-        || text
-            .to_ascii_lowercase()
-            .windows(9)
-            .any(|part| part == b"duplicate")
+    let text = text.to_ascii_lowercase();
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
+    let names_the_article = has(b"article") || has(b"message-id") || has(b"message id");
+    text.split(|byte| !byte.is_ascii_digit())
+        .any(|number| number == b"435")
+        || has(b"duplicate") && names_the_article && !has(b"header")
 }
 
 /// Spreads the bytes over the time.
@@ -214,5 +244,31 @@ impl Rate {
         let cost = Duration::from_secs_f64(bytes as f64 / per_second as f64);
         self.paid = self.paid.max(now) + cost;
         std::thread::sleep(self.paid - now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_header_field_is_no_duplicate_article() {
+        for text in [
+            &b"435 Duplicate"[..],
+            b"posting failed (article rejected: 435 already in history)",
+            b"Duplicate message-id",
+            b"Posting failed: duplicate article",
+            b"Duplicate Message ID",
+        ] {
+            assert!(is_duplicate(text), "{}", text.escape_ascii());
+        }
+        for text in [
+            &b"Duplicate Subject header field"[..],
+            b"Duplicate \"Message-ID\" header field in the article",
+            b"437 too many groups",
+            b"4350 bytes are too many for an article",
+        ] {
+            assert!(!is_duplicate(text), "{}", text.escape_ascii());
+        }
     }
 }

@@ -50,6 +50,19 @@ pub enum Error {
         /// The line, from 1.
         line: usize,
     },
+    /// The server refused groups or articles; everything else was fetched.
+    #[error(
+        "the server refuses some of it (groups: {groups}, articles: {articles}); the next run asks again"
+    )]
+    Refused {
+        /// Number of groups.
+        groups: u64,
+        /// Number of articles.
+        articles: u64,
+    },
+    /// The server does not end a reply.
+    #[error("the server does not end its {0}")]
+    Endless(String),
     /// The store.
     #[error("{0}")]
     Store(#[from] store::Error),

@@ -9,18 +9,18 @@
 //! | [`connection`] | a blocking connection with TLS, compression and a rate |
 //! | [`news`] | the news system that a visit works for |
 //! | [`run`] | one visit: the articles that are unknown here, in batches |
-//! | [`by_number`], `new_news` | what is new: by the numbers of groups, by NEWNEWS |
+//! | [`by_number`], [`new_news`] | what is new: by the numbers of groups, by NEWNEWS |
 //! | [`posts`] | posts made here go up |
 //!
 //! *Architecture Invariant:* a mark passes an article only after its commit, or when the history knows it. After a kill the articles
-//! since the last commit are fetched again; none is skipped.
+//! since the last commit are fetched again; none is skipped. Nor does it pass an article that the server refuses, for a week.
 
 pub mod by_number;
 pub mod connection;
 mod error;
 pub mod interest;
 pub mod marks;
-mod new_news;
+pub mod new_news;
 pub mod news;
 pub mod plan;
 pub mod posts;

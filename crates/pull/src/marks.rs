@@ -1,6 +1,6 @@
 //! How far each group of a server was read: the file `pull/NAME` in the news directory, see docs/formats/pull.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use store::Position;
 
 use crate::error::Error;
+use crate::run::REMEMBERED_MAX;
 
 /// The directory of the files, in the news directory.
 pub const DIRECTORY: &str = "pull";
@@ -17,6 +18,8 @@ const HEADING: &str = "# broadsheet pull 1";
 const POSTS: &str = "*posts";
 /// The first word of the line with the time for NEWNEWS.
 const NEWNEWS: &str = "*newnews";
+/// The first word of a line with an article that the server refuses.
+const REFUSED: &str = "*refused";
 
 /// How far a group was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,15 @@ pub struct Mark {
     pub id: Option<Box<[u8]>>,
 }
 
+/// The time for NEWNEWS by two clocks, seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewNewsTime {
+    /// By the server's clock.
+    pub server: i64,
+    /// By the clock of this machine.
+    pub ours: i64,
+}
+
 /// The marks of one server.
 #[derive(Debug)]
 pub struct Marks {
@@ -34,8 +46,10 @@ pub struct Marks {
     groups: BTreeMap<Vec<u8>, Mark>,
     /// Posts before this position of the log have gone up.
     pub posts: Option<Position>,
-    /// The server's time at the begin of the last visit, seconds since 1970: NEWNEWS goes on there.
-    pub newnews: Option<i64>,
+    /// The time at the begin of the last visit: NEWNEWS goes on there.
+    pub newnews: Option<NewNewsTime>,
+    /// Articles that the server refuses, with the time since when, seconds since 1970.
+    refused: BTreeMap<Box<[u8]>, i64>,
     is_changed: bool,
 }
 
@@ -58,6 +72,7 @@ impl Marks {
             groups: BTreeMap::new(),
             posts: None,
             newnews: None,
+            refused: BTreeMap::new(),
             is_changed: false,
         };
         for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -77,7 +92,16 @@ impl Marks {
         let (group, number, id) = (words.next()?, words.next()?, words.next());
         let number = std::str::from_utf8(number).ok()?;
         if group == NEWNEWS.as_bytes() {
-            self.newnews = Some(number.parse().ok()?);
+            let server = number.parse().ok()?;
+            // A line of an earlier build has one time: the next run goes by number.
+            if let Some(ours) = id {
+                let ours = std::str::from_utf8(ours).ok()?.parse().ok()?;
+                self.newnews = Some(NewNewsTime { server, ours });
+            }
+            return Some(());
+        }
+        if group == REFUSED.as_bytes() {
+            self.refused.insert(id?.into(), number.parse().ok()?);
             return Some(());
         }
         let number = number.parse().ok()?;
@@ -113,9 +137,35 @@ impl Marks {
     }
 
     /// Sets the time for NEWNEWS, in memory.
-    pub fn set_newnews(&mut self, seconds: i64) {
-        self.is_changed |= self.newnews != Some(seconds);
-        self.newnews = Some(seconds);
+    pub fn set_newnews(&mut self, time: Option<NewNewsTime>) {
+        self.is_changed |= self.newnews != time;
+        self.newnews = time;
+    }
+
+    /// Whether the server refused an article in an earlier visit, or in this one.
+    pub fn is_refused(&self, id: &[u8]) -> bool {
+        self.refused.contains_key(id)
+    }
+
+    /// Notes, in memory, that the server refuses an article now. Returns since when it does, seconds since 1970; of more than
+    /// [`REMEMBERED_MAX`] articles, some are not remembered.
+    pub fn refuse(&mut self, id: &[u8], now: i64) -> i64 {
+        if let Some(since) = self.refused.get(id) {
+            // The clock may have been ahead.
+            return now.min(*since);
+        }
+        if self.refused.len() < REMEMBERED_MAX {
+            self.refused.insert(id.into(), now);
+            self.is_changed = true;
+        }
+        now
+    }
+
+    /// Forgets, in memory, all refused articles but these.
+    pub fn keep_refused(&mut self, ids: &HashSet<Box<[u8]>>) {
+        let before = self.refused.len();
+        self.refused.retain(|id, _| ids.contains(id));
+        self.is_changed |= self.refused.len() != before;
     }
 
     /// Writes the file, durably, if something has changed.
@@ -130,8 +180,13 @@ impl Marks {
         if let Some(position) = self.posts {
             text.extend_from_slice(format!("{POSTS} {}\n", position.0).as_bytes());
         }
-        if let Some(seconds) = self.newnews {
-            text.extend_from_slice(format!("{NEWNEWS} {seconds}\n").as_bytes());
+        if let Some(NewNewsTime { server, ours }) = self.newnews {
+            text.extend_from_slice(format!("{NEWNEWS} {server} {ours}\n").as_bytes());
+        }
+        for (id, since) in &self.refused {
+            text.extend_from_slice(format!("{REFUSED} {since} ").as_bytes());
+            text.extend_from_slice(id);
+            text.push(b'\n');
         }
         for (group, mark) in &self.groups {
             text.extend_from_slice(group);
@@ -179,22 +234,39 @@ mod tests {
         marks.set(b"comp.test", mark(17, Some(b"<a@b>")));
         marks.set(b"comp.empty", mark(3, None));
         marks.set_posts(Position(4096));
-        marks.set_newnews(1_700_000_000);
+        let time = NewNewsTime {
+            server: 1_700_000_000,
+            ours: 1_700_000_003,
+        };
+        marks.set_newnews(Some(time));
+        assert_eq!(marks.refuse(b"<r@b>", 50), 50);
+        assert_eq!(marks.refuse(b"<r@b>", 60), 50);
         marks.save().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
-            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
+            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000 1700000003\n*refused 50 <r@b>\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
         );
-        let again = Marks::read(dir.path(), "a.b").unwrap();
+        let mut again = Marks::read(dir.path(), "a.b").unwrap();
         assert_eq!(again.get(b"comp.test"), Some(&mark(17, Some(b"<a@b>"))));
         assert_eq!(again.get(b"comp.empty"), Some(&mark(3, None)));
         assert_eq!(again.posts, Some(Position(4096)));
-        assert_eq!(again.newnews, Some(1_700_000_000));
-        for line in ["comp.test", "comp.test x <a@b>", "comp.test 17", "*posts"] {
+        assert_eq!(again.newnews, Some(time));
+        assert!(again.is_refused(b"<r@b>") && !again.is_refused(b"<a@b>"));
+        for line in [
+            "*refused 5",
+            "*newnews 5 x",
+            "comp.test",
+            "comp.test x <a@b>",
+            "comp.test 17",
+            "*posts",
+        ] {
             std::fs::write(&path, format!("{HEADING}\n{line}\n")).unwrap();
             let damaged = Marks::read(dir.path(), "a.b");
             assert!(matches!(damaged, Err(Error::Damaged { line: 2, .. })));
         }
+        again.keep_refused(&HashSet::new());
+        again.save().unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("*refused"));
     }
 }

@@ -5,7 +5,11 @@ use nntp::client::is_id;
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
-use crate::run::{REMEMBERED_MAX, Row, Visit};
+use crate::marks::NewNewsTime;
+use crate::run::{REMEMBERED_MAX, Row, Visit, clock};
+
+/// Most lines of a reply to NEWNEWS.
+pub const NEWNEWS_LINES_MAX: u64 = 1_000_000;
 
 /// Time before the last visit from which NEWNEWS is asked, seconds: an article may be listed a moment after its arrival.
 const NEWNEWS_OVERLAP_SECONDS: i64 = 60;
@@ -17,27 +21,49 @@ pub(crate) enum NewNews {
     All,
     /// The first [`REMEMBERED_MAX`] articles that are unknown here.
     Some,
-    /// The server does not allow the command.
+    /// The server does not allow the command, or its clock went back.
     NotAllowed,
 }
 
+/// Whether NEWNEWS since a time lists all that has come: the server's clock has not gone back meanwhile. It did if less time has passed there
+/// than here.
+fn is_steady(since: NewNewsTime, now: NewNewsTime) -> bool {
+    let there = now.server.saturating_sub(since.server);
+    let here = now.ours.saturating_sub(since.ours);
+    there >= 0 && here.saturating_sub(there) <= NEWNEWS_OVERLAP_SECONDS
+}
+
 impl Visit<'_> {
-    /// The server's time; `None` if it has no DATE.
-    pub(crate) fn date(&mut self) -> Result<Option<i64>, Error> {
+    /// The time now; `None` if the server has no DATE.
+    pub(crate) fn date(&mut self) -> Result<Option<NewNewsTime>, Error> {
         self.connection.send(b"DATE\r\n")?;
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
         let digits = reply.text.trim_ascii().split_at_checked(8);
         Ok(digits
             .filter(|_| reply.code == 111)
-            .and_then(|(day, time)| date::parse_nntp(day, time, &Utc, 0)))
+            .and_then(|(day, time)| date::parse_nntp(day, time, &Utc, 0))
+            .map(|server| NewNewsTime {
+                server,
+                ours: clock(),
+            }))
     }
 
-    /// Fetches what has come to the server since then, by NEWNEWS.
-    pub(crate) fn new_news(&mut self, since: i64) -> Result<NewNews, Error> {
+    /// Fetches what has come to the server between two times, by NEWNEWS.
+    pub(crate) fn new_news(
+        &mut self,
+        since: NewNewsTime,
+        now: NewNewsTime,
+    ) -> Result<NewNews, Error> {
+        if !is_steady(since, now) {
+            return Ok(NewNews::NotAllowed);
+        }
         let mut command = format!("NEWNEWS {} ", self.source.groups).into_bytes();
         let mut moment = Vec::new();
-        date::write_nntp(&mut moment, since - NEWNEWS_OVERLAP_SECONDS);
+        date::write_nntp(
+            &mut moment,
+            since.server.saturating_sub(NEWNEWS_OVERLAP_SECONDS),
+        );
         let Some((day, time)) = moment.split_at_checked(8) else {
             return Ok(NewNews::NotAllowed);
         };
@@ -53,10 +79,18 @@ impl Visit<'_> {
         }
         let mut rows = Vec::new();
         let mut result = NewNews::All;
+        let mut lines = 0;
         loop {
             let line = self.connection.line(ROW_BYTES_MAX)?;
             if line == b"." {
                 break;
+            }
+            lines += 1;
+            if lines > NEWNEWS_LINES_MAX {
+                self.marks.set_newnews(None);
+                return Err(Error::Endless(format!(
+                    "reply to NEWNEWS ({NEWNEWS_LINES_MAX} lines are read); the next run goes by number"
+                )));
             }
             if !is_id(line) {
                 continue;
@@ -75,5 +109,28 @@ impl Visit<'_> {
         }
         self.fetch(&[(b"", rows)])?;
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_went_back_is_noticed() {
+        let time = |server, ours| NewNewsTime { server, ours };
+        let since = time(13_000, 10_000);
+        assert!(is_steady(since, time(13_000, 10_000)));
+        assert!(is_steady(since, time(16_000, 13_050)));
+        // Ours went back, or the server's went on.
+        assert!(is_steady(since, time(13_010, 5_000)));
+        assert!(is_steady(since, time(23_000, 10_010)));
+        // Before the mark; and behind it again, but with hours between.
+        assert!(!is_steady(since, time(12_999, 10_000)));
+        assert!(!is_steady(since, time(13_100, 13_100)));
+        assert!(is_steady(
+            time(i64::MIN, i64::MAX),
+            time(i64::MAX, i64::MIN)
+        ));
     }
 }

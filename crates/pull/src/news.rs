@@ -34,6 +34,8 @@ pub struct Pulled {
     pub groups_missing: u64,
     /// Groups that the server has numbered anew.
     pub groups_renumbered: u64,
+    /// Groups that the server refused in this visit.
+    pub groups_refused: u64,
     /// New articles that the history knew already.
     pub known: u64,
     /// Articles to fetch, as far as it is known.
@@ -46,6 +48,10 @@ pub struct Pulled {
     pub too_large: u64,
     /// Articles that are not filed: they have another id, or none of the groups.
     pub not_asked_for: u64,
+    /// Articles that the server refused in this visit; the next one asks for them again.
+    pub refused: u64,
+    /// Articles that the server has refused for too long, and that no visit asks for again.
+    pub given_up: u64,
     /// Bytes received from the network.
     pub bytes: u64,
     /// Posts that the server took.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use groups::wildmat::Wildmat;
 use store::{HistoryLine, Logged, Position, Snapshot};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Posted};
 use crate::error::Error;
 use crate::marks::Marks;
 use crate::news::News;
@@ -54,15 +54,23 @@ pub fn send(
         return Ok((0, 0));
     }
     let (mut posted, mut refused) = (0, 0);
+    let mut left = posts.len();
     for (next, id, text) in posts {
         match connection.post(&text)? {
-            None => posted += 1,
-            Some(answer) => {
+            Posted::Taken => posted += 1,
+            Posted::NotNow(answer) => {
+                news.message(&format!(
+                    "the server takes no posts: {answer}; {left} posts made here wait"
+                ));
+                return Ok((posted, refused));
+            }
+            Posted::Refused(answer) => {
                 refused += 1;
                 let id = id.escape_ascii();
                 news.message(&format!("the server refuses the post {id}: {answer}"));
             }
         }
+        left -= 1;
         marks.set_posts(next);
         marks.save()?;
     }

@@ -1,17 +1,18 @@
 //! One visit to a server: what is new, what is unknown here, its articles in batches.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::path::Path as ArticlePath;
 use article::wire::push_native;
 use article::{Article, Form, Header, newsgroups};
 use feed::Remote;
 use groups::wildmat::Wildmat;
-use nntp::client::Ready;
+use nntp::client::{Ready, Reply};
 use store::Snapshot;
 
-use crate::connection::{Connection, Text};
+use crate::connection::{Connection, Text, words};
 use crate::error::Error;
 use crate::marks::{Mark, Marks};
 use crate::new_news::NewNews;
@@ -28,8 +29,19 @@ pub const BATCH_BYTES: usize = 8 << 20;
 /// Most message-ids remembered of one visit; with more, some articles may be fetched twice.
 pub const REMEMBERED_MAX: usize = 100_000;
 
-/// Most messages of one visit about articles that nobody asked for.
-const NOT_ASKED_FOR_SHOWN: u64 = 10;
+/// Most messages of one visit about articles that nobody asked for, about groups that the server refuses, and about such articles.
+const SHOWN: u64 = 10;
+
+/// How long the server may refuse an article until the mark of its group passes it, seconds: a week.
+const REFUSED_SECONDS: i64 = 7 * 86_400;
+
+/// Seconds since 1970.
+pub(crate) fn clock() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
+}
 
 /// Whether an article has the id, and one of the groups, for which the server was asked, and does not look as if it was posted here: the
 /// server may file nothing else. What has no Message-ID or Newsgroups is refused as from anywhere.
@@ -79,6 +91,9 @@ pub fn pull(
         article_bytes_max,
         batch: Vec::new(),
         fetched: HashSet::new(),
+        left_out: BTreeSet::new(),
+        refused: HashSet::new(),
+        held: BTreeSet::new(),
         pulled: &mut pulled,
     };
     let result = visit.all(groups);
@@ -108,6 +123,12 @@ pub(crate) struct Visit<'a> {
     batch: Vec<u8>,
     /// Ids asked for in this visit: an article in several groups is fetched once.
     fetched: HashSet<Box<[u8]>>,
+    /// Groups that the server refuses in this visit.
+    pub(crate) left_out: BTreeSet<Vec<u8>>,
+    /// Articles that the server refuses in this visit, and for which the next one asks again.
+    refused: HashSet<Box<[u8]>>,
+    /// Groups whose marks stay before such an article.
+    pub(crate) held: BTreeSet<Vec<u8>>,
     pub(crate) pulled: &'a mut Pulled,
 }
 
@@ -148,7 +169,7 @@ impl Visit<'_> {
             false => None,
         };
         let listed = match (now, self.marks.newnews) {
-            (Some(_), Some(since)) => self.new_news(since)?,
+            (Some(now), Some(since)) => self.new_news(since, now)?,
             _ => NewNews::NotAllowed,
         };
         if listed == NewNews::NotAllowed {
@@ -158,13 +179,20 @@ impl Visit<'_> {
                 self.by_number(some)?;
             }
         }
-        // The next visit asks from the same time again, as long as some articles are left.
+        let (groups, articles) = (self.pulled.groups_refused, self.pulled.refused);
+        let is_refused = groups + articles > 0;
+        // The next visit asks from the same time again, or by number, as long as some articles are left.
         if let Some(now) = now
             && listed != NewNews::Some
+            && !is_refused
         {
-            self.marks.set_newnews(now);
+            self.marks.set_newnews(Some(now));
         }
-        Ok(())
+        self.marks.keep_refused(&self.refused);
+        match is_refused {
+            true => Err(Error::Refused { groups, articles }),
+            false => Ok(()),
+        }
     }
 
     /// Fetches the articles of these groups and rows that are unknown here, and settles the rows in their order.
@@ -186,6 +214,7 @@ impl Visit<'_> {
         let mut to_ask = rows.iter().filter(|(_, _, is_new)| *is_new).peekable();
         let mut in_flight_bytes = 0;
         for (group, row, is_new) in &rows {
+            let mut result = Ok(());
             if *is_new {
                 if in_flight_bytes <= WINDOW_BYTES_MAX / 2 {
                     let mut commands = Vec::new();
@@ -197,12 +226,18 @@ impl Visit<'_> {
                     in_flight_bytes += commands.len();
                     self.connection.send(&commands)?;
                 }
-                self.article(&row.id)?;
+                result = self.article(&row.id);
+                if !matches!(result, Ok(()) | Err(Error::Endless(_))) {
+                    return result;
+                }
                 in_flight_bytes -= row.request_bytes();
             }
-            if !group.is_empty() {
-                self.marks.set(group, row.mark());
+            match self.refused.contains(&row.id) {
+                true => self.hold(group, row.number),
+                false if group.is_empty() || self.held.contains(*group) => {}
+                false => self.marks.set(group, row.mark()),
             }
+            result?;
             if self.batch.len() >= BATCH_BYTES {
                 self.flush()?;
             }
@@ -210,7 +245,55 @@ impl Visit<'_> {
         Ok(())
     }
 
+    /// Keeps the mark of a group before this number for the rest of the visit.
+    fn hold(&mut self, group: &[u8], number: u64) {
+        if group.is_empty() || !self.held.insert(group.to_vec()) {
+            return;
+        }
+        if self.marks.get(group).is_none() {
+            // Without a mark, the next visit would ask for the last articles only.
+            let number = number.saturating_sub(1);
+            self.marks.set(group, Mark { number, id: None });
+        }
+    }
+
+    /// Leaves out a group that the server refuses in this visit.
+    pub(crate) fn leave_out(&mut self, group: &[u8], reply: Reply<'_>) {
+        if !self.left_out.insert(group.to_vec()) {
+            return;
+        }
+        self.pulled.groups_refused += 1;
+        if self.pulled.groups_refused <= SHOWN {
+            let (group, words) = (group.escape_ascii(), words(reply));
+            self.news.message(&format!("{group}: the server answers `{words}'; the group waits for the next run (if the server never lets you read it, take it out of `groups')"));
+        }
+    }
+
+    /// Notes that the server refuses an article. The mark of its group passes it after [`REFUSED_SECONDS`].
+    fn refuse(&mut self, id: &[u8], reply: Reply<'_>) {
+        let now = clock();
+        let since = self.marks.refuse(id, now);
+        let (shown, words) = (id.escape_ascii(), words(reply));
+        if now.saturating_sub(since) >= REFUSED_SECONDS {
+            self.pulled.given_up += 1;
+            self.news.message(&format!(
+                "{shown}: the server has answered `{words}' for a week; the article is given up"
+            ));
+            return;
+        }
+        self.refused.insert(id.into());
+        self.pulled.refused += 1;
+        if self.pulled.refused <= SHOWN {
+            self.news.message(&format!(
+                "{shown}: the server answers `{words}'; the next run asks for the article again"
+            ));
+        }
+    }
+
     /// Receives the article with this id, and adds it to the batch.
+    ///
+    /// # Errors
+    /// After [`Error::Endless`] the article is settled, and the connection cannot be used.
     fn article(&mut self, id: &[u8]) -> Result<(), Error> {
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
@@ -220,13 +303,28 @@ impl Visit<'_> {
                 self.pulled.gone += 1;
                 return Ok(());
             }
+            // 502 may tell that a quota is used up: then other articles are refused, too.
+            502 => return Err(reply.to_error().into()),
+            _ if reply.is_refusal() && self.refused.len() < REMEMBERED_MAX => {
+                self.refuse(id, reply);
+                return Ok(());
+            }
             _ => return Err(reply.to_error().into()),
         }
         match self.connection.text(self.article_bytes_max)? {
             Text::TooLarge => self.pulled.too_large += 1,
+            Text::Endless(bytes) => {
+                self.pulled.too_large += 1;
+                // By number the article is settled; NEWNEWS would list it again.
+                self.marks.set_newnews(None);
+                let id = id.escape_ascii();
+                return Err(Error::Endless(format!(
+                    "article {id} ({bytes} bytes are read); the next run goes on behind it"
+                )));
+            }
             Text::Whole(text) if !is_asked_for(text, id, &self.wanted) => {
                 self.pulled.not_asked_for += 1;
-                if self.pulled.not_asked_for <= NOT_ASKED_FOR_SHOWN {
+                if self.pulled.not_asked_for <= SHOWN {
                     let id = id.escape_ascii();
                     self.news.message(&format!("refused for {id}: an article with another Message-ID, in none of the groups, or with .POSTED first in Path"));
                 }

@@ -59,7 +59,7 @@ at once when one asks for a group that rests; --status shows the state of each g
         },
         Meaning {
             status: Status::AGAIN,
-            when: "a server failed, or another pull from it is running: what came before is filed; retry later",
+            when: "a server failed or refused some of it, or another pull from it is running: what came is filed; retry later",
         },
     ],
     run,
@@ -293,7 +293,12 @@ impl News for Filing<'_> {
         if let Some(bar) = &self.shared.bar {
             bar.inc_length(pulled.wanted - self.shown.wanted);
             let done = |pulled: &Pulled| {
-                pulled.fetched + pulled.gone + pulled.too_large + pulled.not_asked_for
+                pulled.fetched
+                    + pulled.gone
+                    + pulled.too_large
+                    + pulled.not_asked_for
+                    + pulled.refused
+                    + pulled.given_up
             };
             bar.inc(done(pulled) - done(&self.shown));
             bar.set_message(format!("{} {}", self.name, HumanBytes(pulled.bytes)));
@@ -350,12 +355,15 @@ impl Answer for Visited {
             (pulled.gone, "gone"),
             (pulled.too_large, "too large"),
             (pulled.not_asked_for, "not asked for"),
+            (pulled.refused, "refused by the server"),
+            (pulled.given_up, "given up"),
             (pulled.posted, "posted"),
             (pulled.posts_refused, "posts refused by the server"),
             (
                 pulled.groups_renumbered,
                 "groups numbered anew by the server",
             ),
+            (pulled.groups_refused, "groups refused by the server"),
             (self.resting, "groups at rest"),
         ] {
             if count > 0 {
@@ -377,10 +385,13 @@ impl Answer for Visited {
             "groups_missing": pulled.groups_missing,
             "groups_resting": self.resting,
             "groups_renumbered": pulled.groups_renumbered,
+            "groups_refused": pulled.groups_refused,
             "fetched": pulled.fetched,
             "accepted": filed.accepted,
             "duplicates": filed.duplicates,
             "refused": filed.refused,
+            "refused_by_server": pulled.refused,
+            "given_up": pulled.given_up,
             "known": pulled.known,
             "gone": pulled.gone,
             "too_large": pulled.too_large,

@@ -70,6 +70,12 @@ pub struct Fake {
     pub date: &'static str,
     /// Number of articles that have gone and that NEWNEWS lists first.
     pub gone: usize,
+    /// Its replies to commands that begin with these words.
+    pub replies: Vec<(&'static str, &'static str)>,
+    /// A line that it repeats without end after these replies.
+    pub endless: &'static str,
+    /// The commands that it got.
+    pub asked: Vec<String>,
 }
 
 impl Fake {
@@ -100,10 +106,25 @@ impl Fake {
 fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
     socket.write_all(b"200 ready\r\n")?;
     let mut sent = 0;
-    for line in BufReader::new(socket.try_clone()?).lines() {
+    let mut lines = BufReader::new(socket.try_clone()?).lines();
+    while let Some(line) = lines.next() {
         let line = line?;
         let words: Vec<&str> = line.split(' ').collect();
-        let fake = fake.lock().unwrap();
+        let mut fake = fake.lock().unwrap();
+        fake.asked.push(line.clone());
+        let reply = fake
+            .replies
+            .iter()
+            .find(|(begin, _)| line.starts_with(begin));
+        if let Some((_, reply)) = reply {
+            let endless = fake.endless.repeat(10_000);
+            socket.write_all(reply.as_bytes())?;
+            drop(fake);
+            while !endless.is_empty() {
+                socket.write_all(endless.as_bytes())?;
+            }
+            continue;
+        }
         let articles = &fake.articles;
         let mut out = Vec::new();
         match words[0] {
@@ -144,6 +165,11 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
                     out.extend_from_slice(b".\r\n");
                 }
             },
+            "POST" => {
+                socket.write_all(b"340 send it\r\n")?;
+                while lines.next().transpose()?.is_some_and(|line| line != ".") {}
+                out.extend_from_slice(b"240 it is posted\r\n");
+            }
             "DATE" if !fake.date.is_empty() => writeln!(out, "111 {}\r", fake.date)?,
             "NEWNEWS" if !fake.date.is_empty() => {
                 out.extend_from_slice(b"230 ids\r\n");

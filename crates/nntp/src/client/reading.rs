@@ -14,12 +14,12 @@ pub struct GroupMarks {
 }
 
 impl GroupMarks {
-    /// Of a reply to GROUP; `None` if the server does not have the group, or not for us.
+    /// Of a reply to GROUP; `None` if the server does not have the group.
     ///
     /// # Errors
     /// The reply is an error, or nonsense.
     pub fn of(reply: Reply<'_>) -> Result<Option<GroupMarks>, PeerError> {
-        if matches!(reply.code, 411 | 403) {
+        if reply.code == 411 {
             return Ok(None);
         }
         let mut numbers = reply.text.split(u8::is_ascii_whitespace).map(number);
@@ -95,6 +95,7 @@ mod tests {
             &b"211 12 3"[..],
             b"211 a b c x",
             b"480 login",
+            b"403 no file",
             b"211 1 2 99999999999999999999 x",
         ] {
             assert!(of(line).is_err());

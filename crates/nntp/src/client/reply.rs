@@ -82,6 +82,11 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// Whether the reply refuses only this command (RFC 3977, 3.2.1). 400 ends the connection, and 480 to 483 ask for a login or for TLS.
+    pub fn is_refusal(&self) -> bool {
+        self.code > 400 && !(480..=483).contains(&self.code)
+    }
+
     /// The error of a reply that was not expected.
     pub fn to_error(self) -> PeerError {
         let line = format!("{} {}", self.code, shown(self.text));
@@ -119,6 +124,9 @@ mod tests {
         ] {
             assert!(matches!(Reply::parse(line), Err(PeerError::Nonsense(_))));
         }
+        let is_refusal = |code| Reply { code, text: b"" }.is_refusal();
+        assert!([403, 411, 502, 503].into_iter().all(is_refusal));
+        assert!(![224, 400, 480, 483].into_iter().any(is_refusal));
         let error = Reply::parse(b"480 Authentication required")
             .unwrap()
             .to_error();

@@ -382,6 +382,26 @@ impl SiteState {
         self.write(cursor, true)
     }
 
+    /// Sets the cursor where the administrator says, durably, and forgets the deferred articles: the walk meets those behind the position again.
+    /// Only a cursor that moves back keeps those before the position.
+    ///
+    /// # Errors
+    /// An I/O error. Deferred articles may then be sent twice.
+    pub fn reset(&mut self, position: Position) -> Result<(), Error> {
+        let is_back = position < self.cursor.position;
+        let kept = self.deferred.iter().copied();
+        let kept = kept.filter(|article| is_back && article.position < position);
+        let kept = kept.collect();
+        // The cursor first: after a kill between the two, articles are sent twice, and none is skipped.
+        self.move_to(position)?;
+        self.set_deferred(kept)?;
+        // An empty list is a removed file.
+        Ok(store::sync_parent(
+            &RealDisk,
+            &self.dir.join(deferred::FILE),
+        )?)
+    }
+
     /// Replaces the cursor. Without `durable`, a power cut may bring an earlier one back, and some articles are sent twice.
     ///
     /// # Errors

@@ -30,8 +30,9 @@ pub static COMMAND: Command = Command {
     summary: "move the cursor of a site",
     about: "\
 Sets the place in the log where the feed of the site continues. If it moves back, articles are sent
-again (the site rejects duplicates); if it moves forward, the articles between are not sent. For
-articles that were filed before the site was configured, the current subscription decides.
+again (the site rejects duplicates); if it moves forward, the articles between are not sent, nor are
+those that the site has deferred. For articles that were filed before the site was configured, the
+current subscription decides.
 
   broadsheet feed reset SITE --to oldest
   broadsheet feed reset SITE --to '20 Nov 2026'
@@ -74,7 +75,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     for site in &given.operands {
         let name = site.as_bytes();
         match take(directory.root(), name) {
-            Ok(mut place) => place.move_to(position)?,
+            Ok(mut place) => place.reset(position)?,
             Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
                 let cursor = Cursor::new(position);
                 let site = site_state::directory(directory.root(), name)?;
@@ -84,6 +85,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 let feeds = directory.file(site_state::FEEDS);
                 store::sync_parent(&RealDisk, &site)?;
                 store::sync_parent(&RealDisk, &feeds)?;
+                take(directory.root(), name)?.reset(position)?;
             }
             Err(error) => return Err(error.into()),
         }

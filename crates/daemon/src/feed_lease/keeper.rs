@@ -99,8 +99,27 @@ struct Keeping {
 impl Keeper {
     /// Serves until the last sender of messages is gone.
     pub fn run(self, messages: &Receiver<Message>) {
-        let mut keeping = Keeping {
-            keeper: self,
+        let mut keeping = Keeping::new(self);
+        loop {
+            match messages.recv_timeout(keeping.patience()) {
+                Ok(Message::End(ended)) => {
+                    keeping.end(messages);
+                    let _ = ended.send(());
+                    return;
+                }
+                Ok(message) => keeping.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return keeping.stop(),
+            }
+            keeping.step();
+        }
+    }
+}
+
+impl Keeping {
+    fn new(keeper: Keeper) -> Keeping {
+        Keeping {
+            keeper,
             phase: Phase::Idle,
             lease: None,
             process: 0,
@@ -119,24 +138,9 @@ impl Keeper {
             problem: String::new(),
             stuck_since: None,
             gives_way_until: None,
-        };
-        loop {
-            match messages.recv_timeout(keeping.patience()) {
-                Ok(Message::End(ended)) => {
-                    keeping.end(messages);
-                    let _ = ended.send(());
-                    return;
-                }
-                Ok(message) => keeping.take(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return keeping.stop(),
-            }
-            keeping.step();
         }
     }
-}
 
-impl Keeping {
     /// Longest wait for a message.
     fn patience(&self) -> Duration {
         let look = match self.phase {
@@ -251,8 +255,11 @@ impl Keeping {
 
     /// Does what is due.
     fn step(&mut self) {
-        if !self.is_held() && !matches!(self.phase, Phase::Idle) {
-            self.stop();
+        if !self.is_held() {
+            self.stuck_since = None;
+            if !matches!(self.phase, Phase::Idle) {
+                self.stop();
+            }
         }
         let gives_way = self.gives_way_until.is_some_and(|at| Instant::now() < at);
         let wants = self.may_feed() && self.keeper.holder.is_fit() && !gives_way;
@@ -292,16 +299,16 @@ impl Keeping {
     fn go_on(&mut self, cursors: FeedCursors) {
         match self.take_cursors(&cursors) {
             Ok(true) => {
-                self.stuck_since = None;
                 self.told = cursors;
                 self.told.node.clone_from(&self.keeper.node);
                 self.told.process = self.process;
                 self.phase = Phase::Claiming;
                 self.is_telling = false;
                 self.teller.forget();
-                let is_told = self.tell();
-                if !is_told {
+                if !self.tell() {
                     self.phase = Phase::Idle;
+                    self.ask_at = Some(Instant::now() + AGAIN);
+                    self.stuck();
                 }
             }
             // In a moment again.
@@ -311,12 +318,17 @@ impl Keeping {
                     "the cursors of the feeds: {}",
                     failure::text_of(&error)
                 ));
-                let since = *self.stuck_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= STUCK_MAX {
-                    self.stuck_since = None;
-                    self.gives_way_until = Some(Instant::now() + GIVES_WAY);
-                }
+                self.stuck();
             }
+        }
+    }
+
+    /// Leaves the lease to another node, if this one has not been able to go on for too long.
+    fn stuck(&mut self) {
+        let since = *self.stuck_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= STUCK_MAX {
+            self.stuck_since = None;
+            self.gives_way_until = Some(Instant::now() + GIVES_WAY);
         }
     }
 
@@ -366,6 +378,7 @@ impl Keeping {
             Ok(feeders) => {
                 say("this node feeds the sites of the cluster from now on");
                 self.phase = Phase::Feeding(feeders);
+                self.stuck_since = None;
                 self.tell_at = Instant::now() + TELL_EVERY;
                 self.problem.clear();
                 self.report();
@@ -538,5 +551,44 @@ fn told_cursor(site: &SiteCursor) -> ToldCursor {
         ahead: site.ahead,
         deferred: deferred.collect(),
         paused: site.paused.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use settings::Settings;
+    use std::path::Path;
+    use store::{Options, Spool};
+
+    #[test]
+    fn a_node_that_cannot_tell_its_cursors_gives_way() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["segments", "feeds"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        std::fs::write(dir.path().join("active"), "a 0000000000 00001 y\n").unwrap();
+        drop(Spool::open(dir.path(), Options::default()).unwrap());
+        let program = Path::new("/bin/false");
+        let schedule = Schedule::new(dir.path(), &Settings::default(), program).unwrap();
+        let mut keeping = Keeping::new(Keeper {
+            holder: FeedHolder::new().0,
+            directory: NewsDirectory::at(dir.path()),
+            node: "a".to_owned(),
+            feeds: Arc::default(),
+            published: Published::new(),
+            schedule: Arc::new(schedule),
+            starter: Starter::start().unwrap(),
+            program: program.to_owned(),
+        });
+        keeping.sites = Some(Sites::parse(b"ME:all\n", b"news.example.org").unwrap());
+        // Without a log, nothing can be told.
+        for (stuck_for, gives_way) in [(Duration::ZERO, false), (STUCK_MAX, true)] {
+            keeping.ask_at = None;
+            keeping.stuck_since = keeping.stuck_since.map(|since| since - stuck_for);
+            keeping.go_on(FeedCursors::default());
+            assert!(matches!(keeping.phase, Phase::Idle) && keeping.ask_at.is_some());
+            assert_eq!(keeping.gives_way_until.is_some(), gives_way);
+        }
     }
 }

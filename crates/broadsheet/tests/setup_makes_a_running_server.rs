@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::program;
 use program::daemon::Daemon;
-use program::nntp::Client;
+use program::nntp::{Client, set};
 use program::{Program, Told};
 
 /// A port that nobody uses now.
@@ -140,8 +140,15 @@ fn without_answers_it_names_the_flags_and_makes_nothing() {
             &["--peers", "nowhere.invalid"],
             "--peers: `nowhere.invalid' has no address",
         ),
-        (&["--tls", "/nonexistent/cert.pem"], "--tls: "),
+        (
+            &["--tls", "/nonexistent/cert.pem"],
+            "--tls: /nonexistent/cert.pem does not exist (",
+        ),
         (&["--keep-free", "900 TiB"], "--keep-free: only"),
+        (
+            &["--keep-free", "200%"],
+            "--keep-free: `200%' is not a size with a unit (",
+        ),
         (&["--port", "0"], "--port: "),
         (&["--readers", "users", "--login", "a b"], "--login: "),
     ] {
@@ -236,6 +243,85 @@ fn what_failed_can_be_corrected_and_tried_again() {
     assert!(told.err.contains("was interrupted; going on"), "{told:?}");
     assert!(told.out.contains("article 2 of local.test"), "{told:?}");
     assert!(!program.path("news/setup.unfinished").exists());
+}
+
+#[test]
+fn a_setup_that_goes_on_refuses_other_answers() {
+    let program = Program::new();
+    let port = port();
+    let words = ["--port", &port, "--keep-days", "7"];
+    assert_eq!(usual(&program, &words).status, 0);
+    let settings = program.read("news/broadsheet.toml");
+    // As if it had been interrupted before the trial.
+    let answers = format!("name\tnews.a.example\nkeep-free\t1 MiB\nkeep-days\t7\nport\t{port}\n");
+    program.write("news/setup.unfinished", answers.as_bytes());
+    let told = usual(&program, &["--port", "9", "--groups", "usenet"]);
+    assert_eq!(told.status, 64, "{told:?}");
+    let ports = format!("--port (it was `{port}': edit broadsheet.toml); leave these flags out");
+    for part in [
+        "with other answers to --groups (it was not given: see `broadsheet group add'), ",
+        &ports,
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    assert_eq!(program.read("news/broadsheet.toml"), settings);
+    assert!(program.path("news/setup.unfinished").exists());
+    assert_eq!(usual(&program, &words).status, 0);
+}
+
+#[test]
+fn a_setup_is_done_where_only_other_machines_are_concerned() {
+    let program = Program::new();
+    let words = ["--port", &port(), "--readers", "anyone"];
+    let told = usual(&program, &words);
+    assert!(
+        told.status == 1
+            && told.out.contains("has no address in DNS")
+            && told
+                .out
+                .contains("Setup is done, although parts of the trial failed"),
+        "{told:?}"
+    );
+    let told = usual(&program, &words);
+    assert!(
+        told.status == 2 && told.err.contains("is a news directory already"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn users_log_in_from_the_machine_itself() {
+    let program = Program::new();
+    let port = port();
+    let words = [
+        "--yes",
+        "--name",
+        "news.a.example",
+        "--keep-free",
+        "1 MiB",
+        "--port",
+        &port,
+    ];
+    let words = [&words[..], &["--readers", "users", "--login", "anna"]].concat();
+    let told = setup(&program, &words, "a long password\n");
+    assert!(told.out.contains("Setup is done"), "{told:?}");
+    // TLS makes no difference here.
+    set(
+        &program,
+        "plaintext_passwords = false",
+        "plaintext_passwords = true",
+    );
+    let daemon = Daemon::start(&program);
+    let mut client = Client::greeted(&format!("127.0.0.1:{port}"));
+    assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
+    assert!(
+        client
+            .ask("AUTHINFO PASS a long password")
+            .starts_with("281 ")
+    );
+    assert!(client.ask("GROUP local.test").starts_with("211 "));
+    assert!(client.ask("IHAVE <1@news.b.example>").starts_with("502 "));
+    daemon.stop();
 }
 
 #[test]

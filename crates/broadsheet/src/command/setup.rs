@@ -13,7 +13,7 @@ use crate::answer::Answer;
 use crate::command::init;
 use crate::directory::{DEFAULT, ENVIRONMENT, NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::setup::answers::{self, Answers, Circumstances};
 use crate::setup::question::Asker;
 use crate::setup::{by_root, making, trial, unfinished};
@@ -35,8 +35,10 @@ Then it makes the news directory with its settings, adds the first login, and tr
 the settings (as `check' does), the name in DNS, the certificate, the port, and a post over NNTP
 that is read back. It says what failed and what to do.
 
-A directory that holds anything is left alone. After an interruption, or when something failed, the
-same command goes on. Run by root, it does the work as the user `news', to whom the directory will
+A directory that holds anything is left alone. After an interruption, or when the server does not work
+yet, the same command goes on; once the directory is made, flags with other answers are refused. What
+only concerns other machines (a name that is not in DNS, a certificate that they do not trust) is
+reported, and setup is done. Run by root, it does the work as the user `news', to whom the directory will
 belong (/var/spool/news by default), and starts the server by systemd if you agree.
 
   broadsheet setup
@@ -101,6 +103,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let login = match (is_whole, earlier) {
         (true, Some(earlier)) => {
+            must_agree(given, &earlier, root)?;
             let mut answers = earlier.into_iter();
             answers
                 .find(|(flag, answer)| flag == "login" && answer != "none")
@@ -141,10 +144,36 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .exec();
         return Err(error).context("cannot run the server");
     }
-    Ok(match checks.are_good() {
-        true => Status::OK,
-        false => Status::NO,
-    })
+    if !checks.are_good() {
+        writeln!(
+            out,
+            "\nSetup is done, although parts of the trial failed: do what it says above. Another setup of this directory changes nothing."
+        )?;
+        return Ok(Status::NO);
+    }
+    Ok(Status::OK)
+}
+
+/// Refuses flags with other answers than those by which the directory was made.
+fn must_agree(given: &Given, earlier: &[(String, String)], root: &Path) -> Result<(), UsageError> {
+    let others = answers::FLAGS.iter().filter_map(|(flag, advice)| {
+        let value = given.value(flag)?.to_string_lossy();
+        let then = earlier.iter().find(|(name, _)| name == flag);
+        match then {
+            Some((_, then)) if value.trim() == then => None,
+            Some((_, then)) => Some(format!("--{flag} (it was `{then}': {advice})")),
+            None => Some(format!("--{flag} (it was not given: {advice})")),
+        }
+    });
+    let others: Vec<String> = others.collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(given.usage(format!(
+        "{} was made already, with other answers to {}; leave these flags out, or remove the directory to begin anew",
+        root.display(),
+        others.join(", ")
+    )))
 }
 
 /// The directory to make, by its full name: `--dir`, the environment, or the usual one.
@@ -218,7 +247,7 @@ fn summarize(answers: &Answers, about: &Circumstances, out: &mut dyn Write) -> a
             "A certificate, now or later (nntp.certificate and nntp.key in broadsheet.toml):\n    \
              certbot certonly --standalone -d {name}\nor, to try things,\n    \
              openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -keyout key.pem -out cert.pem -subj /CN={name} \
-             -addext subjectAltName=DNS:{name}"
+             -addext subjectAltName=DNS:{name} -addext basicConstraints=critical,CA:FALSE"
         )?;
     }
     Ok(())

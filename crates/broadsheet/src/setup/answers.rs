@@ -1,5 +1,6 @@
 //! The answers of a setup: what is asked, and what an answer means.
 
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,20 @@ use crate::peer::entry;
 const HIGH_PORT: u16 = 1119;
 /// Days for which articles are kept, unless told otherwise.
 const KEEP_DAYS: u64 = 30;
+
+/// The flags of answers, each with the way to change it after the directory was made.
+pub const FLAGS: [(&str, &str); 10] = [
+    ("name", "edit broadsheet.toml"),
+    ("groups", "see `broadsheet group add'"),
+    ("readers", "edit broadsheet.toml"),
+    ("login", "see `broadsheet user add'"),
+    ("peers", "see `broadsheet peer add'"),
+    ("tls", "edit broadsheet.toml"),
+    ("keep-free", "edit broadsheet.toml"),
+    ("keep-days", "edit explist"),
+    ("port", "edit broadsheet.toml"),
+    ("tls-port", "edit broadsheet.toml"),
+];
 
 /// All answers.
 pub struct Answers {
@@ -156,7 +171,7 @@ pub fn ask(
         &usual_keep_free(whole, free),
         |text| keep_free(text, free),
     )?;
-    let keep_days = given.number("keep-days")?.unwrap_or(KEEP_DAYS);
+    let keep_days = asker.number("keep-days", KEEP_DAYS)?;
     let is_local = readers.as_ref().is_some_and(Readers::are_local)
         && peers.as_ref().is_some_and(Vec::is_empty);
     // The units open it for everybody.
@@ -164,11 +179,11 @@ pub fn ask(
         true => NNTP_PORT,
         false => HIGH_PORT,
     };
-    let port = port(given, "port", usual)?;
+    let port = port(asker, given, "port", usual)?;
     let tls_usual = port
         .checked_add(NNTPS_PORT - NNTP_PORT)
         .unwrap_or(NNTPS_PORT);
-    let tls_port = self::port(given, "tls-port", tls_usual)?;
+    let tls_port = self::port(asker, given, "tls-port", tls_usual)?;
     let all = (name, groups, readers, login, peers, tls, keep_free);
     let (
         Some(name),
@@ -197,10 +212,13 @@ pub fn ask(
     }))
 }
 
-fn port(given: &crate::flags::Given, flag: &'static str, usual: u16) -> anyhow::Result<u16> {
-    let Some(number) = given.number(flag)? else {
-        return Ok(usual);
-    };
+fn port(
+    asker: &mut Asker<'_>,
+    given: &crate::flags::Given,
+    flag: &'static str,
+    usual: u16,
+) -> anyhow::Result<u16> {
+    let number = asker.number(flag, usual.into())?;
     let port = u16::try_from(number).ok().filter(|port| *port > 0);
     Ok(port.ok_or_else(|| given.usage(format!("--{flag}: a port is a number from 1 to 65535")))?)
 }
@@ -345,6 +363,18 @@ fn tls(text: &str) -> Result<Option<[PathBuf; 2]>, String> {
         [certificate, key] => [full(certificate)?, full(key)?],
         _ => return Err("name two files: the certificate, and its key".to_owned()),
     };
+    for file in &files {
+        // There are no settings yet to which the error of the server refers.
+        match std::fs::metadata(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(format!("{} does not exist", file.display()));
+            }
+            Ok(facts) if !facts.is_file() => {
+                return Err(format!("{} is not a regular file", file.display()));
+            }
+            _ => {}
+        }
+    }
     let [certificate, key] = &files;
     match Certificates::open(certificate, key) {
         Ok(_) => Ok(Some(files)),
@@ -364,8 +394,8 @@ fn usual_certificate(name: &str) -> String {
 }
 
 fn keep_free(text: &str, free: u64) -> Result<u64, String> {
-    let bytes =
-        size::parse(text).ok_or_else(|| format!("is a size with a unit ({})", size::UNITS))?;
+    let bytes = size::parse(text)
+        .ok_or_else(|| format!("`{text}' is not a size with a unit ({})", size::UNITS))?;
     match bytes < free {
         true => Ok(bytes),
         false => Err(format!(

@@ -69,10 +69,14 @@ fn listen(answers: &Answers, port: u16) -> String {
     }
 }
 
-/// The `[[access]]` tables for readers.
+/// The `[[access]]` tables for readers. The one of users comes first, since the others match without a login, too.
 fn access(answers: &Answers) -> String {
-    let mut text = format!("\n{}", entry::LOCAL);
     let readers = &answers.readers;
+    let mut text = String::new();
+    if readers.users {
+        text += "\n[[access]]\nname = \"users\"\nusers = [\"*\"]\nread = \"*\"\npost = \"*\"\n";
+    }
+    text += &format!("\n{}", entry::LOCAL);
     if !readers.networks.is_empty() {
         let networks: Vec<String> = readers
             .networks
@@ -83,9 +87,6 @@ fn access(answers: &Answers) -> String {
             "\n[[access]]\nname = \"networks\"\nfrom = [{}]\nread = \"*\"\npost = \"*\"\n",
             networks.join(", ")
         );
-    }
-    if readers.users {
-        text += "\n[[access]]\nname = \"users\"\nusers = [\"*\"]\nread = \"*\"\npost = \"*\"\n";
     }
     if readers.anyone {
         text += "\n[[access]]\nname = \"anyone\"\nread = \"*\"\n";

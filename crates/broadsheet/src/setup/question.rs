@@ -81,6 +81,21 @@ impl<'g> Asker<'g> {
         }
     }
 
+    /// The number of a flag without a question: that of the command line, else that of an interrupted setup, else the usual one, which is not
+    /// recorded.
+    ///
+    /// # Errors
+    /// It is not a number.
+    pub fn number(&mut self, flag: &'static str, usual: u64) -> anyhow::Result<u64> {
+        let earlier = self.earlier.iter().find(|(name, _)| name == flag);
+        let earlier = earlier.and_then(|(_, answer)| answer.parse().ok());
+        let Some(number) = self.given.number(flag)?.or(earlier) else {
+            return Ok(usual);
+        };
+        self.answers.push((flag, number.to_string()));
+        Ok(number)
+    }
+
     /// Asks for a yes. Only on a terminal; elsewhere, and with `--yes`, the answer is `usual`.
     ///
     /// # Errors

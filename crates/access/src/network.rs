@@ -71,6 +71,25 @@ impl Network {
             }),
         }
     }
+
+    /// Whether all addresses of another network are in this one.
+    pub fn includes(&self, other: &Network) -> bool {
+        match (self, other) {
+            (Network::Local, Network::Local) => true,
+            // A client over a pipe is in no other network.
+            (Network::Of { .. }, Network::Local) => false,
+            (Network::Local, Network::Of { address, bits }) => {
+                address.is_loopback() && *bits >= if address.is_ipv4() { 8 } else { 128 }
+            }
+            (
+                Network::Of { bits, .. },
+                Network::Of {
+                    address,
+                    bits: longer,
+                },
+            ) => bits <= longer && self.contains(Some(*address)),
+        }
+    }
 }
 
 /// Writes the network as the settings do.
@@ -117,6 +136,27 @@ fn first_bits(address: IpAddr, bits: u8) -> IpAddr {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn networks_include_smaller_ones() {
+        for (network, other, is_in) in [
+            ("local", "local", true),
+            ("local", "127.0.0.1", true),
+            ("local", "127.0.0.0/8", true),
+            ("local", "126.0.0.0/7", false),
+            ("local", "::1", true),
+            ("local", "192.0.2.1", false),
+            ("127.0.0.0/8", "local", false),
+            ("192.0.2.0/24", "192.0.2.128/25", true),
+            ("192.0.2.0/24", "192.0.2.0/24", true),
+            ("192.0.2.128/25", "192.0.2.0/24", false),
+            ("192.0.2.0/24", "192.0.3.1", false),
+            ("0.0.0.0/0", "2001:db8::1", false),
+        ] {
+            let [one, two] = [network, other].map(|text| Network::parse(text).unwrap());
+            assert_eq!(one.includes(&two), is_in, "{network} {other}");
+        }
+    }
 
     #[test]
     fn networks_contain_their_addresses() {

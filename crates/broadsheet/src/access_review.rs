@@ -45,22 +45,17 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         );
     }
     let mut faults = Vec::new();
-    let fits_all = |entry: &Entry| {
-        entry.from.is_empty()
-            && entry.users.is_empty()
-            && entry.certificates.is_empty()
-            && !entry.tls
-    };
-    if let Some(at) = entries.iter().position(fits_all) {
-        let hidden = entries.iter().skip(at + 1);
-        let first = entries.get(at).map_or("", |entry| entry.name.as_str());
-        faults.extend(hidden.map(|entry| {
-            format!(
-                "{} is never used: {first}, before it, matches all clients",
-                named(entry)
-            )
-        }));
-    }
+    faults.extend(hidden(entries).map(|(entry, by)| {
+        let whom = match by.from.is_empty() {
+            true => "all clients",
+            false => "all its clients",
+        };
+        format!(
+            "{} is never used: {}, before it, matches {whom}",
+            named(entry),
+            by.name
+        )
+    }));
     if settings.nntp.certificate.is_empty() {
         let wants_tls = |entry: &&Entry| entry.tls || !entry.certificates.is_empty();
         faults.extend(entries.iter().filter(wants_tls).map(|entry| {
@@ -97,6 +92,15 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         "{}: {read} may read, {post} post, {send} send",
         text::counted(entries.len() as u64, "table")
     );
+    for (at, entry) in entries.iter().enumerate() {
+        let mut earlier = entries.iter().take(at);
+        if let Some(other) = earlier.find(|earlier| earlier.name == entry.name) {
+            let (entry, other) = (named(entry), named(other));
+            told.push_str(&format!(
+                "\n    warning: {entry} has the same name as {other}: the log and the metrics do not tell them apart"
+            ));
+        }
+    }
     for note in entries.iter().flat_map(idle_keys) {
         told.push_str(&format!("\n    note: {note}"));
     }
@@ -106,6 +110,25 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         }
     }
     Ok(told)
+}
+
+/// The tables that never match, since an earlier one matches all their clients: each with the first such one.
+pub fn hidden(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Entry)> {
+    entries.iter().enumerate().filter_map(|(at, entry)| {
+        let mut earlier = entries.iter().take(at);
+        let by = earlier.find(|earlier| hides(earlier, entry))?;
+        Some((entry, by))
+    })
+}
+
+fn hides(earlier: &Entry, later: &Entry) -> bool {
+    let has_conditions =
+        !earlier.users.is_empty() || !earlier.certificates.is_empty() || earlier.tls;
+    if has_conditions {
+        return false;
+    }
+    let is_included = |network| earlier.from.iter().any(|other| other.includes(network));
+    earlier.from.is_empty() || !later.from.is_empty() && later.from.iter().all(is_included)
 }
 
 /// Keys of a table that change nothing, since it does not allow what they are about.

@@ -15,6 +15,7 @@ use rustix::fs::Access;
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
+use crate::filing_review;
 use crate::mail_review;
 use crate::server_review;
 use crate::text;
@@ -98,19 +99,40 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             file: "news directory",
             told: access_review::directory(directory),
         },
+        Finding {
+            file: "segments",
+            told: filing_review::store(directory, settings),
+        },
+        Finding {
+            file: "in.coming",
+            told: filing_review::incoming(directory),
+        },
     ];
     findings.extend(pulls);
     if !settings.offload.url.is_empty() {
         let location = settings.object_location(directory);
         findings.push(Finding {
             file: "[offload]",
-            // No request is made.
-            told: objects::connect(&location)
-                .map(|_| format!("{} (`segments list --check' asks the store)", location.url))
-                .map_err(|error| error.to_string()),
+            told: offload(&location),
         });
     }
     findings
+}
+
+/// Makes no request.
+fn offload(location: &objects::Location) -> Result<String, String> {
+    objects::connect(location).map_err(|error| error.to_string())?;
+    if let Some(path) = location.url.strip_prefix("file://")
+        && !Path::new(path).is_dir()
+    {
+        return Err(format!(
+            "the directory {path} does not exist: mount its disk, or create it"
+        ));
+    }
+    Ok(format!(
+        "{} (`segments list --check' asks the store)",
+        location.url
+    ))
 }
 
 fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
@@ -336,8 +358,16 @@ fn pulls(
     for source in sources {
         let wanted = Wildmat::parse(source.groups.as_bytes());
         let groups = active.ids().filter(|id| wanted.matches(active.name(*id)));
-        let groups = counted(groups.count(), "group");
+        let count = groups.count();
+        let groups = counted(count, "group");
         told.push_str(&format!("\n    {}: {groups}", source.name));
+        if count == 0 {
+            told.push_str(&format!(
+                "\n        warning: {}: groups = \"{}\" matches no group of active: nothing is pulled; these are wildmats: \"*\" is all groups, \
+                 \"comp.*\" those of comp",
+                source.name, source.groups
+            ));
+        }
     }
     told_or_faults(faults.collect(), 0, || told.clone())
 }
@@ -365,7 +395,7 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
 fn explist(text: &[u8], active: &Active) -> Result<String, String> {
     // `@` stands for the directory of `expire -a`, which is not known here; any will do.
     let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
-    policy(list, active)
+    policy(list, active, "")
 }
 
 /// Permissions to make and remove groups: control.ctl, controlperm and the keys.
@@ -386,14 +416,15 @@ fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<St
         return Ok("no [[expire]] rules: explist is used".to_owned());
     }
     let list = tables.explist(settings::FILE, Some(b"/"));
-    let told = policy(list.map_err(|fault| fault.to_string())?, active)?;
-    Ok(format!("{told} of [[expire]]; explist is not used"))
+    let of = " of [[expire]]; explist is not used";
+    policy(list.map_err(|fault| fault.to_string())?, active, of)
 }
 
-fn policy(list: Explist, active: &Active) -> Result<String, String> {
+/// The number of rules, with the words `of` behind it, and the warnings.
+fn policy(list: Explist, active: &Active, of: &str) -> Result<String, String> {
     let file = list.file.clone();
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
-    let mut told = counted(policy.rules().len(), "rule");
+    let mut told = counted(policy.rules().len(), "rule") + of;
     // Before there are groups, every rule is idle.
     let is_fresh = active.len() <= NEEDED.len();
     for warning in warnings.iter().take(FAULTS_TOLD_MAX).filter(|_| !is_fresh) {

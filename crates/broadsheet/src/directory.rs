@@ -44,9 +44,9 @@ impl NewsDirectory {
     /// # Errors
     /// When neither says one; or root asks, and it is another user's: what root writes there its owner could not write again, and
     /// the news system would stand still.
-    pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
-        NewsDirectory::maybe(given)
-            .map_or_else(|| Err(missing(given)), |found| found.checked(given))
+    pub fn meant(given: &Given) -> anyhow::Result<NewsDirectory> {
+        let found = NewsDirectory::maybe(given).ok_or_else(|| missing(given))?;
+        found.checked()
     }
 
     /// The directory of [`NewsDirectory::meant`], for a command that only reads. If root runs the command in another user's directory, the
@@ -82,9 +82,9 @@ impl NewsDirectory {
     ///
     /// # Errors
     /// As [`NewsDirectory::meant`].
-    pub fn to_make(given: &Given) -> Result<NewsDirectory, UsageError> {
-        NewsDirectory::maybe_to_make(given)
-            .map_or_else(|| Err(missing(given)), |found| found.checked(given))
+    pub fn to_make(given: &Given) -> anyhow::Result<NewsDirectory> {
+        let found = NewsDirectory::maybe_to_make(given).ok_or_else(|| missing(given))?;
+        found.checked()
     }
 
     /// The directory of [`NewsDirectory::to_make`], whoever owns it, by its full name.
@@ -106,14 +106,14 @@ impl NewsDirectory {
         NewsDirectory::named(given).or_else(default)
     }
 
-    fn checked(self, given: &Given) -> Result<NewsDirectory, UsageError> {
+    fn checked(self) -> anyhow::Result<NewsDirectory> {
         let owner = std::fs::metadata(self.root()).map_or(0, |data| data.uid());
         if owner != 0 && rustix::process::geteuid().is_root() {
             let name = Account::name_of(owner);
-            return Err(given.usage(format!(
+            anyhow::bail!(
                 "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...' (commands that only read run as {name} by themselves)",
                 self.root().display()
-            )));
+            );
         }
         Ok(self)
     }

@@ -213,6 +213,9 @@ pub fn warn(outcome: &RunReport) {
     for warning in &outcome.warnings {
         eprintln!("broadsheet: {warning}");
     }
+    if let Some(refusal) = &outcome.refusal {
+        eprintln!("broadsheet: a run without -n refuses this: {refusal}");
+    }
     for fault in &outcome.reclaimed.faults {
         eprintln!("broadsheet: {fault}");
     }

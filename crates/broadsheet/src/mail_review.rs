@@ -51,11 +51,11 @@ pub fn mail(
     }
     Ok(match (program.exists, program.wants_rights && is_auto) {
         (false, _) => format!(
-            "goes to {name}\n    warning: this program does not exist: posts to moderated groups wait in mail.queue/"
+            "goes to {name}\n    warning: the program {name} does not exist: posts to moderated groups wait in mail.queue/"
         ),
         (true, false) => format!("goes to {name}"),
         (true, true) if answers.is_empty() => format!(
-            "goes to {name}\n    warning: a daemon under its systemd unit (NoNewPrivileges) needs a mail server in place of it, and none answers at {servers}"
+            "goes to {name}\n    warning: a daemon under its systemd unit (NoNewPrivileges) needs a mail server in place of {name}, and none answers at {servers}"
         ),
         (true, true) => format!(
             "goes to {name}; from a daemon under its systemd unit (NoNewPrivileges) to the server {servers}{answer}"

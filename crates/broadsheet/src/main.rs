@@ -23,6 +23,7 @@ mod directory;
 mod exit;
 mod expiry_report;
 mod failure;
+mod filing_review;
 mod fixed_limits;
 mod flags;
 mod help;

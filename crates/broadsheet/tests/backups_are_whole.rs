@@ -31,6 +31,18 @@ fn contents(program: &Program) -> Vec<PathBuf> {
 }
 
 #[test]
+fn directories_above_the_backups_are_not_made() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let told = program.run(&["backup", "disk/backups", "--dir", "news"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(
+        told.err.contains("mount the disk of the backups"),
+        "{told:?}"
+    );
+    assert!(!program.path("disk").exists());
+}
+
+#[test]
 fn while_articles_are_filed() {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);
     let daemon = Daemon::start(&program);

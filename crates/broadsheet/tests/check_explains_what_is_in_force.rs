@@ -213,6 +213,118 @@ fn tables_of_access_that_can_never_fit_are_faults() {
 }
 
 #[test]
+fn tables_of_access_behind_others_are_faults() {
+    let program = Program::with_news(ACTIVE);
+    let table =
+        |name: &str, keys: &str| format!("\n[[access]]\nname = \"{name}\"\nread = \"*\"\n{keys}\n");
+    let local = table("a", "from = [\"local\"]");
+    for (first, second) in [
+        (&local, "from = [\"127.0.0.1\"]"),
+        (&local, "from = [\"127.0.0.1\", \"::1\"]\nusers = [\"*\"]"),
+        (
+            &table("a", "from = [\"192.0.2.0/24\"]"),
+            "from = [\"192.0.2.7\"]",
+        ),
+        (
+            &table("a", "from = [\"192.0.2.7\"]"),
+            "from = [\"192.0.2.7\"]",
+        ),
+    ] {
+        let told = checked(&program, &format!("{first}{}", table("b", second)));
+        assert_eq!(told.status, 1, "{second}: {told:?}");
+        let said = ": b is never used: a, before it, matches all its clients";
+        assert!(told.out.contains(said), "{told:?}");
+    }
+    for (first, second) in [
+        (&local, "from = [\"192.0.2.7\"]"),
+        (&local, "from = [\"127.0.0.1\", \"192.0.2.7\"]"),
+        (&local, ""),
+        (&table("a", "users = [\"*\"]"), "from = [\"local\"]"),
+        (
+            &table("a", "from = [\"192.0.2.7\"]"),
+            "from = [\"192.0.2.0/24\"]",
+        ),
+    ] {
+        let told = checked(&program, &format!("{first}{}", table("b", second)));
+        assert_eq!(told.status, 0, "{second}: {told:?}");
+        assert!(!told.out.contains("same name"), "{told:?}");
+    }
+    let same = local.clone() + &table("a", "");
+    let told = checked(&program, &same);
+    assert!(
+        told.status == 0 && told.out.contains(": a has the same name as "),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn advice_for_expire_is_in_the_language_of_its_file() {
+    let program = Program::with_news(ACTIVE);
+    for (table, said) in [
+        (
+            "patterns = \"comp\"\nkeep_days = 3",
+            "add one (a last one with patterns = \"all\" and keep_days = 14 covers everything)",
+        ),
+        (
+            "patterns = \"comp.*\"\nkeep_days = 3",
+            "have `*' in `comp.*'; patterns are those of C News, where `comp' takes in all below it",
+        ),
+        (
+            "patterns = \"all\"\nkeep_days = 3",
+            "broadsheet.toml: 1 rule of [[expire]]; explist is not used\n    warning: broadsheet.toml: expired_days of [expiry] is not set, so",
+        ),
+    ] {
+        let told = checked(&program, &format!("\n[[expire]]\n{table}\n"));
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}
+
+#[test]
+fn what_keeps_articles_from_being_filed_is_a_finding() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml");
+    let with = |text: String| {
+        program.write("news/broadsheet.toml", text.as_bytes());
+        program.run(&["check", "-q", "--dir", "news"]).out
+    };
+    let told = with(settings.replace("keep_free = \"5 MiB\"", "keep_free = \"900 TiB\""));
+    assert!(
+        told.contains("segments: warning: only ")
+            && told.contains(
+                "less than [incoming] keep_free (921600 GiB): rnews, newsrun and inews file nothing"
+            ),
+        "{told}"
+    );
+    let pull = "\n[[pull]]\nname = \"a\"\nserver = \"127.0.0.1:1\"\ngroups = \"nosuch.*\"\n";
+    let told = with(settings.clone() + pull);
+    assert!(
+        told.contains("[[pull]]: warning: a: groups = \"nosuch.*\" matches no group of active"),
+        "{told}"
+    );
+    let told = with(settings.replace("\nurl = \"\"", "\nurl = \"file:///nonexistent/objects\""));
+    assert!(
+        told.contains("[offload]: ERROR: the directory /nonexistent/objects does not exist"),
+        "{told}"
+    );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program.run(&["newsrunning", "off", "--dir", "news"]);
+    program.write("news/in.coming/7501234560.t", b"");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(
+        told.out.contains("in.coming: warning: newsrunning is off"),
+        "{told:?}"
+    );
+    let told = program.run(&["status", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("batches waiting  1 (newsrunning is off: `broadsheet newsrunning on')\n"),
+        "{told:?}"
+    );
+    let told = program.run(&["status", "--json", "--dir", "news"]);
+    assert_eq!(told.summary()["newsrunning"], false, "{told:?}");
+}
+
+#[test]
 fn keys_of_access_that_change_nothing_are_noted() {
     let program = Program::with_news(ACTIVE);
     let told = checked(

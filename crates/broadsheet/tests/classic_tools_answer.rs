@@ -20,6 +20,20 @@ fn news() -> Program {
 }
 
 #[test]
+fn queuelen_reports_a_name_that_is_no_site() {
+    let program = Program::with_news("comp.test 0 1 y\n");
+    program.write("news/sys", b"ME:all\nfar:all:f:\n");
+    let queuelen = |site: &str| {
+        let told = program.run(&["queuelen", "--dir", "news", "--uucp-spool", "spool", site]);
+        (told.status, told.out, told.err)
+    };
+    assert_eq!(queuelen("far"), (0, "0\n".to_owned(), String::new()));
+    let (status, out, err) = queuelen("fra");
+    assert_eq!((status, out.as_str()), (1, "0\n"));
+    assert!(err.contains("no site is named `fra'"), "{err}");
+}
+
+#[test]
 fn each_answers_to_a_link_of_its_name() {
     let program = Program::new();
     for name in [

@@ -257,7 +257,15 @@ fn more_than_a_part_of_all_needs_force() {
         told.err.contains("-n") && told.err.contains("--force"),
         "what to do: {told:?}"
     );
+    let told = expire(&program, now() + 2 * DAY, &["-n", "--force"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
     let told = expire(&program, now() + 2 * DAY, &["-n"]);
+    assert!(
+        told.err.contains(
+            "a run without -n refuses this: 10 of 10 links would be removed, more than 60 %"
+        ),
+        "{told:?}"
+    );
     assert!(
         told.status == 0
             && told

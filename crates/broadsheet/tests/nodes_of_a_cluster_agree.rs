@@ -515,3 +515,11 @@ fn a_node_that_files_otherwise_stops() {
         served.daemon.stop();
     }
 }
+
+#[test]
+fn a_news_directory_outside_a_cluster_says_so_in_json() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let told = program.run(&["cluster", "status", "--json", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.summary()["node"].is_null(), "{told:?}");
+}

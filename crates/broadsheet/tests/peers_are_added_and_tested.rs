@@ -473,3 +473,32 @@ fn our_own_name_is_no_peer() {
     assert!(told.err.contains("this system itself"), "{told:?}");
     assert_eq!(program.read("news/broadsheet.toml"), settings);
 }
+
+#[test]
+fn a_peer_that_hides_another_is_reported() {
+    let program = Program::with_news(ACTIVE);
+    let add = |name: &str, from: &str| {
+        let words = [
+            "peer",
+            "add",
+            name,
+            "--dir",
+            "news",
+            "--from",
+            from,
+            "--no-test",
+            "--direction",
+            "in",
+        ];
+        let told = program.run(&words);
+        assert_eq!(told.status, 0, "{told:?}");
+        told.err
+    };
+    assert_eq!(add("a.example", "192.0.2.7"), "");
+    assert_eq!(add("b.example", "192.0.2.8"), "");
+    let said = add("c.example", "192.0.2.0/29");
+    assert!(
+        said.contains("table `a.example' is never used now: `c.example', before it,"),
+        "{said}"
+    );
+}

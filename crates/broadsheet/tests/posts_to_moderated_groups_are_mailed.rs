@@ -271,7 +271,7 @@ fn check_tells_the_way_of_mail() {
     set_sendmail(&program, "/nonexistent/sendmail");
     let told = check(&["-q"]);
     assert!(
-        told.contains("mail: warning: this program does not exist"),
+        told.contains("mail: warning: the program /nonexistent/sendmail does not exist"),
         "{told}"
     );
 }

@@ -110,6 +110,63 @@ fn faults_of_files_that_are_read_later_are_told_too() {
 }
 
 #[test]
+fn faults_of_files_that_are_read_later_are_told_at_the_start() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let good = program.read("news/broadsheet.toml");
+    for (text, said) in [
+        (
+            "[[expire]]\npatterns = \"comp\"\nkeep_days = 3\n",
+            "no [[expire]] covers group `",
+        ),
+        (
+            "[[expire]]\npatterns = \"all\"\nlow = 10\ndefault = 5\n",
+            "broadsheet.toml",
+        ),
+        ("[expiry]\nmax_fraction = 7\n", "from 0 to 1"),
+    ] {
+        program.write("news/broadsheet.toml", format!("{good}\n{text}").as_bytes());
+        let daemon = Daemon::launch(&program);
+        let line = daemon.until_said(said);
+        daemon.until_notified("READY=1");
+        let told = program.run(&["reload", "--dir", "news"]);
+        assert_eq!(told.status, 78, "{told:?}");
+        assert!(
+            told.err.contains(said) && told.err.contains("the settings are unchanged"),
+            "{told:?}"
+        );
+        assert_eq!(refused(&program, "a"), 0, "it serves: {line}");
+        daemon.stop();
+    }
+}
+
+#[test]
+fn another_user_may_neither_stop_nor_reload_it() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can be another user");
+        return;
+    }
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    for path in ["", "news", "news/broadsheet.toml"] {
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(program.path(path), mode).unwrap();
+    }
+    let daemon = Daemon::start(&program);
+    for word in ["stop", "reload"] {
+        let mut command = program.command(&[word, "--dir", "news"]);
+        let told = command.uid(65_534).gid(65_534).output().unwrap();
+        let said = String::from_utf8(told.stderr).unwrap();
+        assert_eq!(told.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("permission denied: only the owner of"),
+            "{said}"
+        );
+    }
+    daemon.stop();
+}
+
+#[test]
 fn an_edited_active_is_taken_up() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     let daemon = Daemon::start(&program);

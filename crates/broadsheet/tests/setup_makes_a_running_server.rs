@@ -432,9 +432,27 @@ fn root_makes_it_for_the_news_user() {
     }
     let told = program.run(&["group", "add", "local.more", "--dir", "news"]);
     assert!(
-        told.status == 64 && told.err.contains("belongs to news, who could not write"),
+        told.status == 2 && told.err.contains("belongs to news, who could not write"),
         "{told:?}"
     );
+    // Files of root keep the owner from filing.
+    let segment = program.files("news/segments").remove(0);
+    for (file, said) in [
+        (
+            segment,
+            "cannot be written by the owner of the news directory",
+        ),
+        (
+            program.path("news/in.coming"),
+            "in.coming: ERROR: cannot be read",
+        ),
+    ] {
+        std::os::unix::fs::chown(&file, Some(0), Some(0)).unwrap();
+        let told = program.run(&["check", "-q", "--dir", "news"]);
+        assert!(told.status == 1 && told.out.contains(said), "{told:?}");
+        let uid = uid.parse().ok();
+        std::os::unix::fs::chown(&file, uid, uid).unwrap();
+    }
     for file in program.files("news") {
         assert_eq!(
             std::fs::metadata(&file).unwrap().uid().to_string(),

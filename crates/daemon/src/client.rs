@@ -292,9 +292,9 @@ fn daemon(stream: UnixStream) -> Option<RunningDaemon> {
 /// Requests `reload`; returns the daemon's message and exit status, or `None` without a daemon.
 ///
 /// # Errors
-/// The connection to the daemon was lost.
+/// The connection to the daemon was lost, or this user may not ask it.
 pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
-    let Ok(stream) = ask_word(dir, "reload") else {
+    let Some(stream) = ask_owner(dir, "reload")? else {
         return Ok(None);
     };
     let mut told = Vec::new();
@@ -408,9 +408,9 @@ pub fn is_served(dir: &Path) -> bool {
 /// Requests that the daemon ends, and waits until it has; returns false without a daemon.
 ///
 /// # Errors
-/// An I/O error.
+/// An I/O error, or this user may not ask the daemon.
 pub fn stop(dir: &Path) -> io::Result<bool> {
-    let Ok(mut stream) = ask_word(dir, "stop") else {
+    let Some(mut stream) = ask_owner(dir, "stop")? else {
         return Ok(false);
     };
     match stream.read_to_end(&mut Vec::new()) {
@@ -426,11 +426,16 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
     }
 }
 
-/// As [`ask_word`], for a request with an answer that other users must not see. `None` without a daemon.
+/// As [`ask_word`], for a request that is of no use if it is refused. `None` without a daemon.
 fn ask_owner(dir: &Path, word: &str) -> io::Result<Option<UnixStream>> {
     match ask_word(dir, word) {
         Ok(stream) => Ok(Some(stream)),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(refused(dir)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(io::Error::other(format!(
+                "permission denied: only the owner of {} may ask its daemon",
+                dir.display()
+            )))
+        }
         Err(_) => Ok(None),
     }
 }

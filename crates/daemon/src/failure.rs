@@ -2,6 +2,8 @@
 
 use settings::Faults;
 
+use crate::other_files::OtherFaults;
+
 /// The error with its causes. Many messages quote their cause in the middle of a sentence; such
 /// a cause is not repeated.
 pub fn text_of(error: &anyhow::Error) -> String {
@@ -18,7 +20,9 @@ pub fn text_of(error: &anyhow::Error) -> String {
 /// Returns whether an error is in `broadsheet.toml`, or in a file that it names.
 pub fn is_of_settings(error: &anyhow::Error) -> bool {
     let is_of_file = |error: &settings::Error| matches!(error, settings::Error::Settings(_));
+    let has_some = |faults: &OtherFaults| faults.are_of_settings;
     error.is::<Faults>()
+        || error.downcast_ref().is_some_and(has_some)
         || error.downcast_ref().is_some_and(is_of_file)
         || error.is::<server::certificates::CertificateError>()
 }

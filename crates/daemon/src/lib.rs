@@ -21,7 +21,7 @@
 //! | `schedule` | starts expire, sendbatches and pull by their schedules |
 //! | `recorder` | records figures for the daily report |
 //! | `readers` | the groups that readers ask for, which may rest otherwise |
-//! | `other_files` | the files that only a reload looks at |
+//! | `other_files` | the files that only the start and a reload look at |
 //! | `feeds` | wakes the feeds after articles were filed |
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |

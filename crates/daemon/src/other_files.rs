@@ -1,30 +1,62 @@
-//! The files of the administrator that the daemon reads only when it needs them, or that the commands it starts read. A reload looks at
-//! them too: their errors are reported when they are made, not at night.
+//! The files of the administrator that the daemon reads only when it needs them, or that the commands it starts read. Its start and a reload
+//! look at them too: their errors are reported when they are made, not at night.
 
-use expire::{Error as ExplistError, Explist};
+use std::fmt;
+
+use expire::{Error as ExplistError, Explist, Policy};
 
 use settings::{NewsDirectory, Read};
+
+/// The faults of the files.
+#[derive(Debug)]
+pub struct OtherFaults {
+    /// The faults, with file and line.
+    pub faults: Vec<String>,
+    /// One of them is in broadsheet.toml.
+    pub are_of_settings: bool,
+}
+
+impl std::error::Error for OtherFaults {}
+
+impl fmt::Display for OtherFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.faults.join("\n"))
+    }
+}
 
 /// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm, the keys, and the login of the object
 /// store.
 ///
 /// # Errors
-/// Their faults, a line each, with file and line.
-pub fn look_at(directory: &NewsDirectory, read: &Read) -> anyhow::Result<()> {
+/// Their faults.
+pub fn look_at(directory: &NewsDirectory, read: &Read) -> Result<(), OtherFaults> {
     let root = directory.root();
     let mut faults = Vec::new();
+    let mut are_of_settings = false;
     match &read.expiry {
-        Err(error) => faults.push(error.to_string()),
+        Err(error) => {
+            are_of_settings = true;
+            faults.push(error.to_string());
+        }
         Ok(tables) => {
+            let are_tables = !tables.rules.is_empty();
             // `@` is the directory of `expire -a`, which is not known here; any will do.
-            let list = match tables.rules.is_empty() {
-                true => Explist::read(&directory.file("explist"), Some(b"/")),
-                false => tables.explist(settings::FILE, Some(b"/")),
+            let list = match are_tables {
+                true => tables.explist(settings::FILE, Some(b"/")),
+                false => Explist::read(&directory.file("explist"), Some(b"/")),
             };
-            match list {
+            let covers_all = |list| match directory.active() {
+                Ok(active) => Policy::compile(list, &active).map(drop),
+                // Its fault is reported where it is needed.
+                Err(_) => Ok(()),
+            };
+            match list.and_then(covers_all) {
                 // Expire may be given another one.
-                Ok(_) | Err(ExplistError::Missing { .. }) => {}
-                Err(error) => faults.push(error.to_string()),
+                Ok(()) | Err(ExplistError::Missing { .. }) => {}
+                Err(error) => {
+                    are_of_settings |= are_tables;
+                    faults.push(error.to_string());
+                }
             }
         }
     }
@@ -44,7 +76,10 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> anyhow::Result<()> {
     }
     match faults.is_empty() {
         true => Ok(()),
-        false => Err(anyhow::anyhow!(faults.join("\n"))),
+        false => Err(OtherFaults {
+            faults,
+            are_of_settings,
+        }),
     }
 }
 

@@ -19,7 +19,7 @@ use super::sandbox::{Sandbox, Starter};
 use super::schedule::Schedule;
 use super::writer::{Files, Writer};
 use super::writer_handle::WriterHandle;
-use super::{client, incoming, say, signals, socket};
+use super::{client, incoming, other_files, say, signals, socket, warn};
 
 /// A daemon that serves a news directory. Dropping it stops it.
 pub struct Daemon {
@@ -98,6 +98,8 @@ impl Daemon {
         if options.takes_signals {
             signals::start(sender.clone())?;
         }
+        let read = directory.settings()?;
+        let other_faults = other_files::look_at(&directory, &read).err();
         let schedule = Arc::new(Schedule::new(&root, &settings, options.program)?);
         if Lock::is_held(&root) {
             say("waiting for another program that files articles");
@@ -159,6 +161,10 @@ impl Daemon {
                 answers.recv_timeout(within) == Err(RecvTimeoutError::Disconnected)
             })
         });
+        // None of these files keeps it from serving.
+        if let Some(faults) = other_faults {
+            faults.faults.iter().for_each(|fault| warn(fault));
+        }
         notify("READY=1");
         say(&format!(
             "serving {}, process {}",

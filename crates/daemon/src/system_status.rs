@@ -5,7 +5,7 @@ use std::path::Path;
 
 use feed::{feeds, site_state};
 use mount::counters::Mounted;
-use relay::incoming::Name;
+use relay::incoming::{Name, is_stopped};
 use serde::Serialize;
 use settings::NewsDirectory;
 use store::Snapshot;
@@ -28,6 +28,8 @@ pub struct SystemStatus {
     pub newest_arrival: Option<i64>,
     /// Number of batches that wait in in.coming/.
     pub in_coming: usize,
+    /// Whether newsrun files them; `false` after `broadsheet newsrunning off`.
+    pub newsrunning: bool,
     /// Number of unreadable batches in bad/.
     pub bad: usize,
     /// Number of mails that wait for the mail program.
@@ -98,6 +100,7 @@ pub fn system_status(
         log_bytes: snapshot.log_bytes(),
         newest_arrival: snapshot.newest_arrival()?,
         in_coming: files_in(&directory.file("in.coming"), is_batch),
+        newsrunning: !is_stopped(root),
         bad: files_in(&directory.file("bad"), |_| true),
         mail_queue: inject::mail_queue::list(root)?.len(),
         feeds,

@@ -47,10 +47,7 @@ pub enum Error {
         fault: PolicyLineError,
     },
     /// A group of the active file has no rule.
-    #[error(
-        "{file}: no line covers group `{group}'{}; add one (a last line `all x 14 -' covers everything)",
-        more(*others)
-    )]
+    #[error("{file}: no {} covers group `{group}'{}; {}", rule(*are_tables), more(*others), last_rule(*are_tables))]
     Uncovered {
         /// Name of the policy file.
         file: String,
@@ -58,7 +55,23 @@ pub enum Error {
         group: String,
         /// How many more there are.
         others: usize,
+        /// The policy is that of `broadsheet.toml`.
+        are_tables: bool,
     },
+}
+
+fn rule(are_tables: bool) -> &'static str {
+    match are_tables {
+        true => "[[expire]]",
+        false => "line",
+    }
+}
+
+fn last_rule(are_tables: bool) -> &'static str {
+    match are_tables {
+        true => "add one (a last one with patterns = \"all\" and keep_days = 14 covers everything)",
+        false => "add one (a last line `all x 14 -' covers everything)",
+    }
 }
 
 fn more(count: usize) -> String {

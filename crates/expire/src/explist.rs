@@ -39,6 +39,8 @@ pub struct Explist {
     /// How long history lines are kept, from arrival as the line records
     /// it; `None` without an `/expired/` line: they are removed with the article.
     pub expired: Option<Lifetime>,
+    /// The rules are tables of `broadsheet.toml`.
+    pub are_tables: bool,
 }
 
 /// One line that rules groups.
@@ -141,6 +143,7 @@ impl Explist {
             file: file.to_owned(),
             rules: reader.rules,
             expired: reader.expired.map(|(_, life)| life),
+            are_tables: false,
         })
     }
 }

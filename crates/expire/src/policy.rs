@@ -40,6 +40,8 @@ pub struct Policy {
     /// By group id: index of the ruling line, or [`NO_RULE`].
     ruling: Vec<u32>,
     expired: Option<Lifetime>,
+    /// The rules are tables of `broadsheet.toml`.
+    are_tables: bool,
     /// The fraction of every life that is left when space is short.
     share: Share,
 }
@@ -181,6 +183,7 @@ impl Policy {
             file,
             rules,
             expired,
+            are_tables,
         } = list;
         let mut policy = Self {
             rule_index: RuleIndex::new(&rules),
@@ -193,6 +196,7 @@ impl Policy {
                 .collect(),
             ruling: vec![NO_RULE; active.id_end()],
             expired,
+            are_tables,
             share: Share::WHOLE,
         };
         let mut used = vec![false; policy.rules.len()];
@@ -219,6 +223,7 @@ impl Policy {
                 file,
                 group,
                 others: uncovered - 1,
+                are_tables,
             });
         }
         let warnings = policy
@@ -327,9 +332,18 @@ impl Policy {
     /// Reasons why expired articles can come back, one sentence each, for `broadsheet check`.
     pub fn returns(&self, file: &str) -> Vec<String> {
         if self.expired.is_none() {
+            let (missing, advice) = match self.are_tables {
+                true => (
+                    "expired_days of [expiry] is not set",
+                    "set `expired_days = 14' there",
+                ),
+                false => (
+                    "there is no /expired/ line",
+                    "add a line such as `/expired/ x 14 -'",
+                ),
+            };
             return vec![format!(
-                "{file}: there is no /expired/ line, so ids are forgotten when their articles expire, and the articles can come back; \
-                 add a line such as `/expired/ x 14 -'"
+                "{file}: {missing}, so ids are forgotten when their articles expire, and the articles can come back; {advice}"
             )];
         }
         let most = Lifetime::days(LIFE_REMEMBERED_DAYS_MAX);

@@ -49,6 +49,8 @@ pub struct RunReport {
     pub plan: Plan,
     /// Warnings about the policy.
     pub warnings: Vec<Warning>,
+    /// In a dry run without `force`: the error with which another run refuses.
+    pub refusal: Option<RunError>,
     /// The copies made (or, in a dry run, to be made) before removal.
     pub archived: Archived,
     /// The removals for lack of space, besides those by date. `None`: there was no need.
@@ -128,8 +130,12 @@ pub fn run_with(
         }
     }
     check_exceptions(&snapshot, &surveys, &plan)?;
-    if !is_dry && !options.force {
-        check_fraction(&plan, shortage.is_some(), options.space.max_fraction)?;
+    let mut refusal = None;
+    if !options.force {
+        refusal = check_fraction(&plan, shortage.is_some(), options.space.max_fraction).err();
+    }
+    if let Some(error) = refusal.take_if(|_| !is_dry) {
+        return Err(error);
     }
     if !is_dry {
         archive.copy((&policy, &surveys), &mut plan, archiving.index)?;
@@ -153,6 +159,7 @@ pub fn run_with(
     let mut report = RunReport {
         plan,
         warnings,
+        refusal,
         archived,
         shortage,
         removals,

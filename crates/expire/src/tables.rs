@@ -107,6 +107,7 @@ impl Tables {
             file: file.to_owned(),
             rules: rules.collect::<Result<_, _>>()?,
             expired: self.expired,
+            are_tables: true,
         })
     }
 }
@@ -125,6 +126,13 @@ impl TableRule {
     /// The patterns as `explist` has them.
     fn patterns(&self) -> Result<Vec<u8>, PolicyLineError> {
         let patterns = &self.patterns;
+        if let Some(item) = patterns.split(',').find(|item| item.contains('*')) {
+            let cnews = item.trim_end_matches('*').trim_end_matches('.');
+            return Err(PolicyLineError::Key(format!(
+                "patterns `{patterns}' have `*' in `{item}'; patterns are those of C News, where `{}' takes in all below it",
+                if cnews.is_empty() { "all" } else { cnews }
+            )));
+        }
         let what = match patterns {
             empty if empty.is_empty() => "name no group",
             blank if blank.contains(|c: char| c.is_ascii_whitespace() || c == '\0') => {

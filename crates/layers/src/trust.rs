@@ -335,6 +335,12 @@ fn explained(error: &CertificateError, certificate: &[u8], wanted: &ServerName<'
              (that of this one is {})",
             Fingerprint::of(certificate)
         ),
+        // webpki's error has no type here.
+        CertificateError::Other(other) if other.0.to_string() == "CaUsedAsEndEntity" => format!(
+            "is that of a CA (CA:TRUE), which cannot be a server's; make another with basicConstraints=critical,CA:FALSE, or name this one \
+             by tls_fingerprint ({})",
+            Fingerprint::of(certificate)
+        ),
         CertificateError::Revoked => "is revoked".to_owned(),
         error => format!("is not accepted: {error}"),
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use layers::{ClientLayers, ClientTrust, Fingerprint, LayersError, Trust, TrustError};
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 
 use crate::support::{Authority, Shown, VERSIONS, hear, shake};
 
@@ -85,6 +85,34 @@ fn the_authority_counts() {
         shown.fingerprint()
     );
     assert_eq!(text, wanted);
+}
+
+#[test]
+fn the_certificate_of_a_ca_is_no_servers() {
+    // As `openssl req -x509` makes them.
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(["news.example".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let made = params.self_signed(&key).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("own.pem");
+    std::fs::write(&file, made.pem()).unwrap();
+    let trust = Trust {
+        ca: Some(file),
+        ..Trust::default()
+    };
+    let shown = Shown::new(made.der().clone(), &key);
+    let wanted = format!(
+        "the certificate of news.example is that of a CA (CA:TRUE), which cannot be a server's; make another with \
+         basicConstraints=critical,CA:FALSE, or name this one by tls_fingerprint ({})",
+        shown.fingerprint()
+    );
+    assert_eq!(error("news.example", &trust, &shown).unwrap(), wanted);
+    let trust = Trust {
+        fingerprint: Some(shown.fingerprint()),
+        ..Trust::default()
+    };
+    assert_eq!(error("news.example", &trust, &shown), None);
 }
 
 #[test]

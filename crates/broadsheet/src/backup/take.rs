@@ -73,11 +73,15 @@ struct Source {
 /// # Errors
 /// A file cannot be read or written; the backups that were there stay as they are.
 pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<Taken> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(backups)
-        .with_context(|| format!("cannot create {}", backups.display()))?;
+    // The directories above it are not made: below the place of a disk that is not mounted, the backup would fill another one.
+    match DirBuilder::new().mode(0o700).create(backups) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "cannot create {}: the directory above it does not exist: mount the disk of the backups, or create the directory",
+            backups.display()
+        ),
+        done => done.with_context(|| format!("cannot create {}", backups.display()))?,
+    }
     let full = |path: &Path| {
         fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))
     };

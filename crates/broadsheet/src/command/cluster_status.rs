@@ -60,7 +60,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let place = AppliedEntry::read(directory.root())?;
     if place.log.is_empty() {
-        writeln!(out, "{} belongs to no cluster", directory.root().display())?;
+        given.print(&NoCluster(&directory), out)?;
         return Ok(Status::NO);
     }
     let parts = settings.deciding_parts(&directory)?;
@@ -92,6 +92,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     given.print(&status, out)?;
     Ok(Status::OK)
+}
+
+/// A news directory that belongs to no cluster.
+struct NoCluster<'a>(&'a NewsDirectory);
+
+impl Answer for NoCluster<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{} belongs to no cluster", self.0.root().display())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "directory": self.0.root().to_string_lossy(), "node": null })
+    }
 }
 
 impl Answer for NodeStatus {

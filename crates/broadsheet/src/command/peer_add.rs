@@ -6,6 +6,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use settings::Settings;
 
+use crate::access_review;
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -170,7 +171,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let site = direction.is_out().then_some(site);
     let changed = entry::with(&text, site.as_deref(), access.as_deref());
-    entry::parsed(&path, &changed)?;
+    let after = entry::parsed(&path, &changed)?;
+    for (hidden, by) in access_review::hidden(&after.access.entries) {
+        if hidden.name == name || by.name == name {
+            eprintln!(
+                "broadsheet: the [[access]] table `{}' is never used now: `{}', before it, matches all its clients; change their `from'",
+                hidden.name, by.name
+            );
+        }
+    }
     let checks = match given.has("no-test") {
         true => Checks::default(),
         false => probe(server, directory.root(), &before.name, None),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use groups::sites::{To, Via};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::command::sendbatches::UUCP_SPOOL;
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 
 /// The table.
@@ -20,14 +20,18 @@ pub static COMMAND: Command = Command {
     summary: "count the batches in the queue of a site",
     about: "\
 Prints the number of batches for SITE that are in its queue: its UUCP jobs, or, if its [[site]]
-table names a directory, the files there. `sendbatches' stops when the site's queue is full.",
+table names a directory, the files there. `sendbatches' stops when the site's queue is full. For a name
+that is no site, and has no UUCP jobs, it prints 0, and an error.",
     operands: Operands {
         shown: "SITE",
         least: 1,
         most: 1,
     },
     flags: &[DIR, JSON, UUCP_SPOOL],
-    exits: &[],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "the news directory has no site of this name, and UUCP no jobs",
+    }],
     run,
 };
 
@@ -37,12 +41,30 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let spool = given
         .value("uucp-spool")
         .map_or(Path::new(feed::UUCP_SPOOL), Path::new);
-    let waiting = match directory_of(given, name)? {
-        Some(directory) => feed::waiting_in_directory(&directory)?,
-        None => feed::waiting_in_uucp(spool, name)?,
+    let queue = queue_of(given, name)?;
+    let waiting = match &queue {
+        Queue::Directory(directory) => feed::waiting_in_directory(directory)?,
+        Queue::Uucp | Queue::Unknown => feed::waiting_in_uucp(spool, name)?,
     };
     given.print(&QueueLength { waiting }, out)?;
+    if matches!(queue, Queue::Unknown) && waiting == 0 {
+        eprintln!(
+            "broadsheet: no site is named `{}': `broadsheet feed list' prints the names",
+            name.escape_ascii()
+        );
+        return Ok(Status::NO);
+    }
     Ok(Status::OK)
+}
+
+/// The queue of a site.
+enum Queue {
+    /// The directory that its batches go to.
+    Directory(PathBuf),
+    /// Its UUCP jobs.
+    Uucp,
+    /// The news directory has no such site.
+    Unknown,
 }
 
 /// The number of batches in a queue.
@@ -60,19 +82,22 @@ impl Answer for QueueLength {
     }
 }
 
-/// The directory that a site's batches go to. UUCP can be asked about sites without a news directory.
-fn directory_of(given: &Given, name: &[u8]) -> anyhow::Result<Option<std::path::PathBuf>> {
+/// The queue of a site. UUCP can be asked about sites without a news directory.
+fn queue_of(given: &Given, name: &[u8]) -> anyhow::Result<Queue> {
     let Some(news) = NewsDirectory::maybe(given) else {
-        return Ok(None);
+        return Ok(Queue::Uucp);
     };
     let settings = news.settings()?.settings;
     let sites = news.sys(&settings)?;
-    let via = sites.feed(name).map(|site| &site.via);
-    Ok(match via {
-        Some(Via::Batch(via)) => match &via.to {
-            Some(To::Directory(directory)) => Some(news.root().join(directory)),
-            _ => None,
+    let mut all = sites.feeds();
+    let Some((_, site)) = all.find(|(feed, site)| *feed == name || site.name == name) else {
+        return Ok(Queue::Unknown);
+    };
+    Ok(match &site.via {
+        Via::Batch(via) => match &via.to {
+            Some(To::Directory(directory)) => Queue::Directory(news.root().join(directory)),
+            _ => Queue::Uucp,
         },
-        _ => None,
+        _ => Queue::Uucp,
     })
 }

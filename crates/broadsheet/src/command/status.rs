@@ -64,7 +64,16 @@ impl Answer for SystemStatus {
                 "newest arrival",
                 newest.map_or_else(|| "none yet".to_owned(), text::utc),
             ),
-            ("batches waiting", self.in_coming.to_string()),
+            (
+                "batches waiting",
+                match self.newsrunning {
+                    true => self.in_coming.to_string(),
+                    false => format!(
+                        "{} (newsrunning is off: `broadsheet newsrunning on')",
+                        self.in_coming
+                    ),
+                },
+            ),
             ("batches in bad/", self.bad.to_string()),
             ("mail waiting", self.mail_queue.to_string()),
             (

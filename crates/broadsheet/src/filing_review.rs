@@ -1,0 +1,128 @@
+//! The findings of `broadsheet check` about what keeps articles from being filed: files that the owner of the news directory cannot use,
+//! a full disk, and newsrun that is off.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use groups::size;
+use relay::incoming::{Name, is_stopped};
+use rustix::fs::{Access, statvfs};
+use settings::Settings;
+
+use crate::directory::NewsDirectory;
+use crate::text;
+
+/// Files of the store beside segments/ that are written at each commit.
+const WRITTEN: [&str; 2] = ["active", "log"];
+
+/// The files of the store, and the space on their disk.
+pub fn store(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
+    let segments = directory.file("segments");
+    let mut told = String::from("not looked at: only the owner of the news directory can tell");
+    if is_owner(directory) {
+        let mut paths = vec![directory.root().to_owned(), segments.clone()];
+        let written = WRITTEN.iter().map(|name| directory.file(name));
+        paths.extend(written.filter(|path| path.exists()));
+        paths.extend(files_of(&segments)?);
+        refused(&paths, Access::WRITE_OK, "cannot be written")?;
+        told = String::from("can be written");
+    }
+    if let Some(warning) = space(&segments, settings) {
+        told.push_str("\n    warning: ");
+        told.push_str(&warning);
+    }
+    Ok(told)
+}
+
+/// The batches that wait, and whether newsrun files them.
+pub fn incoming(directory: &NewsDirectory) -> Result<String, String> {
+    let path = directory.file("in.coming");
+    let batches = files_of(&path)?;
+    let is_batch = |path: &PathBuf| {
+        let name = path.file_name();
+        name.is_some_and(|name| Name::parse(name.as_bytes()).is_some())
+    };
+    let batches: Vec<PathBuf> = batches.into_iter().filter(is_batch).collect();
+    if is_owner(directory) {
+        refused(
+            std::slice::from_ref(&path),
+            Access::WRITE_OK | Access::EXEC_OK,
+            "cannot be written",
+        )?;
+        refused(&batches, Access::READ_OK, "cannot be read")?;
+    }
+    Ok(match is_stopped(directory.root()) {
+        false => "newsrun files batches".to_owned(),
+        true => format!(
+            "{} waiting\n    warning: newsrunning is off, so batches wait: `broadsheet newsrunning on'",
+            match batches.len() {
+                1 => "1 batch".to_owned(),
+                count => format!("{count} batches"),
+            }
+        ),
+    })
+}
+
+/// Whether this user owns the news directory; what others cannot do says nothing.
+fn is_owner(directory: &NewsDirectory) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::metadata(directory.root()).is_ok_and(|facts| facts.uid() == own)
+}
+
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let read = || -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect()
+    };
+    read().map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// Reports the first path to which this user has no access, and the number of the others.
+fn refused(paths: &[PathBuf], access: Access, what: &str) -> Result<(), String> {
+    let mut faults = paths.iter().filter_map(|path| {
+        let error = rustix::fs::access(path, access).err()?;
+        // A segment may be gone meanwhile, and a batch filed.
+        (error != rustix::io::Errno::NOENT).then(|| (path, io::Error::from(error)))
+    });
+    let Some((path, error)) = faults.next() else {
+        return Ok(());
+    };
+    let more = match faults.count() {
+        0 => String::new(),
+        more => format!(", nor can {}", text::counted(more as u64, "other")),
+    };
+    Err(format!(
+        "{} {what} by the owner of the news directory ({error}){more}: nothing can be filed; give it back by chown or chmod",
+        path.display()
+    ))
+}
+
+/// The shortage of space or inodes that keeps articles from being filed.
+fn space(segments: &Path, settings: &Settings) -> Option<String> {
+    let disk = statvfs(segments).ok()?;
+    if disk.f_files > 0 && disk.f_favail == 0 {
+        return Some("no inodes are free on this disk: nothing can be filed".to_owned());
+    }
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let (what, key, least) = match settings.incoming.keep_free {
+        least if free < least => (
+            "rnews, newsrun and inews file nothing",
+            "[incoming] keep_free",
+            least,
+        ),
+        _ => (
+            "the server takes no articles",
+            "[nntp] keep_free",
+            settings.nntp.keep_free,
+        ),
+    };
+    (free < least).then(|| {
+        format!(
+            "only {} are free on this disk, less than {key} ({}): {what}",
+            size::rough_bytes(free),
+            size::bytes(least)
+        )
+    })
+}

@@ -128,7 +128,8 @@ fn nothing_is_filed() {
     assert_eq!(program.rnews(&batch(std::slice::from_ref(&text))).status, 0);
     let told = program.feed(&["explain", "--dir", "news"], &text);
     assert!(
-        told.out.contains("otherwise  no known groups in `no.such.group'"),
+        told.out
+            .contains("otherwise  no known groups in `no.such.group'"),
         "{told:?}"
     );
 }

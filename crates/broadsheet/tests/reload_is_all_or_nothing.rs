@@ -129,11 +129,17 @@ fn faults_of_files_that_are_read_later_are_told_at_the_start() {
         let line = daemon.until_said(said);
         daemon.until_notified("READY=1");
         let told = program.run(&["reload", "--dir", "news"]);
-        assert_eq!(told.status, 78, "{told:?}");
-        assert!(
-            told.err.contains(said) && told.err.contains("the settings are unchanged"),
-            "{told:?}"
-        );
+        // A group may have come by a control message: it keeps nothing else from being put into force.
+        if said.starts_with("no [[expire]]") {
+            assert_eq!(told.status, 0, "{told:?}");
+            daemon.until_said(said);
+        } else {
+            assert_eq!(told.status, 78, "{told:?}");
+            assert!(
+                told.err.contains(said) && told.err.contains("the settings are unchanged"),
+                "{told:?}"
+            );
+        }
         assert_eq!(refused(&program, "a"), 0, "it serves: {line}");
         daemon.stop();
     }

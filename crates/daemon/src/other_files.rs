@@ -8,12 +8,26 @@ use expire::{Error as ExplistError, Explist, Policy};
 use settings::{NewsDirectory, Read};
 
 /// The faults of the files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OtherFaults {
     /// The faults, with file and line.
     pub faults: Vec<String>,
     /// One of them is in broadsheet.toml.
     pub are_of_settings: bool,
+    /// A group without a rule for expire. It may have come by a control message, so it does not keep other changes from being put into
+    /// force.
+    pub uncovered: Option<String>,
+}
+
+impl OtherFaults {
+    /// # Errors
+    /// The faults, if there are any.
+    pub fn refuse(self) -> Result<(), OtherFaults> {
+        match self.faults.is_empty() {
+            true => Ok(()),
+            false => Err(self),
+        }
+    }
 }
 
 impl std::error::Error for OtherFaults {}
@@ -26,13 +40,13 @@ impl fmt::Display for OtherFaults {
 
 /// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm, the keys, and the login of the object
 /// store.
-///
-/// # Errors
-/// Their faults.
-pub fn look_at(directory: &NewsDirectory, read: &Read) -> Result<(), OtherFaults> {
+pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
     let root = directory.root();
-    let mut faults = Vec::new();
-    let mut are_of_settings = false;
+    let OtherFaults {
+        mut faults,
+        mut are_of_settings,
+        mut uncovered,
+    } = OtherFaults::default();
     match &read.expiry {
         Err(error) => {
             are_of_settings = true;
@@ -53,6 +67,7 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> Result<(), OtherFaults
             match list.and_then(covers_all) {
                 // Expire may be given another one.
                 Ok(()) | Err(ExplistError::Missing { .. }) => {}
+                Err(error @ ExplistError::Uncovered { .. }) => uncovered = Some(error.to_string()),
                 Err(error) => {
                     are_of_settings |= are_tables;
                     faults.push(error.to_string());
@@ -74,12 +89,10 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> Result<(), OtherFaults
         let location = read.settings.object_location(directory);
         faults.extend(fault_of(objects::connect(&location)));
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(OtherFaults {
-            faults,
-            are_of_settings,
-        }),
+    OtherFaults {
+        faults,
+        are_of_settings,
+        uncovered,
     }
 }
 

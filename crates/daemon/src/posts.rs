@@ -171,7 +171,7 @@ fn account(poster: &server::Poster) -> Cow<'_, str> {
             .is_ok_and(|address: IpAddr| address.is_loopback())
     };
     match poster.user.as_str() {
-        "" if is_ours(&poster.host) => format!("\0{}", poster.host).into(),
+        "" if is_ours(&poster.host) => format!("\x00{}", poster.host).into(),
         user => user.into(),
     }
 }
@@ -189,7 +189,7 @@ mod tests {
         };
         assert_eq!(account(&poster("anna", "192.0.2.1")), "anna");
         assert_eq!(account(&poster("", "192.0.2.1")), "");
-        assert_eq!(account(&poster("", "127.0.0.1")), "\0127.0.0.1");
+        assert_eq!(account(&poster("", "127.0.0.1")), "\x00127.0.0.1");
         assert_eq!(account(&poster("127.0.0.1", "192.0.2.1")), "127.0.0.1");
     }
 }

@@ -99,7 +99,7 @@ impl Daemon {
             signals::start(sender.clone())?;
         }
         let read = directory.settings()?;
-        let other_faults = other_files::look_at(&directory, &read).err();
+        let other_faults = other_files::look_at(&directory, &read);
         let schedule = Arc::new(Schedule::new(&root, &settings, options.program)?);
         if Lock::is_held(&root) {
             say("waiting for another program that files articles");
@@ -162,8 +162,8 @@ impl Daemon {
             })
         });
         // None of these files keeps it from serving.
-        if let Some(faults) = other_faults {
-            faults.faults.iter().for_each(|fault| warn(fault));
+        for fault in other_faults.faults.iter().chain(&other_faults.uncovered) {
+            warn(fault);
         }
         notify("READY=1");
         say(&format!(

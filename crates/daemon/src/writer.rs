@@ -658,7 +658,9 @@ impl Writer {
     /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let read = self.directory.settings()?;
-        other_files::look_at(&self.directory, &read)?;
+        let other_faults = other_files::look_at(&self.directory, &read);
+        other_faults.uncovered.iter().for_each(|fault| warn(fault));
+        other_faults.refuse()?;
         let files = Files::of(&self.directory, read.settings)?;
         if files.settings.is_node() != self.log_options.is_some() {
             anyhow::bail!("cluster.servers has changed: restart the daemon");

@@ -129,7 +129,7 @@ fn it_goes_by_the_default_and_is_told_while_it_is_there() {
     assert_eq!((told.status, told.err), (0, complaints()));
 
     // In the run that they go in, too; the one with a date stays.
-    let told = expire(&program, 11, &["-g", "-n"]);
+    let told = expire(&program, 11, &["-g", "-n", "--force"]);
     assert_eq!((told.status, told.err.as_str()), (0, complaints().as_str()));
     let told = expire(&program, 11, &["-g", "--force"]);
     assert_eq!((told.status, told.err.as_str()), (0, complaints().as_str()));

@@ -186,7 +186,7 @@ fn expire_passes_the_classic_regression() {
         "broadsheet: explist.regw:11: `unused' rules no group\n"
     );
 
-    let told = expire(&["-n", "-p", "--json", "explist.reg"]);
+    let told = expire(&["-n", "--force", "-p", "--json", "explist.reg"]);
     assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
     assert_eq!(told.out.lines().count(), 1, "nothing is archived yet");
     // The missing original went when it was cancelled.

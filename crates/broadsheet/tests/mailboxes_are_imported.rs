@@ -278,6 +278,15 @@ fn files_that_are_no_mailboxes_are_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn standard_input_may_be_a_pipe() {
+    let program = Program::with_news(ACTIVE);
+    let text = gzip(&mbox(&many("a", 2, "comp.test", 100)));
+    let told = program.feed(&["import", "mbox", "--dir", "news", "/dev/stdin"], &text);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.starts_with("2 articles filed"), "{told:?}");
+}
+
+#[test]
 fn the_limit_of_articles_holds_for_small_ones() {
     let program = Program::with_news(ACTIVE);
     let settings = program.read("news/broadsheet.toml");

@@ -202,8 +202,10 @@ pub fn keep_within(news: &Path, end: Position) -> Result<Vec<String>, Error> {
 /// # Errors
 /// As [`keep_within`], and the store's.
 pub fn keep_within_log(news: &Path) -> Result<Vec<String>, Error> {
+    // In this order: to open it, the log may have to be recovered first, under the lock. What is filed between the two is sent twice at most.
+    let end = Snapshot::open(news)?.end();
     let _lock = Lock::take(news, None)?;
-    keep_within(news, Snapshot::open(news)?.end())
+    keep_within(news, end)
 }
 
 /// Gives each site that has none its cursor; the caller reads or serves the feeds. `end`: where the log ends. Returns notices for the

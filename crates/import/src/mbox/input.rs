@@ -49,7 +49,12 @@ pub fn mailboxes<E>(
     read: &Rc<Cell<u64>>,
     each: &mut ReadMailbox<'_, E>,
 ) -> Result<io::Result<()>, E> {
-    let mut file = match regular::open(path) {
+    // What the shell passes: standard input, and the other end of `<(command)`.
+    let opened = match path.starts_with("/dev/stdin") || path.starts_with("/dev/fd") {
+        true => File::open(path),
+        false => regular::open(path),
+    };
+    let mut file = match opened {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };

@@ -186,3 +186,34 @@ fn a_feed_that_fails_says_so() {
     assert_eq!(send(), 0);
     assert!(list().starts_with("west  ready\n"), "{}", list());
 }
+
+/// The mark of the index is of no known run of the machine then: who has the spool open must not wait for its lock to read the log.
+#[test]
+fn a_site_that_begins_earlier_needs_no_proc_sys() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&articles::batch(&articles::many("a", 2, "comp.test", 50)));
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"west\"\ngroups = \"comp\"\nstart = \"oldest\"\nvia = { directory = \"../west\" }\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let script = "mount -t tmpfs none /proc/sys && exec timeout 60 \"$0\" rnews --dir news --json";
+    let ran = std::process::Command::new("unshare")
+        .args([
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            env!("CARGO_BIN_EXE_broadsheet"),
+        ])
+        .current_dir(program.path(""))
+        .stdin(std::process::Stdio::null())
+        .output();
+    match ran {
+        Ok(ran) if ran.status.success() => {}
+        Ok(ran) if ran.status.code() == Some(124) => panic!("it waits for itself"),
+        ran => {
+            eprintln!("skipped: a hidden /proc/sys (unshare, mount): {ran:?}");
+            return;
+        }
+    }
+    assert_eq!(waiting(&program, "west"), 2);
+}

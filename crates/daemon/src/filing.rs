@@ -57,7 +57,7 @@ pub fn open_filer(
         }
     }
     let sys = directory.sys(settings)?;
-    for notice in feeds::enrol(directory.root(), &sys, spool.end())? {
+    for notice in feeds::enrol(&spool, &sys)? {
         say(&notice);
     }
     Ok(Some(Filer::new(spool, sys, rules, options)?))

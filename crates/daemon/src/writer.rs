@@ -421,7 +421,7 @@ impl Writer {
         let rules = settings.rules();
         let sites = self.files.sites.clone();
         let moved = feed::feeds::keep_within(root, spool.end())?;
-        let enrolled = feed::feeds::enrol(root, &sites, spool.end())?;
+        let enrolled = feed::feeds::enrol(&spool, &sites)?;
         for notice in moved.iter().chain(&enrolled) {
             say(notice);
         }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use hashbrown::HashSet;
-use store::{Position, Snapshot};
+use store::{Position, Snapshot, Spool};
 
 use crate::cursor::{Cursor, CursorFile, select_from};
 use crate::error::Error;
@@ -25,14 +25,15 @@ pub struct NewSite<'a> {
 }
 
 /// Enrols the sites that this program files for, in place of the earlier ones; returns the names of those that got a cursor. The caller
-/// holds the lock of the news system, and has filed nothing yet. `end` is the end of the log.
+/// has opened the spool and filed nothing yet.
 ///
 /// A new site may already have a cursor, made by [`introduce`], or from an earlier enrolment. Records filed meanwhile do not name it,
-/// so its subscription is evaluated for all articles before `end`.
+/// so its subscription is evaluated for all articles before the end of the log.
 ///
 /// # Errors
 /// An I/O error, or [`Error::Name`] for a site that cannot have a directory.
-pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
+pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
+    let (news, end) = (spool.dir(), spool.end());
     let mut names: Vec<&[u8]> = sites.iter().map(|site| site.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -51,7 +52,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
             continue;
         }
         is_any_new = true;
-        if begin(news, end, site)? {
+        if begin(news, end, site, || spool.snapshot())? {
             fresh.push(site.name.to_vec());
         }
         select_from(&site_state::directory(news, site.name)?, end)?;
@@ -74,7 +75,7 @@ pub fn introduce(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Ve
     let known = std::fs::read(news.join(FILE)).unwrap_or_default();
     let mut fresh = Vec::new();
     for site in once_each(sites) {
-        if !is_on(&known, site.name) && begin(news, end, site)? {
+        if !is_on(&known, site.name) && begin(news, end, site, || Snapshot::open(news))? {
             fresh.push(site.name.to_vec());
         }
     }
@@ -100,7 +101,12 @@ fn is_on(roll: &[u8], name: &[u8]) -> bool {
 }
 
 /// Makes the cursor of a site. Returns false if it has one.
-fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> {
+fn begin(
+    news: &Path,
+    end: Position,
+    site: &NewSite<'_>,
+    snapshot: impl Fn() -> Result<Snapshot, store::Error>,
+) -> Result<bool, Error> {
     let dir = site_state::directory(news, site.name)?;
     match CursorFile::read(&dir) {
         Ok(Some(_)) => return Ok(false),
@@ -110,7 +116,7 @@ fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> 
     }
     let position = match site.start {
         Start::Now => end,
-        start => start::position(&Snapshot::open(news)?, start)?,
+        start => start::position(&snapshot()?, start)?,
     };
     std::fs::create_dir_all(&dir).map_err(Error::io("make", &dir))?;
     CursorFile::create_first(&dir, Cursor::new(position.min(end)))

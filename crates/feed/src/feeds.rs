@@ -7,7 +7,7 @@ use std::path::Path;
 
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
-use store::{Lock, Position, Snapshot};
+use store::{Lock, Position, Snapshot, Spool};
 
 use crate::enrolment::{self, NewSite};
 use crate::error::Error;
@@ -154,15 +154,15 @@ pub fn backlogs<'s>(
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' changes the start)";
 
-/// Gives each site that has none its cursor, and saves the names of the feeds; the caller has the lock and has filed nothing yet. `end`:
-/// where the log ends. Returns notices for the administrator.
+/// Gives each site that has none its cursor, and saves the names of the feeds; the caller has opened the spool and filed nothing yet. Returns
+/// notices for the administrator.
 ///
 /// # Errors
 /// The disk's, or a site that cannot have a directory.
-pub fn enrol(news: &Path, sites: &Sites, end: Position) -> Result<Vec<String>, Error> {
-    let fresh = enrolment::enrol(news, end, &newcomers(sites))?;
+pub fn enrol(spool: &Spool, sites: &Sites) -> Result<Vec<String>, Error> {
+    let fresh = enrolment::enrol(spool, &newcomers(sites))?;
     let mut notices = Vec::new();
-    keep_names(news, sites, &mut notices)?;
+    keep_names(spool.dir(), sites, &mut notices)?;
     notices.extend(notice(sites, &fresh));
     Ok(notices)
 }

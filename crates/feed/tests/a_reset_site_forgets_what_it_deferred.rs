@@ -18,7 +18,7 @@ fn deferred_articles_go_with_the_cursor() {
         name: b"north",
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
     let places: Vec<Position> = (0..4).map(|_| news.file("north")).collect();
     news.commit();
     let end = news.snapshot().end();

@@ -26,7 +26,7 @@ fn node(entries: &[usize], commits: usize, segment_bytes: u64) -> (News, Vec<Pos
         name: NORTH,
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
     let mut positions = Vec::new();
     for (entry, count) in entries.iter().enumerate() {
         news.spool.reserve(64 << 10).unwrap();

@@ -23,7 +23,7 @@ fn enrol(news: &News, start: Start) -> Vec<Vec<u8>> {
         name: name.as_bytes(),
         start,
     });
-    enrolment::enrol(news.dir(), news.spool.end(), &newcomers).unwrap()
+    enrolment::enrol(&news.spool, &newcomers).unwrap()
 }
 
 #[test]
@@ -128,13 +128,7 @@ fn a_new_site_may_begin_earlier() {
             name: name.as_bytes(),
             start,
         };
-        let end = news.spool.end();
-        assert_eq!(
-            enrolment::enrol(news.dir(), end, &[newcomer])
-                .unwrap()
-                .len(),
-            1
-        );
+        assert_eq!(enrolment::enrol(&news.spool, &[newcomer]).unwrap().len(), 1);
         let mut snapshot = news.snapshot();
         let place = SiteState::take(news.dir(), name.as_bytes(), &mut snapshot).unwrap();
         let site = Site {
@@ -239,7 +233,7 @@ fn who_only_looks_is_in_nobodys_way() {
         name: b"one",
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
     let is_busy = || feed::site_state::is_busy(news.dir(), b"one").unwrap();
     assert!(!is_busy());
     let taken = SiteState::take_only(news.dir(), b"one").unwrap();

@@ -17,7 +17,7 @@ fn enrol(news: &News) {
         name: b"one",
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
 }
 
 /// Lists what waits for the site; gives how many articles.

@@ -25,7 +25,7 @@ fn enrolled() -> News {
         name: b"one",
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
     news
 }
 

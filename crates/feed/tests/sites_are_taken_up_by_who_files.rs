@@ -42,11 +42,8 @@ fn waits(news: &News, name: &[u8]) -> Vec<Position> {
 #[test]
 fn what_was_filed_before_the_filer_knew_is_not_left_out() {
     let mut news = News::new();
-    let enrol = |news: &News, sites: &[NewSite<'_>]| {
-        enrolment::enrol(news.dir(), news.spool.end(), sites)
-            .unwrap()
-            .len()
-    };
+    let enrol =
+        |news: &News, sites: &[NewSite<'_>]| enrolment::enrol(&news.spool, sites).unwrap().len();
     assert_eq!(enrol(&news, &[SOUTH]), 1);
     news.file("south");
     news.commit();
@@ -84,7 +81,7 @@ fn what_was_filed_before_the_filer_knew_is_not_left_out() {
 fn the_last_site_may_go_and_come_back() {
     let mut news = News::new();
     let enrol = |news: &News, sites: &[NewSite<'_>]| {
-        enrolment::enrol(news.dir(), news.spool.end(), sites).unwrap();
+        enrolment::enrol(&news.spool, sites).unwrap();
     };
     enrol(&news, &[NORTH]);
     let mut wanted = vec![news.file("north")];
@@ -102,7 +99,7 @@ fn the_last_site_may_go_and_come_back() {
 #[test]
 fn without_the_file_that_tells_since_when_the_subscription_is_asked() {
     let mut news = News::new();
-    enrolment::enrol(news.dir(), news.spool.end(), &[NORTH]).unwrap();
+    enrolment::enrol(&news.spool, &[NORTH]).unwrap();
     let wanted = [news.file("north"), news.file("")];
     news.commit();
     assert_eq!(waits(&news, b"north"), wanted[..1]);

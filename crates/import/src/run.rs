@@ -219,7 +219,7 @@ fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts
     importer.sync()?;
     let counts = importer.counts();
     if counts.unfiled == 0 && !counts.is_nothing_there() && !is_cut {
-        let snapshot = store::Snapshot::open(dir)?;
+        let snapshot = importer.spool().snapshot()?;
         let marks = snapshot.low_marks(importer.spool().active())?;
         let marks: Vec<(&[u8], u64)> = marks
             .iter()

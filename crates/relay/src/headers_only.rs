@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use store::disk::{Disk, RealDisk};
-use store::{Snapshot, Spool, replace};
+use store::{Spool, replace};
 
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub fn check(spool: &Spool, wanted: bool) -> Result<(), Error> {
     match (wanted, is_declared(dir)) {
         (true, true) | (false, false) => Ok(()),
         (false, true) => Err(disagree(dir)),
-        (true, false) => declare(dir),
+        (true, false) => declare(spool),
     }
 }
 
@@ -44,8 +44,8 @@ pub fn disagree(dir: &Path) -> Error {
     }
 }
 
-fn declare(dir: &Path) -> Result<(), Error> {
-    let snapshot = Snapshot::open(dir)?;
+fn declare(spool: &Spool) -> Result<(), Error> {
+    let (dir, snapshot) = (spool.dir(), spool.snapshot()?);
     let all = (snapshot.oldest(), snapshot.end());
     let found = snapshot.each_article(all, |_| ControlFlow::Break(()))?;
     if found.is_break() {

@@ -74,6 +74,7 @@ fn the_policy_is_the_same() {
     assert_eq!(lines, [10, 15, 21, 26, 34]);
     for list in [&mut from_tables, &mut from_lines] {
         list.file.clear();
+        list.are_tables = false;
         list.rules.iter_mut().for_each(|rule| rule.line = 0);
     }
     assert_eq!(from_tables, from_lines);

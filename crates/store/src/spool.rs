@@ -48,6 +48,7 @@ use crate::offload::cancel_locks;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
+use crate::read::snapshot::Snapshot;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::free_numbers::UsedByGroup;
@@ -164,6 +165,14 @@ impl Spool {
     /// The news directory.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// What is committed, for who has the spool open: [`Snapshot::open`] may wait for its lock.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Snapshot::open_recovered(&self.disk, &self.dir)
     }
 
     /// Where the log ends: what is committed lies before it.

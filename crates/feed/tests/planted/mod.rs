@@ -60,7 +60,7 @@ impl Planted {
             name: b"one",
             start: Start::Now,
         };
-        enrolment::enrol(&news, spool.end(), &[site]).unwrap();
+        enrolment::enrol(&spool, &[site]).unwrap();
         Planted {
             dir,
             spool,

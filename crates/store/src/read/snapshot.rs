@@ -115,7 +115,7 @@ impl Snapshot {
     }
 
     /// As [`Snapshot::open_on`], where somebody has the spool open: nothing is left to do after a crash.
-    fn open_recovered(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Snapshot, Error> {
+    pub(crate) fn open_recovered(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Snapshot, Error> {
         let index = Index::open_to_read(&**disk, dir, None)?;
         let index = index.ok_or_else(|| missing(&dir.join(index::FILE)))?;
         let snapshot = Snapshot::of_index(Segments::of(disk, dir), dir, index, None)?;

@@ -39,7 +39,7 @@ fn news() -> News {
         name: b"one",
         start: Start::Now,
     };
-    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(&news.spool, &[site]).unwrap();
     news
 }
 
@@ -385,7 +385,7 @@ fn each_peer_gets_each_article_whole() {
     let names: [&[u8]; 3] = [b"one", b"two", b"three"];
     for name in names.into_iter().skip(1) {
         let site = NewSite { name, start };
-        enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+        enrolment::enrol(&news.spool, &[site]).unwrap();
     }
     let mut ports = Vec::new();
     for which in 0..names.len() {

@@ -6,6 +6,7 @@ mod entries;
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
@@ -28,6 +29,9 @@ use crate::short::ShortList;
 use crate::sites::Selector;
 
 pub use apply_control::CancelPolicy;
+
+/// Interval between looks whether the log was renamed.
+const LOG_LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The result of filing an article.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,8 +154,8 @@ pub struct Filer {
     log: Log,
     log_file: File,
     log_path: std::path::PathBuf,
-    /// Whether the log was written since it was opened.
-    is_log_written: bool,
+    /// When the log was last known to have its name.
+    log_named: Instant,
     scratch: Scratch,
     lines: NewLines,
     sites: Vec<u8>,
@@ -200,7 +204,7 @@ impl Filer {
             options,
             log_file,
             log_path,
-            is_log_written: false,
+            log_named: Instant::now(),
             scratch: Scratch::default(),
             lines: NewLines::default(),
             sites: Vec::new(),
@@ -269,11 +273,12 @@ impl Filer {
         control_log
     }
 
-    /// Opens the log again if somebody renamed it.
+    /// Opens the log again if somebody renamed it; looks once a second at most.
     fn follow_log(&mut self) -> Result<(), Error> {
-        if !std::mem::replace(&mut self.is_log_written, true) {
+        if self.log_named.elapsed() < LOG_LOOK_AGAIN {
             return Ok(());
         }
+        self.log_named = Instant::now();
         let identity = |told: std::fs::Metadata| (told.dev(), told.ino());
         let named = std::fs::metadata(&self.log_path).map(identity).ok();
         let opened = self.log_file.metadata().map(identity).ok();

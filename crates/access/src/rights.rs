@@ -1,9 +1,8 @@
 //! The permissions of a client.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use groups::wildmat::WildmatResult;
+use groups::wildmat::{self, WildmatResult};
 use groups::{Destination, Sender, Wildmat};
 
 use crate::tables::{Entry, Feature, Limits};
@@ -34,11 +33,11 @@ enum Groups {
 }
 
 impl Groups {
-    fn new(list: &str, wildmat: fn(&[u8]) -> Wildmat) -> Groups {
+    fn new(list: &[u8], wildmat: fn(&[u8]) -> Wildmat) -> Groups {
         match list {
-            "" => Groups::None,
-            "*" => Groups::All,
-            list => Groups::Fit(wildmat(list.as_bytes())),
+            b"" => Groups::None,
+            b"*" => Groups::All,
+            list => Groups::Fit(wildmat(list)),
         }
     }
 
@@ -51,35 +50,44 @@ impl Groups {
     }
 }
 
-/// Groups of articles whose Newsgroups have other groups, with what closes them.
-const COLLECTING: [(&str, &str); 2] = [("control", ",!control,!control.*"), ("junk", ",!junk")];
+/// Groups whose articles have other groups in Newsgroups, each with the patterns that close it.
+const COLLECTING: [(&[u8], &[u8]); 2] =
+    [(b"control", b",!control,!control.*"), (b"junk", b",!junk")];
 
-/// The wildmat of `read`, which opens `control`, `control.*` and `junk` only if it is `*` or names them: the control messages of closed
-/// groups are filed there.
-fn read_list(list: &str) -> Cow<'_, str> {
-    if matches!(list, "" | "*") {
-        return list.into();
+/// The wildmat of `read`, in which only `*` alone, or a pattern that begins with its name, opens `control`, `control.*` or `junk`: control
+/// messages for closed groups are filed there.
+fn read_list(list: &str) -> Vec<u8> {
+    let list = list.as_bytes();
+    if matches!(list, b"" | b"*") {
+        return list.to_vec();
     }
-    let names = |group: &str| {
-        let patterns = list.split(',').map(str::trim);
-        let mut bare = patterns.map(|pattern| pattern.trim_start_matches(['!', '@']));
-        bare.any(|pattern| pattern.starts_with(group))
-    };
-    let mut all = list.to_owned();
-    for (group, closing) in COLLECTING {
-        if !names(group) {
-            all.push_str(closing);
+    let mut all = Vec::new();
+    for pattern in wildmat::patterns(list) {
+        if !all.is_empty() {
+            all.push(b',');
+        }
+        all.extend_from_slice(pattern);
+        let is_wild = |byte: &u8| b"*?[\\".contains(byte);
+        let plain = pattern.iter().position(is_wild);
+        let plain = pattern
+            .get(..plain.unwrap_or(pattern.len()))
+            .unwrap_or(pattern);
+        // An exclusion opens nothing, and a longer beginning names the group or something else.
+        for (group, closing) in COLLECTING {
+            if !pattern.is_empty() && plain.len() < group.len() && group.starts_with(plain) {
+                all.extend_from_slice(closing);
+            }
         }
     }
-    all.into()
+    all
 }
 
 impl Rule {
     pub(crate) fn new(entry: Entry) -> Rule {
         Rule {
             read: Groups::new(&read_list(&entry.read), Wildmat::parse),
-            post: Groups::new(&entry.post, Wildmat::parse_poison),
-            send: Groups::new(&entry.send, Wildmat::parse_poison),
+            post: Groups::new(entry.post.as_bytes(), Wildmat::parse_poison),
+            send: Groups::new(entry.send.as_bytes(), Wildmat::parse_poison),
             entry,
         }
     }
@@ -260,5 +268,40 @@ impl Sender for Grant {
             Grant::Post(rights) => rights.may_approve(),
             Grant::Send(_) => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_collect_are_opened_by_name_only() {
+        let opens = |read: &str, group: &str| {
+            let entry = Entry {
+                read: read.to_owned(),
+                ..Entry::default()
+            };
+            let read = Rule::new(entry).read;
+            read.outcome(group.as_bytes()) == WildmatResult::Match
+        };
+        for (read, control, cancel, junk) in [
+            ("*", true, true, true),
+            ("*,!private.*", false, false, false),
+            ("c*,[a-k]*,?unk", false, false, false),
+            ("*,!private.*,!control", false, false, false),
+            ("*,!private.*,control", true, false, false),
+            ("*,!private.*,control,control.*", true, true, false),
+            ("*,!private.*,control.cancel,junk", false, true, true),
+            ("control*,*,!private.*", false, false, false),
+            ("[x,y]*,control*,", true, true, false),
+        ] {
+            assert_eq!(opens(read, "control"), control, "{read}");
+            assert_eq!(opens(read, "control.cancel"), cancel, "{read}");
+            assert_eq!(opens(read, "junk"), junk, "{read}");
+            assert!(!opens(read, "private.a") || read == "*", "{read}");
+        }
+        assert!(opens("*,!private.*", "comp.a") && opens("c*", "comp.a"));
+        assert!(opens("[x,y]*", "x.a") && opens("controllers.*", "controllers.a"));
     }
 }

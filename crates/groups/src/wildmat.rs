@@ -88,23 +88,31 @@ impl Wildmat {
     }
 
     fn parse_list(list: &[u8], poison: bool) -> Self {
-        let mut patterns = Vec::new();
-        let mut rest = list;
-        loop {
-            let len = pattern_len(rest);
-            let (pattern, after) = rest.split_at_checked(len).unwrap_or((rest, b""));
+        let compiled = |pattern: &[u8]| {
             let (result, pattern) = match pattern {
                 [b'!', pattern @ ..] => (WildmatResult::Fail, pattern),
                 [b'@', pattern @ ..] if poison => (WildmatResult::Poison, pattern),
                 pattern => (WildmatResult::Match, pattern),
             };
-            patterns.push((result, Glob::parse(pattern)));
-            match after.split_first() {
-                Some((_, after)) => rest = after,
-                None => return Self { patterns },
-            }
+            (result, Glob::parse(pattern))
+        };
+        Self {
+            patterns: patterns(list).map(compiled).collect(),
         }
     }
+}
+
+/// The patterns of a list, each with its `!` or `@`.
+pub fn patterns(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(list);
+    std::iter::from_fn(move || {
+        let list = rest?;
+        let (pattern, after) = list
+            .split_at_checked(pattern_len(list))
+            .unwrap_or((list, b""));
+        rest = after.split_first().map(|(_, after)| after);
+        Some(pattern)
+    })
 }
 
 /// The length of the first pattern of a list, up to the comma that ends it: a comma neither escaped nor

@@ -248,7 +248,8 @@ fn derived_files_fail_where_they_are_bad_and_are_made_again() {
     }
     assert!(damaged_places(&program) > 0);
     served.daemon.stop();
-    assert_eq!(fsck(&program, &[]).status, 1);
+    let told = fsck(&program, &[]);
+    assert_eq!(told.status, 1, "{told:?}");
     let told = fsck(&program, &["--repair"]);
     assert_eq!(told.status, 0, "{told:?}");
     program.assert_clean();

@@ -125,6 +125,8 @@ pub struct Writer {
     /// The settings at the start of the daemon: changes of some need a restart.
     started: settings::Nntp,
     filer: Option<Filer>,
+    /// The spool was open before.
+    was_open: bool,
     /// The node of a cluster, once the spool was open.
     node: Option<Node>,
     /// The thread that answers other nodes, while the value lives.
@@ -230,6 +232,7 @@ impl Writer {
             drain: None,
             published,
             files_opened: Instant::now(),
+            was_open: false,
             posts: None,
             mails,
             again: None,
@@ -385,24 +388,38 @@ impl Writer {
         let filer = match self.filer.take() {
             Some(filer) => filer,
             None => {
-                let mut filer = self.open_filer()?;
-                if self.settle_settings(&filer)? {
-                    drop(filer);
-                    filer = self.open_filer()?;
+                let opened = self.open_settled();
+                if opened.is_err() {
+                    self.writer.enter(State::Closed);
                 }
-                self.follow_log(&mut filer)?;
-                filer
+                opened?
             }
         };
+        self.was_open = true;
         let filer = self.filer.insert(filer);
         filer.spool().say_idle(false)?;
         self.writer.enter(State::Busy);
         Ok(filer)
     }
 
+    fn open_settled(&mut self) -> anyhow::Result<Filer> {
+        let mut filer = self.open_filer()?;
+        if self.settle_settings(&filer)? {
+            drop(filer);
+            filer = self.open_filer()?;
+        }
+        self.follow_log(&mut filer)?;
+        Ok(filer)
+    }
+
     fn open_filer(&self) -> anyhow::Result<Filer> {
         let root = self.directory.root();
         let lock = Lock::take_as_daemon(root)?;
+        if self.was_open {
+            // A stop waits: an end in the middle of a sync would leave the derived files in doubt. At the start, where a repair of hours may run,
+            // it does not.
+            self.writer.enter(State::Busy);
+        }
         let settings = &self.files.settings;
         let mut store = settings.store_options();
         let mut options = settings.filer_options();

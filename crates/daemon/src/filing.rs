@@ -51,10 +51,8 @@ pub fn open_filer(
     for notice in spool.notices() {
         eprintln!("broadsheet: {notice}");
     }
-    if spool.is_replayed() {
-        for notice in feeds::keep_within(directory.root(), spool.end())? {
-            say(&notice);
-        }
+    for notice in feeds::keep_within_log(&spool)? {
+        say(&notice);
     }
     let sys = directory.sys(settings)?;
     for notice in feeds::enrol(&spool, &sys)? {

@@ -437,7 +437,7 @@ impl Writer {
         }
         let rules = settings.rules();
         let sites = self.files.sites.clone();
-        let moved = feed::feeds::keep_within(root, spool.end())?;
+        let moved = feed::feeds::keep_within_log(&spool)?;
         let enrolled = feed::feeds::enrol(&spool, &sites)?;
         for notice in moved.iter().chain(&enrolled) {
             say(notice);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
-use store::{Lock, Position, Snapshot, Spool};
+use store::{Position, Snapshot, Spool};
 
 use crate::enrolment::{self, NewSite};
 use crate::error::Error;
@@ -167,25 +167,32 @@ pub fn enrol(spool: &Spool, sites: &Sites) -> Result<Vec<String>, Error> {
     Ok(notices)
 }
 
-/// Moves the cursors of all feeds that lie beyond the end of the log back to it: the log may have lost its end, by a power cut with
-/// `sync = "none"`, by a repair, or because an older copy took its place. The caller holds the lock and has filed nothing yet: later, nobody
-/// could tell what is filed there from what was sent. Returns notices for the administrator.
+/// Moves the cursors of all feeds that lie beyond the end of the log back to it, if the log was replayed: it may have lost its end, by a power cut
+/// with `sync = "none"`, by a repair, or because an older copy took its place. The caller files only afterwards: later, nobody could tell what is
+/// filed there from what was sent. Returns notices for the administrator.
 ///
-/// A feed whose files are damaged, or that is being served, stays as it is: serving it reports or checks it.
+/// A feed whose files are damaged stays as it is: serving it reports that. So does one that is being served; the next call moves it.
 ///
 /// # Errors
 /// The directory of feeds cannot be read, or a cursor cannot be written.
-pub fn keep_within(news: &Path, end: Position) -> Result<Vec<String>, Error> {
-    let feeds = news.join(site_state::FEEDS);
-    let mut notices = Vec::new();
-    for name in directories(news).map_err(Error::io("read", &feeds))? {
+pub fn keep_within_log(spool: &Spool) -> Result<Vec<String>, Error> {
+    let Some(end) = spool.replayed_to() else {
+        return Ok(Vec::new());
+    };
+    let feeds = spool.dir().join(site_state::FEEDS);
+    let (mut notices, mut is_any_busy) = (Vec::new(), false);
+    for name in directories(spool.dir()).map_err(Error::io("read", &feeds))? {
         let is_within = |summary: &SiteSummary| summary.is_within(end);
-        let summary = site_state::look(news, &name).ok().flatten();
+        let summary = site_state::look(spool.dir(), &name).ok().flatten();
         if summary.as_ref().is_none_or(is_within) {
             continue;
         }
-        let Ok(mut state) = SiteState::take_only(news, &name) else {
-            continue;
+        let mut state = match SiteState::take_only(spool.dir(), &name) {
+            Ok(state) => state,
+            Err(error) => {
+                is_any_busy |= matches!(error, Error::Busy(_));
+                continue;
+            }
         };
         if state.keep_within(end)? {
             notices.push(format!(
@@ -194,18 +201,10 @@ pub fn keep_within(news: &Path, end: Position) -> Result<Vec<String>, Error> {
             ));
         }
     }
+    if !is_any_busy {
+        spool.forget_replay();
+    }
     Ok(notices)
-}
-
-/// As [`keep_within`], after a repair. Takes the lock.
-///
-/// # Errors
-/// As [`keep_within`], and the store's.
-pub fn keep_within_log(news: &Path) -> Result<Vec<String>, Error> {
-    // In this order: to open it, the log may have to be recovered first, under the lock. What is filed between the two is sent twice at most.
-    let end = Snapshot::open(news)?.end();
-    let _lock = Lock::take(news, None)?;
-    keep_within(news, end)
 }
 
 /// Gives each site that has none its cursor; the caller reads or serves the feeds. `end`: where the log ends. Returns notices for the

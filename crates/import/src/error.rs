@@ -32,6 +32,9 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// A feed's cursor could not be moved.
+    #[error(transparent)]
+    Feed(#[from] feed::Error),
 }
 
 impl Error {

@@ -100,11 +100,15 @@ impl<'a> Importer<'a> {
         watch: &'a mut dyn Watch,
     ) -> Result<Importer<'a>, Error> {
         check_space(dir, keep_free)?;
+        let spool = Spool::open(dir, options)?;
+        for notice in feed::feeds::keep_within_log(&spool)? {
+            watch.fault(&notice);
+        }
         Ok(Importer {
             dir,
             keep_free,
             now: relay::Now::read().seconds,
-            spool: Spool::open(dir, options)?,
+            spool,
             hashes: None,
             counts: Counts::default(),
             unfiled: None,

@@ -52,6 +52,7 @@ const WORD_SYNCED: usize = 9;
 const WORD_DOUBT: usize = 10;
 const WORD_ACTIVE_SUM: usize = 11;
 const WORD_MOUNTS: usize = 12;
+const WORD_REPLAYED: usize = 14;
 const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
 const WORD_KEY_CHECK: usize = HEADER_WORDS - 1;
@@ -454,6 +455,22 @@ impl Index {
     /// Records whether the derived files are in doubt.
     pub fn set_doubted(&self, is_doubted: bool) {
         self.set(WORD_DOUBT, u64::from(is_doubted));
+    }
+
+    /// The first end of the log that a replay left since [`Index::forget_replay`], as a position.
+    pub fn replayed_to(&self) -> Option<u64> {
+        Some(self.get(WORD_REPLAYED)).filter(|&end| end != 0)
+    }
+
+    /// Records that a replay left the log with this end.
+    pub fn note_replay(&self, end: u64) {
+        let first = self.replayed_to().map_or(end, |before| before.min(end));
+        self.set(WORD_REPLAYED, first);
+    }
+
+    /// Forgets the replays: what reaches beyond the end was moved back to it.
+    pub fn forget_replay(&self) {
+        self.set(WORD_REPLAYED, 0);
     }
 
     /// How far readers may read: the applied watermark, whatever the boot.

@@ -92,7 +92,6 @@ pub struct Spool {
     is_poisoned: bool,
     notices: Vec<String>,
     taken_up: u64,
-    is_replayed: bool,
     /// The used numbers of all groups; collected for the first late article.
     used: Option<UsedByGroup>,
     /// Ids that another news system had seen.
@@ -152,9 +151,15 @@ impl Spool {
         &self.notices
     }
 
-    /// Whether opening replayed a part of the log: the power failed, or a program was killed. The log may then be shorter than it was.
-    pub fn is_replayed(&self) -> bool {
-        self.is_replayed
+    /// Where the log ended after a replay, if there was one since [`Spool::forget_replay`], by this program or another: the power failed, or a
+    /// program was killed. It may have ended later before. After several replays it is the first end.
+    pub fn replayed_to(&self) -> Option<Position> {
+        self.index.replayed_to().map(Position)
+    }
+
+    /// Forgets the replays: the caller has moved back to their end what refers to positions beyond it.
+    pub fn forget_replay(&self) {
+        self.index.forget_replay();
     }
 
     /// Articles that opening took up again from the log.

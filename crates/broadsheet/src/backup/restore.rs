@@ -85,9 +85,7 @@ pub fn restore(
     for entry in manifest.entries.iter().filter(is_settings) {
         connect(&contents, entry, root)?;
     }
-    let mut rebuilt = store::rebuild(root)?;
-    // A backup may hold cursors that are newer than its articles.
-    rebuilt.notices.extend(feed::feeds::keep_within_log(root)?);
+    let rebuilt = store::rebuild(root)?;
     for entry in manifest.entries.iter().filter(is_settings) {
         write(&contents, entry, &root.join(&entry.path))?;
     }

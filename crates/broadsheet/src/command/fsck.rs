@@ -38,11 +38,7 @@ these ids, one a line, as input for `broadsheet batchsm'.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let repair = given.has("repair");
-    let mut report = store::fsck(directory.root(), repair)?;
-    if repair && report.is_clean() {
-        let moved = feed::feeds::keep_within_log(directory.root())?;
-        report.notices.extend(moved);
-    }
+    let report = store::fsck(directory.root(), repair)?;
     given.print(&report, out)?;
     // What was lost is not repaired, even where the files are in order again.
     Ok(match report.is_clean() && report.lost == 0 {

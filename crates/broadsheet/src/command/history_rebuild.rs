@@ -33,8 +33,7 @@ History, overview and index are derived from the articles in segments/.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let told = store::rebuild(directory.root())?;
-    let moved = feed::feeds::keep_within_log(directory.root())?;
-    for notice in told.notices.iter().chain(&moved) {
+    for notice in &told.notices {
         writeln!(out, "{notice}")?;
     }
     writeln!(

@@ -107,7 +107,6 @@ pub fn open(
         is_poisoned: false,
         notices,
         taken_up: 0,
-        is_replayed: false,
         used: None,
         seen_hashes,
         lock,

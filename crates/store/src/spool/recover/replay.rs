@@ -27,7 +27,6 @@ impl Spool {
         if start.sure && self.ends_agree()? {
             return Ok(());
         }
-        self.is_replayed = true;
         let mut from = start.mark;
         let length = self.art.append.length()?;
         if length < from.art_end {
@@ -115,6 +114,8 @@ impl Spool {
         self.disk
             .sync_directory(&self.dir)
             .map_err(|source| Error::io("sync", &self.dir, source))?;
+        // Before anything is filed: the log may be shorter than it was.
+        self.index.note_replay(self.end().0);
         self.publish()?;
         self.checkpoint()?;
         if !self.index.is_placed() {

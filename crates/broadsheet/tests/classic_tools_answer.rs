@@ -78,6 +78,31 @@ fn newshist_is_history_find() {
 }
 
 #[test]
+fn ids_that_another_system_had_seen_are_told() {
+    let program = news();
+    let (seen, other) = (id("b", 1), id("b", 2));
+    let hash = (store::seen_hashes::md5_of(seen.as_bytes()), u32::MAX);
+    store::seen_hashes::write(&program.path("news"), vec![hash]).unwrap();
+    for command in [&["history", "find"][..], &["article", "show"]] {
+        let words = [command, &["--dir", "news", &seen, &other]].concat();
+        let told = program.run(&words);
+        assert_eq!((told.status, told.out.as_str()), (1, ""));
+        let lines: Vec<_> = told.err.lines().collect();
+        assert_eq!(lines.len(), 2, "{told:?}");
+        assert!(lines[0].contains(&seen) && lines[0].contains("seen.hashes"));
+        assert!(lines[1].contains(&other) && !lines[1].contains("seen.hashes"));
+    }
+    let articles = many("b", 2, "comp.test", 20);
+    let explained = |number: usize| {
+        program.write("one", &articles[number]);
+        program.run(&["explain", "--dir", "news", "one"]).out
+    };
+    assert!(explained(0).contains("duplicate"));
+    assert!(!explained(1).contains("duplicate"));
+    assert_eq!(program.rnews(&batch(&articles)).count("duplicates"), 1);
+}
+
+#[test]
 fn mkhistory_makes_history_again_whatever_size_it_is_told() {
     let program = news();
     let known = program.run(&["history", "dump", "--dir", "news"]).out;

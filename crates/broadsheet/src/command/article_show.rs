@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use store::{HistoryLine, Position, Snapshot};
 
 use crate::answer::Answer;
+use crate::command::history_find;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -43,10 +44,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     for name in &given.operands {
         let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
         let Some(line) = snapshot.history_line(&id)? else {
-            eprintln!(
-                "broadsheet: nothing is known of {}: it never came, or its id is forgotten; `grep' the file log for a refusal",
-                shown(name.as_encoded_bytes())
-            );
+            let name = shown(name.as_encoded_bytes());
+            let seen = history_find::seen_elsewhere(&snapshot, &id)?;
+            match seen {
+                "" => eprintln!(
+                    "broadsheet: nothing is known of {name}: it never came, or its id is forgotten; `grep' the file log for a refusal"
+                ),
+                seen => eprintln!("broadsheet: {name} is not in history{seen}"),
+            }
             status = Status::NO;
             continue;
         };

@@ -81,7 +81,7 @@ pub fn explained(
         seconds: relay::Now::read().seconds,
     };
     let rules = settings.rules();
-    let seen = |id: &[u8]| snapshot.history_line(id).map(|line| line.is_some());
+    let seen = |id: &[u8]| snapshot.has(id);
     Ok(explain(
         bytes,
         Form::Native,

@@ -42,7 +42,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         match find(&snapshot, id.as_encoded_bytes())? {
             Some(known) => given.print(&known, out)?,
             None => {
-                eprintln!("broadsheet: {} is not in history", id.display());
+                let seen = seen_elsewhere(&snapshot, id.as_encoded_bytes())?;
+                eprintln!("broadsheet: {} is not in history{seen}", id.display());
                 status = Status::NO;
             }
         }
@@ -63,15 +64,29 @@ pub struct Known<'r> {
 /// # Errors
 /// The store cannot be read.
 pub fn find<'r>(snapshot: &'r Snapshot, id: &[u8]) -> Result<Option<Known<'r>>, store::Error> {
-    let id = match id {
-        [b'<', ..] => Cow::Borrowed(id),
-        bare => Cow::Owned([b"<", bare, b">"].concat()),
-    };
-    let line = snapshot.history_line(&id)?;
+    let line = snapshot.history_line(&in_brackets(id))?;
     Ok(line.map(|line| Known {
         is_alive: snapshot.is_alive(&line),
         line,
     }))
+}
+
+/// What to add to "not in history" of an id that is refused nevertheless; else nothing.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn seen_elsewhere(snapshot: &Snapshot, id: &[u8]) -> Result<&'static str, store::Error> {
+    Ok(match snapshot.has(&in_brackets(id))? {
+        true => ", but the imported system had seen it (seen.hashes): refused as a duplicate",
+        false => "",
+    })
+}
+
+fn in_brackets(id: &[u8]) -> Cow<'_, [u8]> {
+    match id {
+        [b'<', ..] => Cow::Borrowed(id),
+        bare => Cow::Owned([b"<", bare, b">"].concat()),
+    }
 }
 
 impl Answer for Known<'_> {

@@ -34,6 +34,44 @@ fn damaged(article: usize) -> (News, Vec<String>) {
     (news, ids)
 }
 
+/// Whatever length is left of the log that was synced, what is filed behind it stays.
+#[test]
+fn articles_behind_a_cut_record_are_kept() {
+    for length in (1..=16).chain([1_001, 5_003]) {
+        let news = News::new(&["a.b"]);
+        let disk = Double::new(news.dir()).disk();
+        let mut spool = Spool::open_on(disk, news.dir(), Options::default()).unwrap();
+        let file = |spool: &mut Spool, numbers: std::ops::Range<u32>| {
+            for number in numbers {
+                news.file(spool, &format!("<{number}@x>"), &["a.b"]);
+            }
+            spool.commit().unwrap();
+        };
+        file(&mut spool, 0..100);
+        drop(spool);
+        let art = news.dir().join("segments/00000000000000004096.art");
+        let art = std::fs::OpenOptions::new().write(true).open(art).unwrap();
+        art.set_len(art.metadata().unwrap().len() - length).unwrap();
+
+        let disk = Double::new(news.dir()).disk();
+        let mut spool = Spool::open_on(disk.clone(), news.dir(), Options::default()).unwrap();
+        assert!(spool.notices()[0].contains("damaged"), "{length}");
+        file(&mut spool, 200..210);
+        drop(spool);
+        for (round, repair) in [false, true, false].into_iter().enumerate() {
+            let told = fsck_on(disk.clone(), news.dir(), repair).unwrap();
+            assert_eq!(told.faults == 0, round == 2, "{length}: {told:?}");
+            let reader = Snapshot::open_on(disk.clone(), news.dir()).unwrap();
+            for number in 200..210 {
+                let id = format!("<{number}@x>");
+                let mut buffer = Vec::new();
+                let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
+                assert!(stored.is_some(), "{length}: {id} is lost");
+            }
+        }
+    }
+}
+
 #[test]
 fn damage_in_the_last_commit_costs_one_article() {
     for article in [10, 12, 14] {

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::Error;
 use crate::io::disk::File;
-use crate::log::record::Kind;
+use crate::log::record::{ALIGN, Kind};
 use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
 
 impl Spool {
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
     /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `whole` it was whole once.
+    /// The end is a multiple of [`ALIGN`], also where the file was cut off in the middle of a record: the next one begins there.
     pub(super) fn sound_end(
         &mut self,
         file: &dyn File,
@@ -27,12 +28,12 @@ impl Spool {
             match step {
                 // Behind what the disk cannot read lies what was whole once; a torn commit can be read.
                 Step::Gap { from, to, .. } if file.was_unreadable(from..to) => {
-                    end = to;
+                    end = to.next_multiple_of(ALIGN as u64);
                     self.notices.push(damage_notice(&path, from));
                 }
                 Step::Gap { from, to, empty } if from < whole => {
                     // Whether or not a later commit tells so.
-                    end = to.min(whole);
+                    end = to.min(whole).next_multiple_of(ALIGN as u64);
                     if !empty {
                         self.notices.push(damage_notice(&path, from));
                     }

@@ -261,6 +261,8 @@ impl Session {
         match &mut self.state {
             State::Closed => (rest.len(), Some(Next::Close)),
             State::Receiving(_) => self.article(rest, at, backend, out),
+            // An article begins behind its command line, however that ends.
+            State::Discarding(..) if self.is_skipping => self.line(rest, backend, out),
             State::Discarding(end, answer, is_last) => match end.search(rest) {
                 Ending::At(count) => {
                     out.push(answer);
@@ -305,8 +307,7 @@ impl Session {
             Line::TooLongSoFar if self.is_skipping => return (rest.len(), Some(Next::More)),
             Line::TooLongSoFar => {
                 self.too_long(rest, backend, out);
-                // A discarded article ends at its terminator, whatever its first line is.
-                self.is_skipping = matches!(self.state, State::Command);
+                self.is_skipping = true;
                 return (rest.len(), Some(Next::More));
             }
         };

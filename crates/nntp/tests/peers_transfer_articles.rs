@@ -37,9 +37,14 @@ fn the_article_after_an_invalid_takethis_is_discarded() {
         assert_eq!(got.lines().nth(1), Some("111 20010909014640"), "{got}");
     }
     let long = format!("TAKETHIS <{}@x>", "x".repeat(1000));
-    for portion in [10, 600, 5000] {
+    // An empty article behind a line that ends with a bare LF, too.
+    let inputs = ["\r\nQUIT\r\n.\r\nDATE\r\n", "\n.\r\nDATE\r\n"];
+    for (portion, rest) in [10, 600, 5000]
+        .into_iter()
+        .flat_map(|n| inputs.map(|rest| (n, rest)))
+    {
         let mut client = Client::new(Fake::usual());
-        let input = format!("{long}\r\nQUIT\r\n.\r\nDATE\r\n");
+        let input = format!("{long}{rest}");
         let mut got = Vec::new();
         for bytes in input.as_bytes().chunks(portion) {
             got.extend(client.say(bytes));

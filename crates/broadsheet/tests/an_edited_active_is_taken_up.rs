@@ -136,3 +136,68 @@ fn half_an_active_files_nothing() {
     assert_eq!(links(&program, "<2@example.com>"), "rec.test/1");
     program.assert_clean();
 }
+
+/// One bad line: articles of its group would be refused, and known from then on.
+#[test]
+fn a_group_whose_line_is_bad_stops_filing() {
+    let program =
+        Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+    file(&program, "<1@example.com>", "comp.test");
+    let whole = program.read("news/active");
+    let bad = whole.replace("comp.misc 0000000000 00001 y", "comp.misc 0000000000 00001 yes");
+    let late = batch(&[article("<2@example.com>", "comp.misc")]);
+    for is_started_again in [false, true] {
+        program.write("news/active", bad.as_bytes());
+        if is_started_again {
+            forget_the_boot(&program);
+        }
+        let told = program.rnews(&late);
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.err.contains("lacks comp.misc:"), "{told:?}");
+        assert_eq!(program.read("news/active"), bad);
+    }
+    program.write("news/active", whole.as_bytes());
+    assert_eq!(program.rnews(&late).count("accepted"), 1);
+    program.assert_clean();
+}
+
+/// After a power cut the time of the file tells nothing.
+#[test]
+fn half_or_none_of_active_after_a_power_cut_files_nothing_wrongly() {
+    for keep in [0, 40] {
+        let program = Program::with_news(
+            "comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\nrec.test 0000000000 00001 y\n",
+        );
+        file(&program, "<1@example.com>", "comp.test");
+        let whole = program.read("news/active");
+        // All zeros, or the beginning.
+        let damaged = match keep {
+            0 => vec![0; whole.len()],
+            keep => whole.as_bytes()[..keep].to_vec(),
+        };
+        program.write("news/active", &damaged);
+        forget_the_boot(&program);
+        let late = batch(&[article("<2@example.com>", "rec.test")]);
+        let mut told = program.rnews(&late);
+        if keep > 0 {
+            assert_eq!(told.status, 2, "{told:?}");
+            assert!(told.err.contains("in the middle of a line"), "{told:?}");
+            assert_eq!(program.read("news/active").as_bytes(), damaged);
+            std::fs::remove_file(program.path("news/active")).unwrap();
+            told = program.rnews(&late);
+        }
+        assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+        assert_eq!(links(&program, "<2@example.com>"), "rec.test/1");
+        program.assert_clean();
+    }
+}
+
+/// Makes the index one of an earlier run of the machine: words 4 and 5 (docs/formats/index.md).
+fn forget_the_boot(program: &Program) {
+    use std::os::unix::fs::FileExt;
+    let index = std::fs::OpenOptions::new()
+        .write(true)
+        .open(program.path("news/index"))
+        .unwrap();
+    index.write_all_at(&[1; 16], 4 * 8).unwrap();
+}

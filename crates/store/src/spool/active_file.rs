@@ -17,6 +17,8 @@ pub struct ActiveFile {
     file: Box<dyn File>,
     /// The table; its image is what the file shall hold.
     pub table: Active,
+    /// When it was read, the file ended without a newline: somebody wrote a part of it.
+    pub is_cut: bool,
 }
 
 impl ActiveFile {
@@ -26,12 +28,15 @@ impl ActiveFile {
         let file = disk
             .open(&path, Open::Write)
             .map_err(|source| Error::io("open", &path, source))?;
-        let table = read_table(&*file, &path)?;
+        let text = read_text(&*file, &path)?;
+        let is_cut = text.last().is_some_and(|last| *last != b'\n');
+        let table = parse(text, &path)?;
         Ok(ActiveFile {
             disk: disk.clone(),
             path,
             file,
             table,
+            is_cut,
         })
     }
 
@@ -44,6 +49,7 @@ impl ActiveFile {
             path,
             file,
             table,
+            is_cut: false,
         })
     }
 
@@ -79,17 +85,6 @@ impl ActiveFile {
             .map_err(|source| Error::io("sync", &self.path, source))
     }
 
-    /// Whether the file ends without a newline: somebody wrote a part of it.
-    pub fn is_cut(&self) -> Result<bool, Error> {
-        let at = |source| Error::io("read", &self.path, source);
-        let length = self.file.length().map_err(at)?;
-        let mut last = [b'\n'];
-        self.file
-            .read_at(&mut last, length.saturating_sub(1))
-            .map_err(at)?;
-        Ok(last != *b"\n")
-    }
-
     /// Changes when somebody else writes the file.
     pub fn identity(&self) -> Result<[u64; 3], Error> {
         self.file
@@ -107,6 +102,10 @@ fn put_in_place(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn Fil
 
 /// Reads and parses an active file; its faults name the file and the line.
 pub fn read_table(file: &dyn File, path: &Path) -> Result<Active, Error> {
+    parse(read_text(file, path)?, path)
+}
+
+fn read_text(file: &dyn File, path: &Path) -> Result<Vec<u8>, Error> {
     let length = file
         .length()
         .map_err(|source| Error::io("read the length of", path, source))?;
@@ -115,6 +114,10 @@ pub fn read_table(file: &dyn File, path: &Path) -> Result<Active, Error> {
         .read_at(&mut text, 0)
         .map_err(|source| Error::io("read", path, source))?;
     text.truncate(got);
+    Ok(text)
+}
+
+fn parse(text: Vec<u8>, path: &Path) -> Result<Active, Error> {
     Active::parse(text).map_err(|fault| Error::Active {
         path: path.to_owned(),
         what: fault.to_string(),

@@ -14,7 +14,35 @@ impl Spool {
     pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
         let [known, now] = [self.index.active_identity(), self.active.identity()?];
         let is_other = known != now || !self.index.had_active_sum(self.active.table.checksum());
-        Ok(is_other && (is_sure || known[1] != now[1]))
+        Ok(is_other && (is_sure || known[1] != now[1] || self.active.table.is_empty()))
+    }
+
+    /// Refuses an `active` that has lost groups by damage, or by a mistake of who edited it: articles of these groups would be refused, and their
+    /// ids kept.
+    pub(crate) fn check_groups(&self) -> Result<(), Error> {
+        let table = &self.active.table;
+        if table.is_empty() {
+            // It is made again.
+            return Ok(());
+        }
+        let what = match (self.active.is_cut, table.bad_lines().first()) {
+            (true, _) => "active ends in the middle of a line".to_owned(),
+            (false, Some(fault)) => fault.to_string(),
+            (false, None) => return Ok(()),
+        };
+        // Without a copy in the log, nothing tells what is missing.
+        let Ok(told) = rebuild_active(&self.segments, &self.dir) else {
+            return Ok(());
+        };
+        match missing(&told, table) {
+            Some(names) => Err(Error::Active {
+                path: self.dir.join("active"),
+                what: format!(
+                    "{what}, and it lacks {names}: mend it or put a whole copy in its place, or remove it, and it is made again from the log"
+                ),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
@@ -30,25 +58,9 @@ impl Spool {
                 self.active.rewrite()?;
                 return self.publish();
             }
-            let table = &self.active.table;
-            let mut gone = told
-                .ids()
-                .map(|id| told.name(id))
-                .filter(|name| table.find(name).is_none());
-            if let Some(first) = gone.next() {
-                let first = String::from_utf8_lossy(first).into_owned();
-                let more = gone.count();
-                if self.active.is_cut()? {
-                    // Articles of these groups would be refused, and their ids kept.
-                    return Err(Error::Active {
-                        path: self.dir.join("active"),
-                        what: format!(
-                            "it ends in the middle of a line, and lacks {first} and {more} more groups: put a whole copy in its place, or remove it, and it is made again from the log (if its last line is whole, add a newline)"
-                        ),
-                    });
-                }
+            if let Some(names) = missing(&told, &self.active.table) {
                 self.notices.push(format!(
-                    "active has no line for {first} and {more} more groups any more; if that was not meant, add them again"
+                    "active has no line for {names} any more; if that was not meant, add them again"
                 ));
             }
             for id in told.ids() {
@@ -112,4 +124,18 @@ impl Spool {
         }
         Ok(())
     }
+}
+
+/// The groups that one table has and the other lacks, for a message; `None` if there is none.
+fn missing(all: &Active, table: &Active) -> Option<String> {
+    let mut names = all
+        .ids()
+        .map(|id| all.name(id))
+        .filter(|name| table.find(name).is_none());
+    let first = String::from_utf8_lossy(names.next()?).into_owned();
+    Some(match names.count() {
+        0 => first,
+        1 => format!("{first} and another group"),
+        more => format!("{first} and {more} more groups"),
+    })
 }

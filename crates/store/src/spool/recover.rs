@@ -120,6 +120,9 @@ pub fn open(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
     }
+    if is_edited || !start.sure {
+        spool.check_groups()?;
+    }
     // A new news directory, or a lost file.
     let is_new = spool.expired.is_missing();
     if is_new {

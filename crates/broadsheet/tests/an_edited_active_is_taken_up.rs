@@ -144,7 +144,10 @@ fn a_group_whose_line_is_bad_stops_filing() {
         Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
     file(&program, "<1@example.com>", "comp.test");
     let whole = program.read("news/active");
-    let bad = whole.replace("comp.misc 0000000000 00001 y", "comp.misc 0000000000 00001 yes");
+    let bad = whole.replace(
+        "comp.misc 0000000000 00001 y",
+        "comp.misc 0000000000 00001 yes",
+    );
     let late = batch(&[article("<2@example.com>", "comp.misc")]);
     for is_started_again in [false, true] {
         program.write("news/active", bad.as_bytes());

@@ -108,7 +108,12 @@ fn what_is_filed_behind_the_end_of_a_cut_log_is_sent() {
         (31, 2311, false, &["fsck", "--repair"]),
         (60, 433, false, &["group", "add", "comp.new"]),
         (31, 2311, true, rebuilds),
-        (31, 2311, true, &["history", "find", "<first.1@example.com>"]),
+        (
+            31,
+            2311,
+            true,
+            &["history", "find", "<first.1@example.com>"],
+        ),
     ] {
         let program = two_sites(DIRECTORY, "none");
         file(&program, "first", 20, 1500);

@@ -97,3 +97,22 @@ fn zeros_in_cancels_are_not_believed() {
     fs::write(&path, text).unwrap();
     check(news.dir(), &positions, "zeros");
 }
+
+/// Only the articles that were there are lost, and may come again.
+#[test]
+fn without_the_articles_of_a_segment() {
+    let (news, _) = punched();
+    let path = |suffix: &str| news.dir().join(format!("segments/{:020}.{suffix}", 4096));
+    fs::remove_file(path("art")).unwrap();
+    let told = fsck(news.dir(), true).unwrap();
+    let left = ARTICLES - (0..ARTICLES).filter(|n| is_cancelled(*n)).count() as u64;
+    assert!(told.is_clean() && told.lost == 1, "{told:?}");
+    assert_eq!(told.lost_ids.len() as u64, left);
+    let clean = fsck(news.dir(), false).unwrap();
+    assert!(clean.faults == 0, "{clean:?}");
+    let spool = Spool::open(news.dir(), small()).unwrap();
+    for number in 0..ARTICLES {
+        let is_known = spool.has(id(number).as_bytes()).unwrap();
+        assert_eq!(is_known, is_cancelled(number), "{number}");
+    }
+}

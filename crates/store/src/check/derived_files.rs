@@ -90,7 +90,7 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
 /// The cancelled and removed articles, with the lines that name them.
 #[derive(Debug, Default)]
 pub struct Removals {
-    cancelled: Cancels,
+    pub(super) cancelled: Cancels,
     /// Lines in the format of the file `cancels`.
     text: Vec<u8>,
 }

@@ -6,9 +6,11 @@ use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::lost_ends::report_lost_ends;
 use crate::check::report::Report;
-use crate::history::HistoryLine;
+use crate::expiry::state::ExpiryState;
+use crate::expiry::visibility::Visibility;
+use crate::history::{self, HistoryLine};
 use crate::io::disk::{Disk, File, Open};
-use crate::io::replace::sync_parent;
+use crate::io::replace::{read_whole, replace, sync_parent};
 use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
 use crate::log::segments::{SegmentFile, Segments};
@@ -26,11 +28,24 @@ pub const ORPHAN: &str = "its .art is missing: all articles of this segment are 
 pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = segments.disk();
     report_lost_ends(segments, dir, report)?;
-    for path in orphans(segments)? {
-        set_aside(&**disk, dir, &path)?;
-        report.tell(&path, 0, format!("{ORPHAN}; moved to bad/"), true);
-    }
     let bases = segments.bases()?;
+    // The history before the rows, by which the next run would know an orphan after an interruption.
+    for path in orphans(segments)?.into_iter().rev() {
+        let base = base_of(&path).filter(|base| bases.last() > Some(base));
+        let is_history = path.extension().is_some_and(|end| end == "his");
+        let kept = match base.filter(|_| is_history) {
+            Some(base) => keep_gone_ids(segments, dir, base)?,
+            None => {
+                set_aside(&**disk, dir, &path)?;
+                0
+            }
+        };
+        let kept = match kept {
+            0 => String::new(),
+            kept => format!(", the ids of {kept} that were gone before are kept"),
+        };
+        report.tell(&path, 0, format!("{ORPHAN}; moved to bad/{kept}"), true);
+    }
     for (place, &base) in bases.iter().enumerate() {
         repair_header(segments, base, bases.get(place + 1), report)?;
     }
@@ -76,6 +91,45 @@ pub fn orphans(segments: &Segments) -> Result<Vec<PathBuf>, Error> {
         }
     }
     Ok(found)
+}
+
+/// The base in the name of a file of a segment.
+fn base_of(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
+/// Keeps the ids of the articles that were not there any more when the `.art` of a segment was lost: they stay refused. Copies its `.his` to
+/// bad/. Returns their number.
+fn keep_gone_ids(segments: &Segments, dir: &Path, base: u64) -> Result<u64, Error> {
+    let disk = &**segments.disk();
+    let path = segments.path(base, SegmentFile::His);
+    let text = read_whole(disk, &path)?.unwrap_or_default();
+    let expired = match ExpiryState::read(disk, dir)? {
+        Some(expired) => expired,
+        None => ExpiryState::fold(segments)?,
+    };
+    let removals = Removals::of_file(disk, dir)?;
+    let visibility = Visibility {
+        expired: &expired,
+        cancelled: &removals.cancelled,
+    };
+    let (mut gone, mut kept) = (Vec::new(), 0);
+    for (_, line) in history::lines(&text) {
+        let Some(known) = HistoryLine::parse(line) else {
+            continue;
+        };
+        if !visibility.has(&known) {
+            kept += 1;
+            gone.extend_from_slice(line);
+            gone.push(b'\n');
+        }
+    }
+    let aside = dir.join("bad").join(path.file_name().unwrap_or_default());
+    replace(disk, &aside, |file| file.write_at(&text, 0))?;
+    // The addresses of the lines change.
+    remove_index(disk, dir)?;
+    replace(disk, &path, |file| file.write_at(&gone, 0))?;
+    Ok(kept)
 }
 
 fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {

@@ -195,6 +195,19 @@ fn half_or_none_of_active_after_a_power_cut_files_nothing_wrongly() {
     }
 }
 
+/// A high mark that leaves no number is a mistake in the file: the article is kept, and can be filed when it is mended.
+#[test]
+fn an_article_without_a_number_is_kept() {
+    let program = Program::with_news("comp.test 9223372036854775807 00001 y\n");
+    let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));
+    assert_eq!((told.status, told.count("refused")), (2, 1), "{told:?}");
+    assert!(told.err.contains("no number left in any group"), "{told:?}");
+    let kept = program.files("news/bad");
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let found = program.run(&["history", "find", "--dir", "news", "<1@example.com>"]);
+    assert_eq!(found.status, 1, "{found:?}");
+}
+
 /// Makes the index one of an earlier run of the machine: words 4 and 5 (docs/formats/index.md).
 fn forget_the_boot(program: &Program) {
     use std::os::unix::fs::FileExt;

@@ -603,7 +603,6 @@ impl Filer {
                         self.lines.push_link(active.name(*group), number);
                     }
                 }
-                // No number is left only after 2^63 articles in one group.
                 Ok(false)
             }
             Some(mirrored) => {
@@ -613,8 +612,9 @@ impl Filer {
         self.lines.end_xref(article.form());
         let (error, is_kept) = match taken {
             Err(error) => (error.to_string(), error.is_kept()),
+            // An active with a wrong high mark: it is the administrator's, not the article's fault.
             Ok(_) if self.lines.link_count() == 0 => {
-                ("no number left in any group".to_owned(), false)
+                ("no number left in any group".to_owned(), true)
             }
             Ok(is_late) => return Ok(Ok(is_late)),
         };

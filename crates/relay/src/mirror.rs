@@ -5,7 +5,7 @@
 
 use article::xref::Xref;
 use article::{Article, Header};
-use groups::active::Flag;
+use groups::active::{Flag, NUMBER_MAX};
 use store::Spool;
 
 use crate::compose::NewLines;
@@ -22,6 +22,14 @@ pub enum MirrorError {
     /// The number is not free.
     #[error("article #{number} in group `{group}' supplied but occupied!")]
     Occupied {
+        /// The group.
+        group: String,
+        /// The number.
+        number: u64,
+    },
+    /// No group can have that number.
+    #[error("article #{number} in group `{group}' is above the highest number, {NUMBER_MAX}")]
+    AboveAll {
         /// The group.
         group: String,
         /// The number.
@@ -66,6 +74,12 @@ pub fn take_numbers(
         };
         if active.flag(id) == Flag::Excluded {
             continue;
+        }
+        if number > NUMBER_MAX {
+            return Ok(Err(MirrorError::AboveAll {
+                group: shown(group),
+                number,
+            }));
         }
         let name = active.name(id).to_vec();
         if !spool.is_free(&name, number)? {

@@ -60,16 +60,21 @@ fn what_cannot_be_mirrored_is_not_filed() {
                 &["Xref: near.example comp.lang.c:41"],
             ),
             &article("<4@a>", "comp.std", &["Xref: near.example alt.none:1"]),
+            &article(
+                "<5@a>",
+                "comp.std",
+                &["Xref: near.example comp.std:9223372036854775808"],
+            ),
         ],
     );
-    assert_eq!(verdicts.len(), 4);
+    assert_eq!(verdicts.len(), 5);
     let is_kept = verdicts.iter().map(|verdict| match verdict {
         Verdict::Unfiled(_) => true,
         Verdict::Refused(_) => false,
         _ => panic!("{verdicts:?}"),
     });
     // A mirror may have fewer groups.
-    assert_eq!(is_kept.collect::<Vec<_>>(), [true, true, true, false]);
+    assert_eq!(is_kept.collect::<Vec<_>>(), [true, true, true, false, true]);
     assert_eq!(
         newsdir.log()[1..],
         [
@@ -77,6 +82,7 @@ fn what_cannot_be_mirrored_is_not_filed() {
             "near.example b <2@a> article received from wrong site `far.example' in believe-Xref mode",
             "near.example b <3@a> article #41 in group `comp.lang.c' supplied but occupied!",
             "near.example b <4@a> no known groups in Xref: in believe-Xref mode",
+            "near.example b <5@a> article #9223372036854775808 in group `comp.std' is above the highest number, 9223372036854775807",
         ]
     );
 }

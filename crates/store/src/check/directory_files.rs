@@ -172,15 +172,13 @@ pub fn check_active(
         let told = spool.active().high(id);
         if told < high {
             let name = String::from_utf8_lossy(name);
+            let is_repaired = repair && spool.active_mut().set_high(id, high);
             report.tell(
                 &path,
                 0,
                 format!("{name}: the high mark is {told}, but {high} was given"),
-                repair,
+                is_repaired,
             );
-            if repair {
-                spool.active_mut().set_high(id, high);
-            }
         }
     }
     if repair { spool.publish() } else { Ok(()) }

@@ -73,6 +73,27 @@ fn a_server_that_ends_in_the_middle() {
     leaf.assert_clean();
 }
 
+/// A message-id of other bytes than ASCII can be requested; one that is too long is told.
+#[test]
+fn unusual_message_ids() {
+    let long = format!("<{}@x>", "l".repeat(260));
+    for newnews in [false, true] {
+        let ids = ["<caf\u{e9}@x>", &long, "<plain@x>"];
+        let mut fake = Fake::default();
+        fake.put(1, &ids.map(|id| with(id, "comp.test", "", b"text\n")));
+        let (address, _fake) = fake.start();
+        let leaf = pulling(&address, &format!("newnews = {newnews}"));
+        let told = pull(&leaf);
+        assert_eq!(
+            (told.count("fetched"), told.count("given_up")),
+            (2, 1),
+            "{told:?}"
+        );
+        assert!(told.err.contains("no command can name"), "{told:?}");
+        assert_eq!(filed(&leaf, "comp.test"), 2);
+    }
+}
+
 #[test]
 fn bad_and_missing_articles_stop_nothing() {
     let mut fake = Fake::default();

@@ -5,7 +5,8 @@ mod opening;
 mod reading;
 mod reply;
 
+pub use crate::command::is_id;
 pub use offers::{Event, Offers, Outcome, Sends};
 pub use opening::{CAPABILITY_LINES_MAX, Login, Opening, Ready, Step};
-pub use reading::{GroupMarks, Listed, is_id, listed};
+pub use reading::{GroupMarks, Listed, listed};
 pub use reply::{PeerError, REPLY_BYTES_MAX, Reply};

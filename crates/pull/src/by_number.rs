@@ -1,6 +1,6 @@
 //! Reading groups by their numbers: GROUP, OVER.
 
-use nntp::client::{GroupMarks, listed};
+use nntp::client::{GroupMarks, is_id, listed};
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
@@ -234,6 +234,10 @@ impl Visit<'_> {
             let Some(row) = listed(line) else { continue };
             let before = rows.last().map_or(0, |row| row.number);
             if row.number > before && (from..=until).contains(&row.number) {
+                if !is_id(row.id) {
+                    self.pulled.pass_over(row.id, self.news);
+                    continue;
+                }
                 rows.push(Row {
                     number: row.number,
                     id: row.id.into(),

@@ -93,6 +93,7 @@ impl Visit<'_> {
                 )));
             }
             if !is_id(line) {
+                self.pulled.pass_over(line, self.news);
                 continue;
             }
             if self.snapshot.has(line)? {

@@ -50,7 +50,7 @@ pub struct Pulled {
     pub not_asked_for: u64,
     /// Articles that the server refused in this visit; the next one asks for them again.
     pub refused: u64,
-    /// Articles that the server has refused for too long, and that no visit asks for again.
+    /// Articles that no visit asks for again: the server has refused them for too long, or no command can name their message-id.
     pub given_up: u64,
     /// Bytes received from the network.
     pub bytes: u64,
@@ -59,3 +59,22 @@ pub struct Pulled {
     /// Posts that it refused.
     pub posts_refused: u64,
 }
+
+/// Most messages of one visit about articles that nobody asked for, about groups that the server refuses, and about such articles.
+pub(crate) const SHOWN: u64 = 10;
+
+impl Pulled {
+    /// Passes over an article whose message-id no command can name.
+    pub(crate) fn pass_over(&mut self, id: &[u8], news: &mut dyn News) {
+        self.given_up += 1;
+        if self.given_up <= SHOWN {
+            let shown = id.get(..ID_SHOWN_BYTES).unwrap_or(id).escape_ascii();
+            news.message(&format!(
+                "{shown}: no command can name this message-id (RFC 3977, 3.6); the article is given up"
+            ));
+        }
+    }
+}
+
+/// Of such a message-id a message shows this much, bytes.
+const ID_SHOWN_BYTES: usize = 250;

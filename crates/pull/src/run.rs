@@ -16,7 +16,7 @@ use crate::connection::{Connection, Text, words};
 use crate::error::Error;
 use crate::marks::{Mark, Marks};
 use crate::new_news::NewNews;
-use crate::news::{News, Pulled};
+use crate::news::{News, Pulled, SHOWN};
 use crate::posts;
 use crate::source::Source;
 
@@ -28,9 +28,6 @@ pub const GROUPS_MAX: usize = 100;
 pub const BATCH_BYTES: usize = 8 << 20;
 /// Most message-ids remembered of one visit; with more, some articles may be fetched twice.
 pub const REMEMBERED_MAX: usize = 100_000;
-
-/// Most messages of one visit about articles that nobody asked for, about groups that the server refuses, and about such articles.
-const SHOWN: u64 = 10;
 
 /// How long the server may refuse an article until the mark of its group passes it, seconds: a week.
 const REFUSED_SECONDS: i64 = 7 * 86_400;

@@ -70,10 +70,10 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             file: "mail",
             told: mail_review::mail(directory, settings, &groups),
         },
-        look("explist", &|text| explist(&text, &groups)),
+        look("explist", &|text| explist(&text, &groups, directory.root())),
         Finding {
             file: settings::FILE,
-            told: tables(&whole.expiry, &groups),
+            told: tables(&whole.expiry, &groups, directory.root()),
         },
         Finding {
             file: access::users::FILE,
@@ -392,10 +392,10 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
 }
 
 /// Every group has to be covered; a line that rules no group is only told.
-fn explist(text: &[u8], active: &Active) -> Result<String, String> {
+fn explist(text: &[u8], active: &Active, root: &Path) -> Result<String, String> {
     // `@` stands for the directory of `expire -a`, which is not known here; any will do.
     let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
-    policy(list, active, "")
+    policy(list, active, root, "")
 }
 
 /// Permissions to make and remove groups: control.ctl, controlperm and the keys.
@@ -410,18 +410,22 @@ fn control(directory: &NewsDirectory) -> Result<String, String> {
 }
 
 /// The tables of expire in broadsheet.toml.
-fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<String, String> {
+fn tables(
+    expiry: &Result<expire::Tables, Faults>,
+    active: &Active,
+    root: &Path,
+) -> Result<String, String> {
     let tables = expiry.as_ref().map_err(ToString::to_string)?;
     if tables.rules.is_empty() {
         return Ok("no [[expire]] rules: explist is used".to_owned());
     }
     let list = tables.explist(settings::FILE, Some(b"/"));
     let of = " of [[expire]]; explist is not used";
-    policy(list.map_err(|fault| fault.to_string())?, active, of)
+    policy(list.map_err(|fault| fault.to_string())?, active, root, of)
 }
 
 /// The number of rules, with the words `of` behind it, and the warnings.
-fn policy(list: Explist, active: &Active, of: &str) -> Result<String, String> {
+fn policy(list: Explist, active: &Active, root: &Path, of: &str) -> Result<String, String> {
     let file = list.file.clone();
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
     let mut told = counted(policy.rules().len(), "rule") + of;
@@ -430,7 +434,9 @@ fn policy(list: Explist, active: &Active, of: &str) -> Result<String, String> {
     for warning in warnings.iter().take(FAULTS_TOLD_MAX).filter(|_| !is_fresh) {
         told.push_str(&format!("\n    note: {warning}"));
     }
-    for warning in policy.returns(&file).iter().take(FAULTS_TOLD_MAX) {
+    let archives = expire::archiving::check_archives(&policy, root);
+    let returns = policy.returns(&file);
+    for warning in returns.iter().chain(&archives).take(FAULTS_TOLD_MAX) {
         told.push_str(&format!("\n    warning: {warning}"));
     }
     Ok(told)

@@ -120,18 +120,20 @@ pub struct LogFold {
 
 impl LogFold {
     /// Reads the logs of a news directory: `log`, and the files `log.*` and `log-*` that were written that day or later, also those compressed with
-    /// gzip. Returns it with the files that cannot be read, and why.
+    /// gzip. Returns it with the files that cannot be read to their end, and why.
     pub fn read(dir: &Path, day: Day) -> (LogFold, Vec<String>) {
         let mut fold = LogFold::default();
         let mut errors = Vec::new();
         for path in files(dir, day) {
             let mut part = LogFold::default();
             match part.read_file(&path, day) {
-                Ok(()) => fold.add(&part),
+                Ok(()) => {}
                 // Renamed meanwhile: it is there under its new name for the next report.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                // What stands before the damage counts.
                 Err(error) => errors.push(format!("{}: {error}", path.display())),
             }
+            fold.add(&part);
         }
         (fold, errors)
     }
@@ -290,16 +292,21 @@ mod tests {
         fs::write(dir.join("log-20261122"), LINES).unwrap();
         fs::write(dir.join("log"), LINES).unwrap();
         fs::write(dir.join("log.gz"), b"\x1f\x8bno gzip").unwrap();
+        // Cut off behind the last line.
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(LINES.as_bytes()).unwrap();
+        let whole = gzip.finish().unwrap();
+        fs::write(dir.join("log.3.gz"), &whole[..whole.len() - 8]).unwrap();
         // Written before the day.
         fs::write(dir.join("log.9"), LINES).unwrap();
         let old = File::options().write(true).open(dir.join("log.9")).unwrap();
         old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000))
             .unwrap();
         let (fold, errors) = LogFold::read(dir, day());
-        assert_eq!(row(&fold, "utzoo")[0], 9);
-        assert_eq!(fold.files, 3);
+        assert_eq!(row(&fold, "utzoo")[0], 12);
+        let is_told = |name: &str| errors.iter().any(|error| error.contains(name));
         assert!(
-            errors.len() == 1 && errors[0].contains("log.gz"),
+            errors.len() == 2 && is_told("/log.gz") && is_told("/log.3.gz"),
             "{errors:?}"
         );
     }

@@ -15,7 +15,7 @@
 //!
 //! `SITE` in a command stands for the name. No shell is run unless the command calls one.
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use groups::nntp_server::{CONNECTIONS, Hours};
 use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, NntpVia, Queue, To, Via};
@@ -212,6 +212,35 @@ fn command(value: &DeValue<'_>, site: &[u8]) -> Result<CommandLine, String> {
         .map_err(|fault| format!("cannot be run: {fault}"))
 }
 
+/// A path, if it is relative, below the news directory.
 fn path(value: &DeValue<'_>) -> Result<PathBuf, String> {
-    value::text(value).map(PathBuf::from)
+    let path = value::text(value).map(PathBuf::from)?;
+    let mut parts = path
+        .components()
+        .filter(|part| !matches!(part, Component::CurDir));
+    match parts.next() {
+        Some(Component::Normal(first)) if OWN.iter().any(|own| first == *own) => Err(format!(
+            "names {}, which belongs to the news system itself: use out.going/SITE, for example",
+            path.display()
+        )),
+        _ => Ok(path),
+    }
 }
+
+/// Files and directories of a news directory that a feed would destroy.
+const OWN: [&str; 14] = [
+    "active",
+    "broadsheet.toml",
+    "cancels",
+    "expired",
+    "explist",
+    "feeds",
+    "index",
+    "index.key",
+    "keys",
+    "log",
+    "newsgroups",
+    "segments",
+    "sys",
+    "users",
+];

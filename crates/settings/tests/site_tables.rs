@@ -305,6 +305,14 @@ fn each_fault_names_its_place() {
             "4:17: batch cannot be run: the command contains `|', but runs without a shell",
         ),
         (
+            "{ directory = \"./segments\" }",
+            "4:21: directory names ./segments, which belongs to the news system itself",
+        ),
+        (
+            "{ files = \"active\" }",
+            "4:17: files names active, which belongs to the news system itself",
+        ),
+        (
             "{ batch = \"a\", sise = 3 }",
             "4:22: unknown key `sise' in via with batch; did you mean size?",
         ),

@@ -8,7 +8,8 @@ use crate::program;
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::process::Stdio;
 
 use program::Program;
 use program::articles::{batch, many};
@@ -139,4 +140,45 @@ fn a_wrong_place_is_an_error() {
         assert_eq!(told.status, status, "{told:?}");
         assert!(!told.err.is_empty());
     }
+}
+
+/// Each of these mounts would hide what it serves, and so wait for itself for ever.
+#[test]
+fn nothing_of_the_news_directory_is_hidden() {
+    let program = news();
+    std::fs::rename(program.path("news/segments"), program.path("disk")).unwrap();
+    symlink("../disk", program.path("news/segments")).unwrap();
+    std::fs::create_dir(program.path("disk/empty")).unwrap();
+    symlink("news", program.path("link")).unwrap();
+    for (at, what) in [
+        ("news", "it is in the news directory"),
+        ("link", "it is in the news directory"),
+        ("news/in.coming", "it is in the news directory"),
+        ("news/segments", "it is in the news directory"),
+        ("disk", "it is in the news directory"),
+        ("disk/empty", "it is in the news directory"),
+        (".", "the mount would hide"),
+        ("news/broadsheet.toml", "not a directory"),
+        ("news/active", "not a directory"),
+    ] {
+        let mut command = program.command(&["mount", "--dir", "news", at]);
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        // Ended and unmounted also if the test fails.
+        let mut mounted = Mounted {
+            child,
+            at: program.path(at).canonicalize().unwrap(),
+            said: Vec::new(),
+        };
+        assert_eq!(mounted.until_ended(), 2, "{at}");
+        let mut said = String::new();
+        let mut stderr = mounted.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        assert!(said.contains(what), "{at}: {said}");
+    }
+    // A neighbour whose name begins in the same way is another directory.
+    std::fs::create_dir(program.path("news.mounted")).unwrap();
+    let Some(mounted) = Mounted::start_at(&program, "news.mounted", &[]) else {
+        return;
+    };
+    assert_eq!(mounted.names("a/b").len(), 4);
 }

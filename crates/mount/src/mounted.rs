@@ -37,6 +37,18 @@ pub enum Error {
     /// The directory to mount at cannot be used.
     #[error("cannot mount at {}", .0.display())]
     At(PathBuf, #[source] io::Error),
+    /// The directory to mount at is a part of the news directory.
+    #[error(
+        "cannot mount at {}: it is in the news directory ({}): choose a directory outside it",
+        .0.display(), .1.display()
+    )]
+    InNews(PathBuf, PathBuf),
+    /// The directory to mount at contains the news directory, or a part of it.
+    #[error(
+        "cannot mount at {}: the mount would hide {} of the news directory: choose another directory",
+        .0.display(), .1.display()
+    )]
+    AboveNews(PathBuf, PathBuf),
     /// FUSE refuses.
     #[error(
         "cannot mount at {}: load the kernel module (`modprobe fuse'), and as another user than root install fusermount3 (Debian's fuse3)",
@@ -91,6 +103,7 @@ impl Mount<'_> {
         self.remove_dead()?;
         let at = self.at.canonicalize();
         let at = at.map_err(|error| Error::At(self.at.to_owned(), error))?;
+        self.check_place(&at)?;
         let (events, wait) = channel();
         start_signals(events.clone()).map_err(Error::Thread)?;
         let session = Session::new(news.clone(), &at, &self.config());
@@ -160,6 +173,28 @@ impl Mount<'_> {
             self.at.display()
         ));
         detach(self.at).map_err(fault)
+    }
+
+    /// Checks that the mount point is a directory, and hides nothing of the news directory: the mount would wait for itself whenever it
+    /// reads or writes there.
+    fn check_place(&self, at: &Path) -> Result<(), Error> {
+        let fault = |error| Error::At(at.to_owned(), error);
+        if !std::fs::metadata(at).map_err(fault)?.is_dir() {
+            return Err(fault(io::ErrorKind::NotADirectory.into()));
+        }
+        // The segments may be on another disk, behind a symbolic link.
+        for place in [self.dir.to_owned(), self.dir.join("segments")] {
+            let place = place
+                .canonicalize()
+                .map_err(|error| Error::At(place, error))?;
+            if at.starts_with(&place) {
+                return Err(Error::InNews(at.to_owned(), place));
+            }
+            if place.starts_with(at) {
+                return Err(Error::AboveNews(at.to_owned(), place));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the counts from now on, if this user can write in the news directory.

@@ -27,6 +27,8 @@ its Message-ID (a slash in it is written %2F), and lists none. What arrives, exp
 shows at once, to the kernel's cache: see --cache-seconds. A group named like an article (alt.2600
 in alt) hides that article; .id/ still has it.
 
+MOUNTPOINT is a directory outside the news directory and its segments, and not one above them.
+
 Runs in the foreground until SIGTERM, or until `fusermount3 -u' or `umount' unmounts it. If it was
 killed, the next mount at the same place removes what is left. Needs /dev/fuse, and as another user
 than root fusermount3 (Debian: fuse3). `broadsheet status' shows the hits of the caches.

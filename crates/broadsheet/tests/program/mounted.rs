@@ -24,12 +24,17 @@ pub struct Mounted {
 impl Mounted {
     /// Mounts with these further words. `None`, and a line that says so, where this machine does not allow mounts.
     pub fn start(program: &Program, words: &[&str]) -> Option<Mounted> {
+        Mounted::start_at(program, "spool", words)
+    }
+
+    /// The same, at another directory.
+    pub fn start_at(program: &Program, name: &str, words: &[&str]) -> Option<Mounted> {
         let fuse = OpenOptions::new().read(true).write(true).open("/dev/fuse");
         if let Err(error) = fuse {
             eprintln!("skipped: mounts (/dev/fuse: {error})");
             return None;
         }
-        let at = program.path("spool");
+        let at = program.path(name);
         let _ = std::fs::create_dir(&at);
         let mut command = program.command(&["mount", "--dir", "news"]);
         let mut child = command

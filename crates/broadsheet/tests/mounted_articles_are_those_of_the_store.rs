@@ -295,3 +295,51 @@ fn a_mount_has_the_classic_files() {
     let error = std::fs::write(mounted.path("alt/1"), b"x").unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
 }
+
+#[test]
+fn only_visible_links_are_counted() {
+    let active =
+        "a.b 0 1 y\nactive 0 1 y\nactive.c 0 1 y\nalt 0 1 y\nalt.1 0 1 y\nnewsgroups.d 0 1 y\n";
+    let program = Program::with_news(active);
+    let made = [
+        // alt/1 is a directory, and active a file.
+        with("<alone@example.com>", "alt", "", b"one\n"),
+        with("<active@example.com>", "active.c,active", "", b"two\n"),
+        with(
+            "<all@example.com>",
+            "a.b,active,active.c,newsgroups.d,alt",
+            "",
+            b"three\n",
+        ),
+    ];
+    assert_eq!(program.rnews(&batch(&made)).count("accepted"), 3);
+    let mut tree = Tree::open(&program.path("news"), Caches::default()).unwrap();
+    let ids = tree.lookup(ROOT, b".id", 7).unwrap().unwrap();
+    let mut found = |name: &[u8]| tree.lookup(ids.number, name, 7).unwrap().unwrap();
+    // An article without a name in a group has the one in .id.
+    let articles = [
+        (found(b"alone@example.com"), 1),
+        (found(b"active@example.com"), 1),
+        (found(b"all@example.com"), 2),
+    ];
+    for (article, links) in articles {
+        assert_eq!(article.links, links);
+        assert!(tree.open_file(article.number).is_ok());
+    }
+    let mut names = Vec::new();
+    tree.entries(ROOT, 0, false, &mut |entry| {
+        names.push(String::from_utf8(entry.name.to_vec()).unwrap());
+        true
+    })
+    .unwrap();
+    for file in ["active", "newsgroups"] {
+        let entries = names.iter().filter(|name| *name == file);
+        assert_eq!(entries.count(), 1, "{names:?}");
+    }
+    let told = program.run(&["article", "remove", "--dir", "news", "<alone@example.com>"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(
+        tree.lookup(ids.number, b"alone@example.com", 7).unwrap(),
+        None
+    );
+}

@@ -6,6 +6,7 @@ use store::Error;
 
 use crate::attributes::Attributes;
 use crate::hierarchy::Hierarchy;
+use crate::inode::FILES;
 use crate::listings::Listings;
 use crate::live::Live;
 
@@ -174,9 +175,15 @@ pub fn number_of(name: &[u8]) -> Option<u64> {
     is_plain.then_some(number)
 }
 
-/// Whether the article with a number in a directory cannot be seen: a directory has its name.
+/// Whether the article with a number in a directory cannot be seen: a directory has its name, or a file the name of one of its directories.
 pub fn is_hidden(hierarchy: &Hierarchy, directory: &[u8], number: u64) -> bool {
     let mut name = child_name(directory, b"");
     article::decimal::push(&mut name, number);
-    hierarchy.is_directory(&name)
+    is_behind_file(directory) || hierarchy.is_directory(&name)
+}
+
+/// Whether a file in the root has the name of the first part of a group: then the group has no directory.
+pub fn is_behind_file(group: &[u8]) -> bool {
+    let first = group.split(|&b| b == b'.').next();
+    FILES.iter().any(|file| Some(file.as_bytes()) == first)
 }

@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::inode::{self, FILES, Inode};
 use crate::live::Live;
 use crate::overview_file::{OverviewFile, Sizes};
-use crate::search::{Caches, Known, Search, child_name, is_hidden, number_of};
+use crate::search::{Caches, Known, Search, child_name, is_behind_file, is_hidden, number_of};
 
 /// The names beside groups and articles.
 const OVERVIEW: &[u8] = b".overview";
@@ -377,12 +377,15 @@ impl Tree {
             return Ok(None);
         };
         let hierarchy = &self.live.hierarchy;
-        let links = line.links().filter(|(group, number)| {
-            snapshot.is_alive_in(group, *number, position)
-                && hierarchy.is_group(group)
-                && !is_hidden(hierarchy, group, *number)
-        });
-        let links = links.count() as u32;
+        let (mut is_alive, mut visible) = (false, 0);
+        for (group, number) in line.links() {
+            if snapshot.is_alive_in(group, number, position) && hierarchy.is_group(group) {
+                is_alive = true;
+                visible += u32::from(!is_hidden(hierarchy, group, number));
+            }
+        }
+        // An article that is hidden in all its groups has its name in `.id`.
+        let links = visible.max(u32::from(is_alive));
         let mtime = line.arrival.unwrap_or(0);
         let size = match line.size {
             Some(size) => size,
@@ -511,8 +514,7 @@ impl Tree {
             let Some(child) = child.map(<[u8]>::to_vec) else {
                 return Ok(true);
             };
-            // The file hides a group of its name.
-            if directory.is_empty() && FILES.iter().any(|file| file.as_bytes() == child) {
+            if directory.is_empty() && is_behind_file(&child) {
                 after = Some(child);
                 continue;
             }

@@ -25,7 +25,8 @@ system; a cross-posted article has a link in each group. Its time is its arrival
 articles has .overview; the root has active, active.times and newsgroups; .id/ID finds an article by
 its Message-ID (a slash in it is written %2F), and lists none. What arrives, expires and is cancelled
 shows at once, to the kernel's cache: see --cache-seconds. A group named like an article (alt.2600
-in alt) hides that article; .id/ still has it.
+in alt) hides that article, and the files at the root hide groups whose first part is active or
+newsgroups; .id/ still has the articles.
 
 MOUNTPOINT is a directory outside the news directory and its segments, and not one above them.
 

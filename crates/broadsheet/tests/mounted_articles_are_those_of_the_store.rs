@@ -297,6 +297,43 @@ fn a_mount_has_the_classic_files() {
 }
 
 #[test]
+fn each_message_id_has_one_name() {
+    let program = Program::with_news("a.b 0 1 y\n");
+    let names = [
+        ("<a/b%2Fc@example.com>", "a%2Fb%252Fc@example.com"),
+        ("<a/b/c@example.com>", "a%2Fb%2Fc@example.com"),
+        ("<a%2Fb@example.com>", "a%252Fb@example.com"),
+        ("<a/b@example.com>", "a%2Fb@example.com"),
+        ("<a%252Fb@example.com>", "a%25252Fb@example.com"),
+        // Also with a bare percent sign.
+        ("<50%@example.com>", "50%@example.com"),
+        ("<5%25@example.com>", "5%25@example.com"),
+        ("<d%2Fe@example.com>", "d%2Fe@example.com"),
+        ("<d/%25@example.com>", "d%2F%25@example.com"),
+    ];
+    let made: Vec<_> = names
+        .iter()
+        .map(|(id, _)| with(id, "a.b", "", b"one\n"))
+        .collect();
+    assert_eq!(
+        program.rnews(&batch(&made)).count("accepted"),
+        names.len() as u64
+    );
+    let mut tree = Tree::open(&program.path("news"), Caches::default()).unwrap();
+    let root = tree.lookup(ROOT, b"a", 7).unwrap().unwrap().number;
+    let group = tree.lookup(root, b"b", 7).unwrap().unwrap().number;
+    let ids = tree.lookup(ROOT, b".id", 7).unwrap().unwrap().number;
+    for (index, (id, name)) in names.iter().enumerate() {
+        let number = (index + 1).to_string();
+        let article = tree.lookup(group, number.as_bytes(), 7).unwrap();
+        for name in [name.to_string(), format!("<{name}>")] {
+            let found = tree.lookup(ids, name.as_bytes(), 7).unwrap();
+            assert_eq!(found, article, "{id} as {name}");
+        }
+    }
+}
+
+#[test]
 fn only_visible_links_are_counted() {
     let active =
         "a.b 0 1 y\nactive 0 1 y\nactive.c 0 1 y\nalt 0 1 y\nalt.1 0 1 y\nnewsgroups.d 0 1 y\n";

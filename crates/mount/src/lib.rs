@@ -9,6 +9,7 @@
 //! | `search` | name translation: the name cache, the offset cache, the directories |
 //! | `listings` | the articles of the directories that were searched last |
 //! | `hierarchy` | the names of groups as a tree |
+//! | `id_name` | names in `.id` |
 //! | `inode` | inode numbers |
 //! | `live` | the snapshot, which follows what is committed and removed |
 //! | `overview_file` | `.overview` |
@@ -23,6 +24,7 @@ mod contents;
 pub mod counters;
 mod filesystem;
 mod hierarchy;
+mod id_name;
 mod inode;
 mod listings;
 mod live;

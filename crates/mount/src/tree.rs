@@ -10,6 +10,7 @@ use store::{Error, Position};
 use crate::attributes::{Attributes, Kind};
 use crate::contents::Contents;
 use crate::counters::Counters;
+use crate::id_name::ids_of;
 use crate::inode::{self, FILES, Inode};
 use crate::live::Live;
 use crate::overview_file::{OverviewFile, Sizes};
@@ -406,24 +407,15 @@ impl Tree {
         }))
     }
 
-    /// The article with a Message-ID, with or without its brackets. A slash, which no name of a file has, is written `%2F`.
+    /// The article with a Message-ID, with or without its brackets.
     fn by_id(&mut self, name: &[u8]) -> Result<Option<Attributes>, Error> {
-        let id = match name.first() {
-            Some(b'<') => name.to_vec(),
-            _ => [b"<", name, b">"].concat(),
-        };
-        let find = |id: &[u8]| -> Result<Option<Position>, Error> {
-            Ok(self.live.snapshot.find(id)?.map(|found| found.position))
-        };
-        let mut found = find(&id)?;
-        if found.is_none() {
-            let other = String::from_utf8_lossy(&id).replace("%2F", "/");
-            found = find(other.as_bytes())?;
+        for id in ids_of(name) {
+            let found = self.live.snapshot.find(&id)?.map(|found| found.position);
+            if let Some(position) = found {
+                return Ok(self.article(position)?.filter(|article| article.links > 0));
+            }
         }
-        match found {
-            Some(position) => Ok(self.article(position)?.filter(|article| article.links > 0)),
-            None => Ok(None),
-        }
+        Ok(None)
     }
 
     /// Hands on the entries of a directory behind a cookie (0: all), in an order that stays while articles and groups come and go, until

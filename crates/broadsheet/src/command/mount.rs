@@ -23,8 +23,8 @@ pub static COMMAND: Command = Command {
 Shows the articles at MOUNTPOINT as C News filed them: comp/lang/c/123, with the line ends of this
 system; a cross-posted article has a link in each group. Its time is its arrival. A group with
 articles has .overview; the root has active, active.times and newsgroups; .id/ID finds an article by
-its Message-ID (a slash in it is written %2F), and lists none. What arrives, expires and is cancelled
-shows at once, to the kernel's cache: see --cache-seconds. A group named like an article (alt.2600
+its Message-ID (/ in it is written %2F, and % is written %25), and lists none. What arrives, expires
+and is cancelled shows at once, to the kernel's cache: see --cache-seconds. A group named like an article (alt.2600
 in alt) hides that article, and the files at the root hide groups whose first part is active or
 newsgroups; .id/ still has the articles.
 

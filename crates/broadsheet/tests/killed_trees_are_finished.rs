@@ -11,6 +11,7 @@ use program::Program;
 use program::articles::{batch, filed, id, many, with};
 use program::daemon::{Daemon, until};
 use program::faults;
+use program::small::Small;
 
 const GROUPS: &str = "alt.test 0 1 y\ncomp.test 0 1 y\ncontrol 0 1 y\n";
 /// System calls that change the disk.
@@ -251,4 +252,36 @@ fn without_links_there_are_symbolic_ones_or_copies() {
         assert!(found["alt/test/1"].1 == found["comp/test/1"].1);
         assert_eq!(found["alt/test/1"].0 == found["comp/test/1"].0, is_symlink);
     }
+}
+
+#[test]
+fn articles_leave_a_full_disk() {
+    let program = growing(", overview = true");
+    std::fs::create_dir(program.path("tree")).unwrap();
+    let Some(small) = Small::mount(&program.path("tree"), "1m") else {
+        return;
+    };
+    let told = program.rnews(&batch(&many("f", 60, "comp.test", 100)));
+    assert_eq!(told.count("accepted"), 60, "{told:?}");
+    let lines = || program.read("tree/comp/test/.overview").lines().count();
+    assert_eq!((names(&program).len(), lines()), (61, 60));
+    small.fill(0);
+    // A cancel: the overview without its line has no room beside the old one.
+    let told = program.run(&["article", "remove", "--dir", "news", &id("f", 7)]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!((names(&program).len(), lines()), (60, 59));
+    assert!(!program.path("tree/comp/test/7").exists());
+    // As if a kill had come before the overview was written again.
+    std::fs::remove_file(program.path("tree/comp/test/.overview")).unwrap();
+    program.run(&["article", "remove", "--dir", "news", &id("f", 8)]);
+    program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!((names(&program).len(), lines()), (59, 58));
+    let overview = program.read("tree/comp/test/.overview");
+    let first = overview
+        .lines()
+        .map(|line| line.split('\t').next().unwrap());
+    let first: Vec<_> = first.take(7).collect();
+    assert_eq!(first, ["1", "2", "3", "4", "5", "6", "9"]);
 }

@@ -183,7 +183,7 @@ impl Tree {
         let directories = self.directories()?;
         directories.begin_pass();
         if let Some(cancelled) = cancelled {
-            removal::remove_articles(directories, &cancelled, has_overview)?;
+            removal::remove_articles(directories, &cancelled, has_overview, snapshot)?;
         } else {
             let change = match (has_overview, had_overview) {
                 (true, true) => OverviewChange::Lines,

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 
 use article::decimal;
-use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, unlinkat};
 use store::{HistoryLine, Record, Snapshot};
 
 use super::directories::{Directories, Directory};
@@ -64,18 +64,47 @@ impl Overview {
     }
 }
 
-/// Removes the lines of these numbers.
+/// Removes the lines of these numbers. On a disk without room for a second file the old one is removed first, or the files of the articles
+/// would never be: a run that is killed then finds them without an overview, and writes it again.
 pub fn remove(
     directories: &Directories,
     (directory, group): (&Directory, &[u8]),
     numbers: &BTreeSet<u64>,
+    snapshot: &Snapshot,
 ) -> Result<(), Error> {
     let removed = match open(directory, OFlags::RDONLY) {
         Ok(Some(file)) => merge(directory, file, BTreeMap::new(), numbers),
-        Ok(None) => Ok(()),
+        Ok(None) => Err(ErrorKind::StorageFull.into()),
         Err(error) => Err(error),
     };
-    removed.map_err(error("write", directories, group))
+    match removed {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+            ) =>
+        {
+            remove_file(directory);
+        }
+        removed => return removed.map_err(error("write", directories, group)),
+    }
+    let kept = numbers_in(directory).map_err(error("read", directories, group))?;
+    let kept: Vec<u64> = kept.difference(numbers).copied().collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    rewrite(directories, (directory, group), &kept, snapshot)
+}
+
+/// The numbers that are names in a directory.
+fn numbers_in(directory: &Directory) -> std::io::Result<BTreeSet<u64>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(directory, ".", flags, Mode::empty())?;
+    let mut numbers = BTreeSet::new();
+    for entry in Dir::new(opened)? {
+        numbers.extend(decimal::parse(entry?.file_name().to_bytes()));
+    }
+    Ok(numbers)
 }
 
 /// Writes the file anew with the lines of these numbers, which ascend.
@@ -104,9 +133,11 @@ pub fn rewrite(
     fresh.finish().map_err(at)
 }
 
-/// Removes the file.
+/// Removes the file, and what a failed or killed run left of a new one.
 pub fn remove_file(directory: &Directory) {
-    let _ = unlinkat(directory, FILE, AtFlags::empty());
+    for name in [FILE, FRESH] {
+        let _ = unlinkat(directory, name, AtFlags::empty());
+    }
 }
 
 fn error(

@@ -31,6 +31,7 @@ pub fn remove_articles(
     directories: &mut Directories,
     articles: &[HistoryLine<'_>],
     has_overview: bool,
+    snapshot: &Snapshot,
 ) -> Result<(), Error> {
     let mut gone: BTreeMap<&[u8], BTreeSet<u64>> = BTreeMap::new();
     for (group, number) in articles.iter().flat_map(HistoryLine::links) {
@@ -41,7 +42,12 @@ pub fn remove_articles(
     for (group, numbers) in gone {
         if let Some(directory) = directories.found(group)? {
             let change = has_overview.then_some(OverviewChange::Lines);
-            remove(directories, (&directory, group), &numbers, change)?;
+            remove(
+                directories,
+                (&directory, group),
+                &numbers,
+                (change, snapshot),
+            )?;
         }
     }
     Ok(())
@@ -52,10 +58,10 @@ fn remove(
     directories: &Directories,
     (directory, group): (&Directory, &[u8]),
     numbers: &BTreeSet<u64>,
-    change: Option<OverviewChange>,
+    (change, snapshot): (Option<OverviewChange>, &Snapshot),
 ) -> Result<(), Error> {
     if !numbers.is_empty() && change == Some(OverviewChange::Lines) {
-        overview::remove(directories, (directory, group), numbers)?;
+        overview::remove(directories, (directory, group), numbers, snapshot)?;
     }
     for number in numbers {
         let name = decimal(*number);
@@ -179,7 +185,7 @@ impl<'a> Comparison<'a> {
             self.directories,
             group_and_directory,
             &listing.gone,
-            Some(self.change),
+            (Some(self.change), self.snapshot),
         )?;
         let is_empty = !listing.stays && !group.is_empty();
         if is_empty || self.change == OverviewChange::Remove {

@@ -277,6 +277,10 @@ fn advice_for_expire_is_in_the_language_of_its_file() {
         let told = checked(&program, &format!("\n[[expire]]\n{table}\n"));
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
+    program.write("news/explist", b"/expired/ x 14 -\nall x 5 nowhere\n");
+    let told = program.run(&["check", "--dir", "news"]);
+    let said = "warning: the archive directory news/nowhere does not exist";
+    assert!(told.out.contains(said), "{told:?}");
 }
 
 #[test]
@@ -383,7 +387,7 @@ fn batches_that_cannot_arrive_are_told() {
             "uucp",
             "{ batch = \"no-such-uux - SITE!rnews\", schedule = \"every 1 h\" }",
         ),
-        site("list", "{ files = \"active/togo\", form = \"f\" }"),
+        site("list", "{ files = \"mailpaths/togo\", form = \"f\" }"),
     ];
     let text = format!("{settings}{}", tables.concat());
     program.write("news/broadsheet.toml", text.as_bytes());
@@ -391,7 +395,7 @@ fn batches_that_cannot_arrive_are_told() {
     for said in [
         "warning: drop: the directory news/there does not exist",
         "warning: uucp: the program no-such-uux does not exist or is not executable",
-        "warning: list: news/active/togo cannot be written",
+        "warning: list: news/mailpaths/togo cannot be written",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }

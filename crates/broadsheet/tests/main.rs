@@ -14,6 +14,7 @@ mod a_day_is_reported;
 mod a_directory_of_an_earlier_release_opens;
 mod a_flood_writes_few_lines;
 mod a_full_disk_defers_what_peers_send;
+mod a_full_disk_is_expired;
 mod a_full_disk_loses_nothing;
 mod a_full_disk_stops_spooling;
 mod a_killed_daemon_loses_nothing;

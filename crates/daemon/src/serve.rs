@@ -129,6 +129,8 @@ impl Daemon {
             return Ok(None);
         }
         let Daemon { root, writer, .. } = &daemon;
+        // The disk may fill before the next expire.
+        store::Reserve::of_expire(root).create();
         socket::start(
             socket::listen(root)?,
             writer.clone(),

@@ -86,6 +86,8 @@ pub fn restore(
         connect(&contents, entry, root)?;
     }
     let rebuilt = store::rebuild(root)?;
+    // No backup has it.
+    store::Reserve::of_expire(root).create();
     for entry in manifest.entries.iter().filter(is_settings) {
         write(&contents, entry, &root.join(&entry.path))?;
     }

@@ -284,6 +284,8 @@ fn make_with(
     }
     // The first segment and the index are made here, so that the first rnews need not wait for them.
     drop(store::Spool::open(root, settings.store_options())?);
+    // The disk may fill before the first expire.
+    store::Reserve::of_expire(root).create();
     // The settings come last: a directory that has them is whole.
     sync(root)?;
     write(settings::FILE, settings_text.as_bytes())?;

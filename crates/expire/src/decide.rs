@@ -24,6 +24,8 @@ pub struct Plan {
     pub total: RemovalCount,
     /// Upper bound of the number of links (an article in a group) before the run.
     pub live: u64,
+    /// Overview rows of all segments, of removed articles too.
+    pub(crate) rows: u64,
     /// Links of articles with an arrival in the future, which are kept. A sign that the clock was set back.
     pub in_future: u64,
     /// Articles with an unreadable Expires (`-g`), including those of held groups.
@@ -38,6 +40,10 @@ impl Plan {
         surveys: impl Iterator<Item = &'s Survey>,
     ) {
         (self.total, self.hierarchies) = count(snapshot, surveys, &self.expiry);
+        if self.live < self.total.links {
+            // The marks of `active` are behind the log.
+            self.live = self.rows;
+        }
     }
 }
 
@@ -336,6 +342,7 @@ impl<'r> Decider<'r> {
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
         let rows = surveys.iter().map(Survey::rows).sum();
+        plan.rows = rows;
         // Removed groups have no marks.
         plan.live = match self.others.is_empty() {
             true => by_marks.min(rows),

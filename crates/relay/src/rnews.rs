@@ -214,7 +214,13 @@ pub fn run(
     if let Err(error) = &ended {
         run.outlet.filer().abandon();
         run.raise_status(Status::Attention);
-        run.watch.message(&error.to_string());
+        let hint = match &error {
+            Error::Store(error) if error.is_disk_full() => {
+                ", and is refused as duplicate when the batch is given again"
+            }
+            _ => "",
+        };
+        run.watch.message(&format!("{error}{hint}"));
     }
     let Run {
         mut summary,

@@ -18,7 +18,7 @@ pub enum Error {
     #[error("{} is locked by another program; wait for it to end", .0.display())]
     Locked(PathBuf),
     /// The operating system refused. `doing` is a verb phrase.
-    #[error("cannot {doing} {}: {source}{}", path.display(), hint(source))]
+    #[error("cannot {doing} {}: {source}{}", path.display(), hint(doing, source))]
     Io {
         /// What was being done, as a verb phrase.
         doing: &'static str,
@@ -93,10 +93,16 @@ pub enum Error {
     NoArticle(Position),
 }
 
-fn hint(source: &io::Error) -> &'static str {
+/// How the actions begin that only read.
+const READS: [&str; 5] = ["read", "open", "map", "list", "look"];
+
+fn hint(doing: &str, source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room and try again: what was committed stays, and is refused as duplicate if the same batch is given again"
+            "; make room and try again: what was committed stays"
+        }
+        _ if is_unreadable(source) && !READS.iter().any(|read| doing.starts_with(read)) => {
+            "; the disk may fail: look into the log of the system before you try again. What was committed stays"
         }
         _ if is_unreadable(source) => {
             "; the disk cannot read it: look into the log of the system, then run `broadsheet fsck --repair`, which steps over it"
@@ -151,5 +157,30 @@ impl Error {
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Error::Io { source, .. }
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_unreadable_file_is_one_for_repair() {
+        let of = |doing, errno: rustix::io::Errno| {
+            Error::io(doing, Path::new("segments/0.art"), errno.into()).to_string()
+        };
+        for doing in ["read", "read the length of", "open", "map"] {
+            assert!(of(doing, rustix::io::Errno::IO).contains("fsck --repair"));
+        }
+        for doing in ["write", "sync", "cut", "put in place", "remove"] {
+            let told = of(doing, rustix::io::Errno::IO);
+            assert!(!told.contains("fsck"), "{told}");
+            assert!(told.contains("look into the log of the system"), "{told}");
+        }
+        let told = of("write", rustix::io::Errno::NOSPC);
+        assert!(
+            told.contains("make room") && !told.contains("batch"),
+            "{told}"
+        );
     }
 }

@@ -31,6 +31,15 @@ fn full_disk() -> Option<(Program, Small)> {
     program.init("news", "news.example.org");
     program.keep_nothing_free();
     program.set_commit_bytes("128 KiB");
+    // Several segments.
+    let settings = program.read("news/broadsheet.toml");
+    let smaller = settings
+        .replace("segment_bytes = \"256 MiB\"", "segment_bytes = \"4 MiB\"")
+        .replace(
+            "article_bytes_max = \"8 MiB\"",
+            "article_bytes_max = \"1 MiB\"",
+        );
+    program.write("news/broadsheet.toml", smaller.as_bytes());
     program.write("news/explist", b"/expired/ x 30 -\nall x 10 -\n");
     let told = program.rnews(&batch(&many("full", 3000, "comp.test", 5000)));
     assert_eq!(told.status, 0, "{told:?}");
@@ -40,7 +49,14 @@ fn full_disk() -> Option<(Program, Small)> {
 
 fn expire(program: &Program) -> Told {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 30 * 86_400;
-    program.run(&["expire", "--dir", "news", "--now", &now.to_string()])
+    program.run(&[
+        "expire",
+        "--dir",
+        "news",
+        "--force",
+        "--now",
+        &now.to_string(),
+    ])
 }
 
 #[test]
@@ -55,6 +71,61 @@ fn before_the_first_expire() {
     assert!(has_reserve(&program, "news"));
     program.assert_clean();
     drop(small);
+}
+
+/// (removed, of so many) of the line "N articles removed, X of Y links".
+fn links(told: &Told) -> (u64, u64) {
+    let line = told
+        .out
+        .lines()
+        .find(|line| line.contains(" articles removed, "));
+    let words: Vec<&str> = line
+        .unwrap_or_else(|| panic!("{told:?}"))
+        .split([' ', ','])
+        .collect();
+    let of = words.iter().position(|word| *word == "of").unwrap();
+    (
+        words[of - 1].parse().unwrap(),
+        words[of + 1].parse().unwrap(),
+    )
+}
+
+fn remains(program: &Program) -> Vec<std::path::PathBuf> {
+    let mut files = program.files("news/segments");
+    files.retain(|path| path.extension().is_some_and(|end| end == "remake"));
+    files
+}
+
+#[test]
+fn after_a_failed_rebuild() {
+    let Some((program, small)) = full_disk() else {
+        return;
+    };
+    let told = program.run(&["history", "rebuild", "--dir", "news"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("make room"), "{told:?}");
+    assert!(!told.err.contains("batch"), "{told:?}");
+    assert!(remains(&program).is_empty());
+    assert!(!program.path("news/index").exists());
+    small.make_room();
+    small.fill(0);
+    let told = expire(&program);
+    assert_eq!(told.status, 0, "{told:?}");
+    let (removed, of) = links(&told);
+    assert!(removed == 3000 && of >= removed, "{told:?}");
+    assert!(has_reserve(&program, "news"));
+    program.assert_clean();
+    drop(small);
+}
+
+#[test]
+fn files_of_a_killed_rebuild_go_with_the_next_start() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/segments/00000000000000004096.ovr.remake", b"rows");
+    std::fs::remove_file(program.path("news/index")).unwrap();
+    let told = program.rnews(&batch(&many("one", 1, "comp.test", 10)));
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(remains(&program).is_empty());
 }
 
 #[test]

@@ -99,7 +99,12 @@ pub fn run_with(
     let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", false);
     let _one = (!is_dry).then(lock).transpose()?;
-    let snapshot = Snapshot::open(dir)?;
+    // Opening a news directory without an index makes one.
+    let open = || Snapshot::open(dir);
+    let snapshot = match is_dry {
+        true => open()?,
+        false => with_reserve(dir, open)?,
+    };
     if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
     }
@@ -215,13 +220,20 @@ fn set_horizon(
     forget.max(known)
 }
 
-/// Has the store apply the decision; on a full disk, with the reserved space.
+/// Has the store apply the decision.
 fn apply_decision(
     dir: &Path,
     options: Options,
     expiry: &ExpiryDecision,
 ) -> Result<(), store::Error> {
-    let attempt = || Spool::open(dir, options)?.expire(expiry).map(drop);
+    with_reserve(dir, || Spool::open(dir, options)?.expire(expiry).map(drop))
+}
+
+/// On a full disk, attempts it again with the reserved space.
+fn with_reserve<T>(
+    dir: &Path,
+    attempt: impl Fn() -> Result<T, store::Error>,
+) -> Result<T, store::Error> {
     match attempt() {
         Err(error) if error.is_disk_full() && Reserve::of_expire(dir).release() => attempt(),
         done => done,

@@ -1,6 +1,7 @@
 //! Rebuilds the derived files of a sealed segment from its `.art`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::check::report::FINDINGS_MAX;
@@ -21,6 +22,9 @@ use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::spool::recover::log_end::damage_notice;
 use crate::{Error, Expires, Position};
 
+/// End of the temporary names.
+const REMAKE: &str = ".remake";
+
 /// Size of pending rows that are written together, bytes.
 const PIECE_BYTES: usize = 8 << 20;
 
@@ -29,6 +33,46 @@ const PIECE_BYTES: usize = 8 << 20;
 /// the others that were cancelled or removed: their ids are still remembered.
 /// Returns the number of articles, and a message for each place with damaged ones.
 pub fn rebuild_derived(
+    segments: &Segments,
+    dir: &Path,
+    base: u64,
+    removals: &Removals,
+) -> Result<(u64, Vec<String>), Error> {
+    let done = rebuild_files(segments, dir, base, removals);
+    if done.is_err() {
+        // The disk may be full because of them.
+        for view in SegmentFile::DERIVED {
+            let _ = segments
+                .disk()
+                .remove(&remake_path(&segments.path(base, view)));
+        }
+    }
+    done
+}
+
+/// The temporary name of a derived file.
+fn remake_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(REMAKE);
+    name.into()
+}
+
+/// Removes the temporary files of a rebuild that was killed. The caller holds the lock of the store.
+pub fn remove_unfinished(segments: &Segments) -> Result<(), Error> {
+    let (disk, folder) = (segments.disk(), segments.folder());
+    let names = disk
+        .list(folder)
+        .map_err(|source| Error::io("list", folder, source))?;
+    let is_unfinished = |name: &&PathBuf| name.as_os_str().as_bytes().ends_with(REMAKE.as_bytes());
+    for name in names.iter().filter(is_unfinished) {
+        let path = folder.join(name);
+        disk.remove(&path)
+            .map_err(|source| Error::io("remove", &path, source))?;
+    }
+    Ok(())
+}
+
+fn rebuild_files(
     segments: &Segments,
     dir: &Path,
     base: u64,
@@ -132,9 +176,7 @@ impl Views {
     fn open(segments: &Segments, base: u64) -> Result<Views, Error> {
         let targets = SegmentFile::DERIVED.map(|view| segments.path(base, view));
         let fresh = |path: &PathBuf| {
-            let mut name = path.clone().into_os_string();
-            name.push(".remake");
-            AppendFile::open(&**segments.disk(), name.into(), Open::Truncate, 0)
+            AppendFile::open(&**segments.disk(), remake_path(path), Open::Truncate, 0)
         };
         let [his, ovr, exp] = &targets;
         Ok(Views {

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use article::message_id::HashKey;
 
+use crate::check::derived_files::remove_unfinished as remove_unfinished_rebuild;
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::sealed::SealedHistory;
 use crate::history::seen_hashes::SeenHashes;
@@ -59,6 +60,10 @@ pub fn open(
     // An index without a mark is one whose making was cut short, by an older release.
     let mut found = Index::open(&*disk, &index_path, Open::Write)?
         .filter(|index| index.applied(run).or(index.checkpoint()).is_some());
+    if found.is_none() {
+        // Whatever rebuilds derived files removes the index before.
+        remove_unfinished_rebuild(segments)?;
+    }
     let is_newest_lost = options.repair && !knows_segment(segments, &found)?;
     if is_newest_lost {
         found = None;

@@ -135,3 +135,28 @@ fn our_own_dump_comes_over() {
     );
     assert_eq!(to.rnews(&batch(&articles)).count("duplicates"), 50);
 }
+
+#[test]
+fn ids_that_expire_would_have_forgotten_are_counted() {
+    let program = Program::with_news("comp.test 0000000009 00001 y\n");
+    program.write("news/explist", b"/expired/ x 14 -\nall x 10 -\n");
+    let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["expire", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let lines = format!("<2@example.com>\t1700000000~-\n<3@example.com>\t{now}~-\n");
+    program.write("history", lines.as_bytes());
+    let told = program.run(&["history", "import", "--dir", "news", "history"]);
+    assert_eq!(
+        (told.status, told.out.as_str()),
+        (
+            0,
+            "1 ids imported, 0 known already, 0 lines not read, 1 too old to be remembered\n"
+        ),
+        "{told:?}"
+    );
+    let ids = ["<2@example.com>", "<3@example.com>"].map(|id| article(id, "comp.test"));
+    assert_eq!(program.rnews(&batch(&ids)).count("duplicates"), 1);
+    program.assert_clean();
+}

@@ -23,7 +23,8 @@ pub static COMMAND: Command = Command {
     summary: "import the history of another news system",
     about: "\
 Reads a text history file of C News or INN (with numeric or old text dates) and stores its ids, so
-that their articles are rejected as duplicates. No articles are copied. INN since 2.0 stores hashes
+that their articles are rejected as duplicates. No articles are copied. Ids that
+`expire' would have forgotten by now (`/expired/') are counted and not stored. INN since 2.0 stores hashes
 instead of ids (lines that begin with a square bracket), which this command cannot read.
 
 To move a whole site in, with its articles, use `broadsheet import cnews' or `broadsheet import inn':
@@ -45,6 +46,7 @@ they read the history too, and the hashes of INN.",
 struct Counts {
     taken: u64,
     known: u64,
+    old: u64,
     bad: u64,
 }
 
@@ -81,6 +83,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 }
             }
             Taken::Known => counts.known += 1,
+            Taken::Old => counts.old += 1,
             Taken::Bad(why) => {
                 counts.bad += 1;
                 if counts.bad <= NAMED_MAX {
@@ -90,11 +93,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     spool.commit()?;
-    writeln!(
+    write!(
         out,
         "{} ids imported, {} known already, {} lines not read",
         counts.taken, counts.known, counts.bad
     )?;
+    match counts.old {
+        0 => writeln!(out)?,
+        old => writeln!(out, ", {old} too old to be remembered")?,
+    }
     Ok(if counts.bad == 0 {
         Status::OK
     } else {
@@ -105,6 +112,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 enum Taken {
     New,
     Known,
+    /// Expire has forgotten the ids of its time.
+    Old,
     Bad(&'static str),
 }
 
@@ -140,6 +149,16 @@ fn take(
     let mut dates = dates.split(|&b| b == b'~');
     let arrival = dates.next().and_then(epoch).unwrap_or(now);
     let expires = dates.next().and_then(epoch);
+    let remembered = match expires {
+        Some(expires) => format!("\t{arrival}~{expires}"),
+        None => format!("\t{arrival}~-"),
+    };
+    if spool
+        .expired()?
+        .forgets_line(&[id, remembered.as_bytes()].concat())
+    {
+        return Ok(Taken::Old);
+    }
     spool.remember(id, arrival, expires.into())?;
     Ok(Taken::New)
 }

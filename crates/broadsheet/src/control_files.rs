@@ -136,7 +136,7 @@ fn offload(location: &objects::Location) -> Result<String, String> {
 }
 
 fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(directory.file(file)).map_err(|error| match error.kind() {
+    store::regular::read(&directory.file(file)).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "is missing".to_owned(),
         _ => format!("cannot be read: {error}"),
     })

@@ -12,6 +12,7 @@ mod a_classic_history_comes_over;
 mod a_closed_pipe_is_quiet;
 mod a_day_is_reported;
 mod a_directory_of_an_earlier_release_opens;
+mod a_fifo_hangs_nobody;
 mod a_flood_writes_few_lines;
 mod a_full_disk_defers_what_peers_send;
 mod a_full_disk_is_expired;

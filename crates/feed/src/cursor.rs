@@ -185,10 +185,11 @@ impl CursorFile {
     /// [`Error::Cursor`] if both slots are damaged.
     pub fn open(dir: &Path, write: bool) -> Result<Option<(CursorFile, Cursor)>, Error> {
         let path = dir.join(FILE);
-        let file = match OpenOptions::new().read(true).write(write).open(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(Error::io("open", &path))?,
-        };
+        let file =
+            match store::regular::at_once(OpenOptions::new().read(true).write(write)).open(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                opened => opened.map_err(Error::io("open", &path))?,
+            };
         let mut bytes = vec![0; 2 * SLOT_BYTES];
         let mut got = 0;
         while let Some(rest) = bytes.get_mut(got..).filter(|rest| !rest.is_empty()) {

@@ -38,7 +38,7 @@ pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error
     names.sort_unstable();
     names.dedup();
     let path = news.join(FILE);
-    let known = std::fs::read(&path).unwrap_or_default();
+    let known = store::regular::read(&path).unwrap_or_default();
     let mut roll = names.join(&b'\n');
     roll.push(b'\n');
     if known == roll || (known.is_empty() && names.is_empty()) {
@@ -72,7 +72,7 @@ pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error
 /// # Errors
 /// As [`enrol`].
 pub fn introduce(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
-    let known = std::fs::read(news.join(FILE)).unwrap_or_default();
+    let known = store::regular::read(&news.join(FILE)).unwrap_or_default();
     let mut fresh = Vec::new();
     for site in once_each(sites) {
         if !is_on(&known, site.name) && begin(news, end, site, || Snapshot::open(news))? {

@@ -43,7 +43,7 @@ pub fn chosen<'s>(
 /// Saves the names of the feeds; adds a notice for each that is gone.
 fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(), store::Error> {
     let path = news.join(FeedNames::FILE);
-    let before = std::fs::read(&path).unwrap_or_default();
+    let before = store::regular::read(&path).unwrap_or_default();
     let text = FeedNames::text(sites.feeds());
     if text == before {
         return Ok(());

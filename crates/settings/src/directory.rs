@@ -95,7 +95,7 @@ impl NewsDirectory {
     /// The file cannot be read or is too large.
     pub fn active(&self) -> Result<groups::Active, Error> {
         let path = self.file("active");
-        let text = std::fs::read(&path).map_err(|error| Error::Io(path, error))?;
+        let text = store::regular::read(&path).map_err(|error| Error::Io(path, error))?;
         Ok(groups::Active::parse(text)?)
     }
 
@@ -114,7 +114,7 @@ impl NewsDirectory {
     /// As [`NewsDirectory::sys`].
     pub fn sys_of(&self, settings: &Settings, other: &NewsDirectory) -> Result<Sites, Error> {
         let path = other.file(groups::sys::FILE);
-        let text = match std::fs::read(&path) {
+        let text = match store::regular::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|error| Error::Io(path, error))?,
         };
@@ -151,7 +151,7 @@ impl NewsDirectory {
     /// The names that feeds have had.
     pub fn feed_names(&self) -> FeedNames {
         // Missing, or unreadable: feeds are named by their order.
-        FeedNames::parse(&std::fs::read(self.file(FeedNames::FILE)).unwrap_or_default())
+        FeedNames::parse(&store::regular::read(&self.file(FeedNames::FILE)).unwrap_or_default())
     }
 
     /// Reads `broadsheet.toml`.
@@ -160,7 +160,7 @@ impl NewsDirectory {
     /// There is no such directory or file, or the file has errors.
     pub fn settings(&self) -> Result<Read, Error> {
         let path = self.file(FILE);
-        match std::fs::read(&path) {
+        match store::regular::read(&path) {
             Ok(bytes) => Ok(Read::parse(&path, bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Error::NoDirectory(self.root.clone()))

@@ -10,6 +10,7 @@ pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod mount_instance;
 pub(crate) mod once;
+pub mod regular;
 pub(crate) mod replace;
 pub(crate) mod reserve;
 pub(crate) mod salvage;

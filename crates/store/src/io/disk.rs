@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::io::mount_instance;
+use crate::io::{mount_instance, regular};
 
 pub use crate::io::map::{MapRef, MapWords};
 
@@ -132,7 +132,8 @@ impl Disk for RealDisk {
         if how == Open::TruncatePrivate {
             options.mode(0o600);
         }
-        let file = options.open(path)?;
+        // A FIFO is refused with the length of the file, which costs no call of its own.
+        let file = regular::at_once(&mut options).open(path)?;
         if how == Open::TruncatePrivate {
             // The file may exist already.
             file.set_permissions(fs::Permissions::from_mode(0o600))?;
@@ -206,7 +207,7 @@ impl RealFile {
 
 impl File for RealFile {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(regular::check(self.file.metadata()?)?.len())
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -288,7 +289,7 @@ impl File for RealFile {
 
     fn identity(&self) -> io::Result<[u64; 3]> {
         use std::os::unix::fs::MetadataExt;
-        let meta = self.file.metadata()?;
+        let meta = regular::check(self.file.metadata()?)?;
         let nanoseconds = (meta.mtime() as u64)
             .wrapping_mul(1_000_000_000)
             .wrapping_add(meta.mtime_nsec() as u64);
@@ -297,7 +298,12 @@ impl File for RealFile {
 }
 
 /// Reads until the buffer is full or the file ends. `unit`: a file that is read in units of so many bytes ends in the middle of one.
-fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64, unit: usize) -> io::Result<usize> {
+pub(crate) fn fill(
+    file: &fs::File,
+    mut buffer: &mut [u8],
+    mut offset: u64,
+    unit: usize,
+) -> io::Result<usize> {
     let mut total = 0_usize;
     while !buffer.is_empty() && total.is_multiple_of(unit) {
         match file.read_at(buffer, offset) {

@@ -43,6 +43,17 @@ fn directories_above_the_backups_are_not_made() {
 }
 
 #[test]
+fn a_place_in_the_news_directory_is_not_made() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    for place in ["news/backups", "news/bad/../backups/"] {
+        let told = program.run(&["backup", place, "--dir", "news"]);
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.err.contains("is in the news directory"), "{told:?}");
+        assert!(!program.path("news/backups").exists(), "{place}");
+    }
+}
+
+#[test]
 fn while_articles_are_filed() {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);
     let daemon = Daemon::start(&program);

@@ -73,6 +73,23 @@ struct Source {
 /// # Errors
 /// A file cannot be read or written; the backups that were there stay as they are.
 pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<Taken> {
+    let full = |path: &Path| {
+        fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let root = full(root)?;
+    let check = |place: &Path| {
+        ensure!(
+            !place.starts_with(&root),
+            "{} is in the news directory: choose a directory outside it, on another disk",
+            backups.display()
+        );
+        Ok(())
+    };
+    // A refusal leaves nothing behind.
+    if !backups.exists() {
+        let above = backups.parent().filter(|above| *above != Path::new(""));
+        fs::canonicalize(above.unwrap_or(Path::new("."))).map_or(Ok(()), |above| check(&above))?;
+    }
     // The directories above it are not made: below the place of a disk that is not mounted, the backup would fill another one.
     match DirBuilder::new().mode(0o700).create(backups) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -82,15 +99,8 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         ),
         done => done.with_context(|| format!("cannot create {}", backups.display()))?,
     }
-    let full = |path: &Path| {
-        fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))
-    };
-    let (root, backups) = (full(root)?, full(backups)?);
-    ensure!(
-        !backups.starts_with(&root),
-        "{} is in the news directory: choose a directory outside it, on another disk",
-        backups.display()
-    );
+    let backups = full(backups)?;
+    check(&backups)?;
     let _alone = Lock::take_named(&backups, "lock", false)?;
     let contents = Contents::of(&backups);
     contents

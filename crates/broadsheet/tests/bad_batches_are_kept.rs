@@ -264,3 +264,24 @@ fn one_bad_batch_does_not_stop_the_others() {
     assert!(told.err.contains("cannot open absent"), "{told:?}");
     assert!(program.path("one").exists() && !program.path("two").exists());
 }
+
+#[test]
+fn a_part_of_a_pipe_on_a_full_disk_is_named() {
+    let program = news();
+    let Some(small) = program::small::Small::mount(&program.path("news/bad"), "512k") else {
+        eprintln!("skipped: a full disk (no file system may be mounted here)");
+        return;
+    };
+    let mut text = b"this is no batch line\n".to_vec();
+    text.extend_from_slice(&batch(&many("a", 300, "comp.test", 5000)));
+    let text = [batch(&many("b", 1, "comp.test", 100)), text].concat();
+    let told = program.rnews(&text);
+    assert_eq!(told.status, 2, "{told:?}");
+    let part = program.files("news/bad");
+    assert_eq!(part.len(), 1, "{told:?}");
+    let name = part[0].file_name().unwrap().to_string_lossy();
+    let said = format!("news/bad/{name} holds only the first part");
+    assert!(told.err.contains(&said), "{told:?}");
+    assert!(std::fs::metadata(&part[0]).unwrap().len() > 0);
+    drop(small);
+}

@@ -1,6 +1,7 @@
 //! What a run of rnews keeps: bad batches, copies of pipes that may be bad, and articles that could not be filed.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use article::{Article, Form, Header};
 
@@ -125,8 +126,13 @@ impl Run<'_> {
             (Reread::Never, Some((copy, from))) => {
                 bad_batches::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
             }
-            (Reread::Never, None) => bad_batches::create(&bad, &source.stem)
-                .and_then(|(file, path)| Ok((path, tee.redirect_to(file, offset)?))),
+            (Reread::Never, None) => match bad_batches::create(&bad, &source.stem) {
+                Ok((file, path)) => match tee.redirect_to(file, offset) {
+                    Ok(from) => Ok((path, from)),
+                    Err(error) => return self.report_partial(source, &path, &error),
+                },
+                Err(error) => Err(error),
+            },
         };
         match saved {
             Ok(saved) => state.saved = Some(saved),
@@ -147,9 +153,21 @@ impl Run<'_> {
             return;
         }
         if let Err(error) = io::copy(&mut tee.attach(&source.file), &mut io::sink()) {
-            state.saved = None;
-            self.report_loss(source, &error);
+            match state.saved.take() {
+                Some((path, _)) => self.report_partial(source, &path, &error),
+                None => self.report_loss(source, &error),
+            }
         }
+    }
+
+    /// Reports that only the first part of a pipe could be saved. The part stays: the sender may have no other copy.
+    fn report_partial(&mut self, source: &Source, path: &Path, error: &io::Error) {
+        self.raise_status(Status::Attention);
+        self.watch.message(&format!(
+            "cannot save the rest of {} in bad/: {error}; {} holds only the first part of what was not filed; send the batch again",
+            source.name,
+            path.display()
+        ));
     }
 
     pub(super) fn report_loss(&mut self, source: &Source, error: &io::Error) {

@@ -200,6 +200,8 @@ impl From<WrapError> for io::Error {
 pub struct Unwrapped<R> {
     source: PeekReader<Source<R>>,
     layers: Vec<Compression>,
+    /// Number of removed `#!` lines.
+    lines: usize,
 }
 
 #[derive(Debug)]
@@ -254,6 +256,7 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
             return Ok(Unwrapped {
                 source: PeekReader::new(Source::Empty),
                 layers,
+                lines,
             });
         }
         if lines.max(layers.len()) > limits.layers_max {
@@ -272,7 +275,13 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
             // A wrapper's line before data that was never compressed: reading on loses nothing.
             (Some(_), None) if head.starts_with(b"#!") => {}
             (Some(line), None) => return Err(WrapError::NotCompressed { line: line.text }),
-            (None, None) => return Ok(Unwrapped { source, layers }),
+            (None, None) => {
+                return Ok(Unwrapped {
+                    source,
+                    layers,
+                    lines,
+                });
+            }
         }
     }
 }
@@ -281,6 +290,11 @@ impl<R> Unwrapped<R> {
     /// The compressions that were removed, outermost first; empty for plain input.
     pub fn layers(&self) -> &[Compression] {
         &self.layers
+    }
+
+    /// Whether nothing was removed: all bytes of the input are read as they are.
+    pub fn is_unchanged(&self) -> bool {
+        self.lines == 0 && self.layers.is_empty()
     }
 
     /// Whether this is a compressed batch without content (C News: fewer than 5 bytes), which the caller

@@ -265,6 +265,52 @@ fn one_bad_batch_does_not_stop_the_others() {
     assert!(program.path("one").exists() && !program.path("two").exists());
 }
 
+/// Runs rnews with a file as standard input.
+fn from_file(program: &Program, name: &str) -> Told {
+    let script = format!(
+        "exec {} rnews --dir news --json < {name}",
+        env!("CARGO_BIN_EXE_broadsheet")
+    );
+    program.run_as(std::path::Path::new("/bin/sh"), &["-c", &script], b"")
+}
+
+#[test]
+fn an_empty_compressed_batch_is_discarded() {
+    for text in [
+        &b"#! cunbatch\n"[..],
+        b"#! gunbatch\n",
+        b"#! zunbatch\n",
+        b"#! cunbatch\n\x1f\x9d",
+    ] {
+        let program = news();
+        program.write("batch", text);
+        for told in [
+            program.rnews(text),
+            program.run(&["rnews", "--dir", "news", "--json", "batch"]),
+            from_file(&program, "batch"),
+        ] {
+            assert_eq!(told.status, 0, "{told:?}");
+        }
+        assert!(program.files("news/bad").is_empty());
+    }
+}
+
+#[test]
+fn the_line_of_a_wrapper_before_a_plain_batch_is_skipped() {
+    let text = [
+        b"#! cunbatch\n".to_vec(),
+        batch(&many("a", 3, "comp.test", 100)),
+    ]
+    .concat();
+    let program = news();
+    program.write("batch", &text);
+    let told = program.run(&["rnews", "--dir", "news", "--json", "batch"]);
+    assert_eq!((told.status, told.count("accepted")), (0, 3), "{told:?}");
+    for told in [program.rnews(&text), from_file(&program, "batch")] {
+        assert_eq!((told.status, told.count("duplicates")), (0, 3), "{told:?}");
+    }
+}
+
 #[test]
 fn a_part_of_a_pipe_on_a_full_disk_is_named() {
     let program = news();

@@ -404,8 +404,8 @@ impl Run<'_> {
                     return Ok(());
                 }
             }
-        } else if let Some(map) = (!is_wrapped).then(|| source.map()).flatten() {
-            // Mapping moves the file offset to its end, so a compressed file is not mapped.
+        } else if let Some(map) = unwrapped.is_unchanged().then(|| source.map()).flatten() {
+            // Mapping moves the file offset to its end, and a map has the lines of wrappers.
             let mut batch = Batch::from_bytes(map.bytes(), limits);
             self.items(source, &mut batch, tee, state, Some(&map))
         } else {

@@ -267,7 +267,7 @@ fixed! {
     layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
     layers::client::PLAIN_BYTES_MAX, Unit::Bytes, "decompressed in one step, from a peer", "The rest stays compressed until that is processed.";
     layers::trust::CA_FILE_BYTES_MAX, Unit::Bytes, "file of CA certificates", "A larger file is an error.";
-    server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then another peer that offers the article is asked to send it.";
+    server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then every peer that offers the article is asked to send it.";
     server::RESERVATIONS_MAX, Unit::Count("ids"), "articles that peers were asked to send", "Above it, all peers that offer an article are asked to send it.";
     server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are reported once", "Damage in further places can be reported more than once.";
     objects::ANSWER_BYTES_MAX, Unit::Bytes, "answer of an object store that is no article", "Of a longer one, the text is left out of the message.";

@@ -197,7 +197,7 @@ pub trait Backend {
     /// Whether the server accepts articles.
     fn intake(&self) -> Intake;
 
-    /// Looks up a message-id. `Unknown` reserves it for this client for a while: others get `InTransfer`.
+    /// Looks up a message-id. `Unknown` reserves it for this client for a while, at its first offer: others get `InTransfer`.
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError>;
 
     /// Receives an article. `None`: the result follows by

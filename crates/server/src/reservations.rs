@@ -1,4 +1,7 @@
 //! Reservations of message-ids: while one peer sends an article, the offers of others are deferred.
+//!
+//! An id is reserved once. If the article does not arrive in time, all peers that offer it may send it: a peer that only repeats its
+//! offer, on however many connections, must not keep the article out, and a slow peer that alone has the article must not be shut out.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,14 +14,16 @@ use crate::Token;
 
 /// Lifetime of a reservation whose article does not arrive, seconds.
 pub const RESERVATION_SECONDS_MAX: i64 = 60;
-/// Maximum number of reservations, half of them of the last minute; above it, all peers may send.
+/// Maximum number of reservations, half of them in the new table; above it, all peers may send.
 pub const RESERVATIONS_MAX: usize = 1 << 20;
+/// Time that a table takes new reservations, seconds. An expired one is remembered for its lifetime again, at least.
+const TABLE_SECONDS: i64 = 2 * RESERVATION_SECONDS_MAX;
 
 /// The reservations by hash of the message-id. After a collision a peer offers its article once more. Nobody can provoke collisions to
 /// block an article: the key of the hash is secret.
 ///
 /// Nothing here scans them, since all network threads wait for the lock: what has expired goes with the whole table that it is in, and
-/// those of a closed connection count for nothing.
+/// the next peer that offers the id takes over the reservation of a closed connection.
 #[derive(Debug, Default)]
 pub struct Reservations {
     known: Mutex<Known>,
@@ -26,7 +31,7 @@ pub struct Reservations {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Those of the last [`RESERVATION_SECONDS_MAX`] at most.
+    /// Those of the last [`TABLE_SECONDS`] at most.
     new: Table,
     /// Those of as many seconds before, of which some still count.
     old: Table,
@@ -63,7 +68,9 @@ impl Hasher for Unchanged {
 
 #[derive(Debug, Clone, Copy)]
 struct Reservation {
+    /// The connection that offered the article last.
     by: Token,
+    /// End of the lifetime, seconds. Other connections may send the article from then on.
     until: i64,
     /// The article was received and waits for the commit.
     is_received: bool,
@@ -71,7 +78,8 @@ struct Reservation {
 
 impl Reservations {
     /// Reserves a message-id for a connection, unless another one has it. Also returns whether this connection had already reserved the
-    /// id, so that CHECK and the TAKETHIS after it count as one offer. `now`: seconds of a monotonic clock.
+    /// id, so that CHECK and the TAKETHIS after it count as one offer. `Unknown` for an id whose reservation has expired reserves
+    /// nothing. `now`: seconds of a monotonic clock.
     pub fn reserve(&self, hash: IdHash, by: Token, now: i64) -> (IdStatus, bool) {
         let mut known = self.known();
         let expired = known.turn(now);
@@ -106,7 +114,7 @@ impl Reservations {
         }
     }
 
-    /// Removes all reservations of a closed connection.
+    /// Ends all reservations of a closed connection.
     pub fn release_all(&self, by: Token) {
         self.known().new.closed.insert(by);
     }
@@ -123,7 +131,7 @@ impl Known {
 
     /// Begins a new table if it is time; returns one whose reservations have all expired.
     fn turn(&mut self, now: i64) -> Option<Table> {
-        if now < self.began + RESERVATION_SECONDS_MAX {
+        if now < self.began + TABLE_SECONDS {
             return None;
         }
         self.began = now;
@@ -131,38 +139,40 @@ impl Known {
         Some(expired)
     }
 
-    /// The reservation of an id that still counts.
-    fn find(&self, hash: IdHash, now: i64) -> Option<Reservation> {
-        let tables = [&self.new, &self.old].into_iter();
-        let mut found = tables.filter_map(|table| table.reservations.get(&hash));
-        let counts = |offer: &&Reservation| {
-            (offer.is_received || offer.until > now)
-                && !self.new.closed.contains(&offer.by)
-                && !self.old.closed.contains(&offer.by)
-        };
-        found.find(counts).copied()
+    /// The latest reservation of an id, also an expired one.
+    fn find(&self, hash: IdHash) -> Option<Reservation> {
+        let new = self.new.reservations.get(&hash);
+        new.or_else(|| self.old.reservations.get(&hash)).copied()
+    }
+
+    fn is_closed(&self, by: Token) -> bool {
+        self.new.closed.contains(&by) || self.old.closed.contains(&by)
     }
 
     fn reserve(&mut self, hash: IdHash, by: Token, now: i64) -> (IdStatus, bool) {
-        if let Some(offer) = self.find(hash, now) {
-            return match offer.by == by {
-                // No need to send it twice, whatever the result.
-                true if offer.is_received => (IdStatus::Known, false),
-                // A repeated offer does not extend the time.
-                true => (IdStatus::Unknown, true),
-                false => (IdStatus::InTransfer, false),
-            };
+        let known = self.find(hash);
+        let open = known.filter(|offer| !self.is_closed(offer.by));
+        let is_own = open.is_some_and(|offer| offer.by == by);
+        match open {
+            // No need to send it twice, whatever the result.
+            Some(offer) if offer.is_received && is_own => return (IdStatus::Known, false),
+            Some(offer) if !is_own && (offer.is_received || offer.until > now) => {
+                return (IdStatus::InTransfer, false);
+            }
+            _ => {}
         }
-        // As many may be in the old table.
-        if self.new.reservations.len() < RESERVATIONS_MAX / 2 {
-            let offer = Reservation {
-                by,
-                until: now + RESERVATION_SECONDS_MAX,
-                is_received: false,
-            };
-            self.new.reservations.insert(hash, offer);
+        let offer = Reservation {
+            by,
+            // Neither a repeated offer nor another connection extends the time.
+            until: known.map_or(now + RESERVATION_SECONDS_MAX, |offer| offer.until),
+            is_received: false,
+        };
+        // As many may be in the old table. An id that is offered again and again stays in the new one, so that it stays expired.
+        let new = &mut self.new.reservations;
+        if new.len() < RESERVATIONS_MAX / 2 || new.contains_key(&hash) {
+            new.insert(hash, offer);
         }
-        (IdStatus::Unknown, false)
+        (IdStatus::Unknown, is_own)
     }
 }
 
@@ -197,8 +207,8 @@ mod tests {
         );
         reservations.release(hash(b"<7@a>"), a);
         assert_eq!(
-            reservations.reserve(hash(b"<7@a>"), a, 161),
-            (IdStatus::InTransfer, false)
+            reservations.reserve(hash(b"<7@a>"), b, 161),
+            (IdStatus::Unknown, true)
         );
         reservations.received(hash(b"<7@a>"), b);
         assert_eq!(
@@ -217,6 +227,68 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_repeats_its_offer_shuts_out_nobody() {
+        let reservations = Reservations::default();
+        let (a, b, c) = (
+            Token::new(1, 0, 0),
+            Token::new(2, 0, 0),
+            Token::new(3, 0, 0),
+        );
+        let reserve = |by, now| reservations.reserve(hash(b"<7@a>"), by, now).0;
+        for now in 100..1000 {
+            assert_eq!(reserve(a, now), IdStatus::Unknown, "at {now}");
+            if now % 7 == 0 {
+                // Another connection of the same peer, or another peer that sends nothing.
+                let wanted = match now < 160 {
+                    true => IdStatus::InTransfer,
+                    false => IdStatus::Unknown,
+                };
+                assert_eq!(reserve(c, now), wanted, "at {now}");
+            }
+        }
+        assert_eq!(reserve(b, 1000), IdStatus::Unknown);
+        // The first article that arrives ends this.
+        reservations.received(hash(b"<7@a>"), b);
+        assert_eq!(reserve(a, 1001), IdStatus::InTransfer);
+        assert_eq!(reserve(b, 1001), IdStatus::Known);
+        reservations.release(hash(b"<7@a>"), b);
+        // Forgotten after a while without offers.
+        assert_eq!(reserve(a, 1300), IdStatus::Unknown);
+        assert_eq!(reserve(b, 1300), IdStatus::InTransfer);
+    }
+
+    #[test]
+    fn an_expired_reservation_is_remembered_for_as_long_again() {
+        for first in 1000..1200 {
+            let reservations = Reservations::default();
+            let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
+            let reserve = |id: &[u8], by, now| reservations.reserve(hash(id), by, now).0;
+            // The tables begin at this time.
+            assert_eq!(reserve(b"<1@a>", a, 1000), IdStatus::Unknown);
+            assert_eq!(reserve(b"<2@a>", a, first), IdStatus::Unknown);
+            let last = first + 2 * RESERVATION_SECONDS_MAX - 1;
+            assert_eq!(reserve(b"<2@a>", a, last), IdStatus::Unknown);
+            assert_eq!(reserve(b"<2@a>", b, last), IdStatus::Unknown, "{first}");
+        }
+    }
+
+    #[test]
+    fn a_peer_that_connects_again_gets_no_more_time() {
+        let reservations = Reservations::default();
+        let b = Token::new(2, 0, 0);
+        let reserve = |by, now| reservations.reserve(hash(b"<7@a>"), by, now).0;
+        for (generation, now) in (0..).zip([100, 120, 140, 159]) {
+            let a = Token::new(1, 0, generation);
+            assert_eq!(reserve(a, now), IdStatus::Unknown);
+            assert_eq!(reserve(b, now), IdStatus::InTransfer);
+            if now < 159 {
+                reservations.release_all(a);
+            }
+        }
+        assert_eq!(reserve(b, 160), IdStatus::Unknown);
+    }
+
+    #[test]
     fn those_of_a_closed_connection_are_free() {
         let reservations = Reservations::default();
         let (a, b, c) = (
@@ -226,21 +298,21 @@ mod tests {
         );
         let reserve = |id: &[u8], by, now| reservations.reserve(hash(id), by, now).0;
         assert_eq!(reserve(b"<1@a>", a, 100), IdStatus::Unknown);
-        assert_eq!(reserve(b"<2@a>", a, 150), IdStatus::Unknown);
-        assert_eq!(reserve(b"<3@a>", b, 150), IdStatus::Unknown);
+        assert_eq!(reserve(b"<2@a>", a, 210), IdStatus::Unknown);
+        assert_eq!(reserve(b"<3@a>", b, 210), IdStatus::Unknown);
         // A new table has begun.
-        assert_eq!(reserve(b"<4@a>", b, 165), IdStatus::Unknown);
+        assert_eq!(reserve(b"<4@a>", b, 225), IdStatus::Unknown);
         reservations.release_all(a);
-        assert_eq!(reserve(b"<2@a>", b, 166), IdStatus::Unknown);
-        assert_eq!(reserve(b"<2@a>", c, 166), IdStatus::InTransfer);
-        assert_eq!(reserve(b"<3@a>", c, 166), IdStatus::InTransfer);
+        assert_eq!(reserve(b"<2@a>", b, 226), IdStatus::Unknown);
+        assert_eq!(reserve(b"<2@a>", c, 226), IdStatus::InTransfer);
+        assert_eq!(reserve(b"<3@a>", c, 226), IdStatus::InTransfer);
         reservations.release(hash(b"<3@a>"), b);
-        assert_eq!(reserve(b"<3@a>", c, 167), IdStatus::Unknown);
+        assert_eq!(reserve(b"<3@a>", c, 227), IdStatus::Unknown);
         // Those of the new connection in the same slot are its own.
         reservations.received(hash(b"<3@a>"), c);
-        assert_eq!(reserve(b"<3@a>", b, 168), IdStatus::InTransfer);
-        assert_eq!(reserve(b"<4@a>", c, 224), IdStatus::InTransfer);
-        assert_eq!(reserve(b"<4@a>", c, 225), IdStatus::Unknown);
+        assert_eq!(reserve(b"<3@a>", b, 228), IdStatus::InTransfer);
+        assert_eq!(reserve(b"<4@a>", c, 284), IdStatus::InTransfer);
+        assert_eq!(reserve(b"<4@a>", c, 285), IdStatus::Unknown);
     }
 
     #[test]
@@ -258,7 +330,7 @@ mod tests {
             reservations.reserve(hash(b"<7@a>"), b, 100).0,
             IdStatus::InTransfer
         );
-        // Above the maximum both may send; after the lifetime the table has room again.
+        // Above the maximum both may send; the next table has room again.
         assert_eq!(
             reservations.reserve(hash(b"<more@a>"), a, 101).0,
             IdStatus::Unknown
@@ -268,11 +340,11 @@ mod tests {
             IdStatus::Unknown
         );
         assert_eq!(
-            reservations.reserve(hash(b"<more@a>"), a, 160).0,
+            reservations.reserve(hash(b"<more@a>"), a, 220).0,
             IdStatus::Unknown
         );
         assert_eq!(
-            reservations.reserve(hash(b"<more@a>"), b, 160).0,
+            reservations.reserve(hash(b"<more@a>"), b, 220).0,
             IdStatus::InTransfer
         );
     }

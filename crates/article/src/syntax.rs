@@ -69,7 +69,7 @@ pub fn is_utf8_like(bytes: &[u8]) -> bool {
 /// (RFC 5322, 3.2.2).
 ///
 /// Comments nest; a backslash in a comment quotes the next byte; an unclosed
-/// comment extends to the end.
+/// comment extends to the end ([`has_unclosed_comment`] finds it).
 pub fn strip_cfws(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut depth = 0usize;
@@ -97,4 +97,23 @@ pub fn strip_cfws(value: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+/// Whether a structured header has a comment without its `)' (RFC 5322, 3.2.2). A parenthesis in a quoted string is text.
+pub fn has_unclosed_comment(value: &[u8]) -> bool {
+    let mut depth = 0usize;
+    let mut is_quoted = false;
+    let mut bytes = value.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'\\' if is_quoted || depth > 0 => {
+                bytes.next();
+            }
+            b'"' if depth == 0 => is_quoted = !is_quoted,
+            b'(' if !is_quoted => depth += 1,
+            b')' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    depth > 0
 }

@@ -63,3 +63,30 @@ fn folding_needs_text_on_every_line() {
     assert_eq!(syntax::strip_cfws(b"a (never closed"), b"a");
     assert_eq!(syntax::strip_cfws(b"a) b"), b"a) b");
 }
+
+#[test]
+fn unclosed_comments_are_found() {
+    for open in [
+        "(",
+        "a (b",
+        "a ((b)",
+        "a (b\\)",
+        "a (\"b) (",
+        "\"a\" (",
+        "a (b) ((((",
+    ] {
+        assert!(syntax::has_unclosed_comment(open.as_bytes()), "{open}");
+    }
+    for closed in [
+        "",
+        "a",
+        "a)",
+        "a (b (c)) d",
+        "a (b\\()",
+        "\"a (b\" c",
+        "\"a\\\" (b\" c",
+        "a (5\" long)",
+    ] {
+        assert!(!syntax::has_unclosed_comment(closed.as_bytes()), "{closed}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Checks the content of a post (RFC 5536, 3; RFC 5537, 3.4.1 and 3.5). Each check is a function of the draft and of its arguments.
 
 use article::date::{self, LocalZone};
-use article::{Article, Form, message_id, newsgroups};
+use article::{Article, Form, message_id, newsgroups, syntax};
 use groups::{Active, name};
 use relay::Rules;
 use relay::control::ControlMessage;
@@ -152,21 +152,34 @@ pub fn optional_headers(draft: &Draft) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks that From, and Sender and Approved if present, contain an address; as lenient about its form as INN.
+/// Checks that From, and Sender and Approved if present, are lists of addresses; as lenient about their form as INN. Reply-To may be any
+/// text, as in INN, but no comment that hides the rest of the header.
 ///
 /// # Errors
-/// A header without an address.
+/// A member without an address, or an unclosed comment.
 pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
     required(draft, "From")?;
     for header in ["From", "Sender", "Approved"] {
-        if let Some(value) = draft.value(header)
-            && mailbox::address(value).is_none()
-        {
-            let why = "it contains no address `user@site'";
+        let Some(value) = draft.value(header) else {
+            continue;
+        };
+        comments(header, value)?;
+        if mailbox::address(value).is_none() {
+            let why =
+                "it is not an address `user@site', or a list of addresses separated by commas";
             return Err(Refusal::value(header, why, value));
         }
     }
-    Ok(())
+    draft
+        .value("Reply-To")
+        .map_or(Ok(()), |value| comments("Reply-To", value))
+}
+
+fn comments(header: &'static str, value: &[u8]) -> Result<(), Refusal> {
+    match syntax::has_unclosed_comment(value) {
+        true => Err(Refusal::value(header, "a comment has no `)'", value)),
+        false => Ok(()),
+    }
 }
 
 /// Checks the rights of the poster on the header as the relay will read it, and that a cancel contains one id.
@@ -249,12 +262,13 @@ pub fn message_id(value: &[u8], rules: &Rules) -> Result<(), Refusal> {
 /// (C News's `canonhdr -d`); also its seconds since 1970.
 ///
 /// # Errors
-/// The value is not a date.
+/// The value is not a date, or has an unclosed comment.
 pub fn date(
     header: &'static str,
     value: &[u8],
     zone: &dyn LocalZone,
 ) -> Result<(i64, Vec<u8>), Refusal> {
+    comments(header, value)?;
     let seconds = date::parse(value, zone)
         .ok_or_else(|| Refusal::value(header, "this is not a date", value))?;
     if date::parse_strict(value) == Some(seconds) {

@@ -1,38 +1,63 @@
 //! Mail addresses, parsed as leniently as in INN.
 
-use article::syntax::strip_cfws;
+use article::syntax::{has_unclosed_comment, strip_cfws};
 
-/// The first address in the value of From, Sender or Approved: `local@domain`, bare, with a comment, or in
-/// brackets after a name. `None` if there is none.
+/// The first address in the value of From, Sender or Approved. `None` if a member of the list has no address, or a comment is not
+/// closed.
 pub fn address(value: &[u8]) -> Option<Vec<u8>> {
+    if has_unclosed_comment(value) {
+        return None;
+    }
     let words = strip_cfws(&without_quotes(value));
-    let first = words.split(|&byte| byte == b',').next()?.trim_ascii();
-    let found = match first.iter().position(|&byte| byte == b'<') {
-        None => first,
+    let mut members = words.split(|&byte| byte == b',').map(member_address);
+    let first = members.next()??;
+    members
+        .all(|address| address.is_some())
+        .then(|| first.to_vec())
+}
+
+/// The address of one member of a list: `local@domain`, bare, or in brackets after a name.
+fn member_address(member: &[u8]) -> Option<&[u8]> {
+    let member = member.trim_ascii();
+    let found = match member.iter().position(|&byte| byte == b'<') {
+        None => member,
         Some(open) => {
-            let inside = first.get(open + 1..)?;
+            let inside = member.get(open + 1..)?;
             let close = inside.iter().position(|&byte| byte == b'>')?;
             let behind = inside.get(close + 1..)?;
             behind.is_empty().then_some(())?;
             inside.get(..close)?
         }
     };
-    is_address(found).then(|| found.to_vec())
+    is_address(found).then_some(found)
 }
 
-/// Replaces the content of quoted strings (a name or a local part) by a plain word.
+/// Replaces the content of quoted strings (a name or a local part) by a plain word. In a comment, a quote is text.
 fn without_quotes(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut is_quoted = false;
+    let mut depth = 0usize;
     let mut bytes = value.iter();
     while let Some(&byte) = bytes.next() {
         match byte {
-            b'"' => {
+            b'"' if depth == 0 => {
                 is_quoted = !is_quoted;
                 out.push(b'"');
             }
             b'\\' if is_quoted => {
                 bytes.next();
+            }
+            b'\\' if depth > 0 => {
+                out.push(byte);
+                out.extend(bytes.next());
+            }
+            b'(' if !is_quoted => {
+                depth += 1;
+                out.push(byte);
+            }
+            b')' if !is_quoted => {
+                depth = depth.saturating_sub(1);
+                out.push(byte);
             }
             _ if is_quoted => {
                 let is_plain = byte.is_ascii_alphanumeric();
@@ -101,6 +126,11 @@ mod tests {
             ("\"a b\"@c", "\"a_b\"@c"),
             ("a@[127.0.0.1]", "a@[127.0.0.1]"),
             ("site!user@host.UUCP", "site!user@host.UUCP"),
+            ("a@b (5\" long)", "a@b"),
+            ("a@b (c \\( d)", "a@b"),
+            ("\"A (B\" <a@b>, C <c@d> (e, f)", "a@b"),
+            // RFC 5322 permits hyphens anywhere, and addresses made useless for spam have them there.
+            ("a@-nospam-.example", "a@-nospam-.example"),
         ] {
             let found = address(value.as_bytes());
             assert_eq!(found.as_deref(), Some(wanted.as_bytes()), "{value}");
@@ -117,6 +147,14 @@ mod tests {
             "A <a@b> c",
             "a@b..c",
             "a@b c",
+            "a@b (",
+            "a@b ((((",
+            "a@b (c (d)",
+            "a@b (c\\)",
+            "a@b, ,;garbage",
+            "a@b, c",
+            "a@b,",
+            "A <a@b>, C",
         ] {
             assert_eq!(address(bad.as_bytes()), None, "{bad}");
         }

@@ -138,6 +138,53 @@ fn values_are_checked() {
 }
 
 #[test]
+fn unclosed_comments_are_refused() {
+    for header in [
+        "From: a@b.example ((((",
+        "From: a@b.example (",
+        "From: a@b.example (Joe \\)",
+        "Sender: a@b.example (",
+        "Approved: a@b.example (",
+        "Reply-To: a@b.example (",
+        "Date: Mon, 20 Dec 1993 04:00:00 +0000 ((((",
+        "Injection-Date: Mon, 20 Dec 1993 04:00:00 +0000 (UTC",
+        "Expires: Mon, 27 Dec 1993 04:00:00 +0000 (",
+        // In another form, which would be rewritten.
+        "Date: 20 Dec 93 4:00 (",
+    ] {
+        let refused = TestSite::new()
+            .post(with(header).as_bytes(), &JANE)
+            .unwrap_err();
+        assert!(
+            refused.to_string().contains("no `)'"),
+            "{header}: {refused}"
+        );
+        assert_eq!(refused.code(), "header-value", "{header}");
+    }
+    for header in [
+        "From: a@b.example (Joe (Smith) \\( 5\" long)",
+        "From: \"Joe (\" <a@b.example>",
+        "Reply-To: nobody in particular",
+        "Date: Mon, 20 Dec 1993 04:00:00 +0000 (UTC)",
+    ] {
+        let kept = format!("{header}\n");
+        assert!(text(&with(header)).contains(&kept), "{header}");
+    }
+}
+
+#[test]
+fn each_member_of_a_list_is_an_address() {
+    for list in ["a@b.example, ,;garbage", "a@b.example, x", "x, a@b.example"] {
+        for header in ["From", "Sender", "Approved"] {
+            let post = with(&format!("{header}: {list}"));
+            assert_eq!(code(&post), "header-value", "{header}: {list}");
+        }
+    }
+    let two = "From: \"Doe, J\" <a@b.example>, c@d.example (C, D)\n";
+    assert!(text(&with(two.trim_end())).contains(two));
+}
+
+#[test]
 fn dates_out_of_range_are_refused() {
     for header in ["Date", "Injection-Date"] {
         let ahead = format!("{header}: 21 Dec 1993 04:39:22 GMT");

@@ -84,7 +84,7 @@ impl Posts {
             Err(refusal) => {
                 let kind = match refusal {
                     Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
-                    Refusal::TooLarge { .. } => RefusalKind::Size,
+                    Refusal::TooLarge { .. } | Refusal::TooMany { .. } => RefusalKind::Size,
                     Refusal::NoGroup(_) => RefusalKind::Groups,
                     _ => RefusalKind::Other,
                 };

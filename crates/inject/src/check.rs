@@ -89,9 +89,8 @@ pub fn newsgroups(draft: &Draft, rules: &Rules) -> Result<(), Refusal> {
     names("Newsgroups", value)?;
     let groups = newsgroups::split(value).count();
     match groups > rules.groups_max {
-        true => Err(Refusal::TooLarge {
-            what: "number of groups",
-            bytes: groups,
+        true => Err(Refusal::TooMany {
+            what: "groups",
             limit: rules.groups_max,
         }),
         false => Ok(()),

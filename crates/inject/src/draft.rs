@@ -198,9 +198,8 @@ impl Draft {
             return Err(Refusal::Syntax(name()));
         }
         if self.fields.len() >= HEADERS_MAX {
-            return Err(Refusal::TooLarge {
-                what: "number of headers",
-                bytes: self.fields.len() + 1,
+            return Err(Refusal::TooMany {
+                what: "header fields",
                 limit: HEADERS_MAX,
             });
         }

@@ -66,10 +66,18 @@ pub enum Refusal {
     /// The post exceeds a limit of this site.
     #[error("the {what} has {bytes} bytes, the limit is {limit}")]
     TooLarge {
-        /// `article`, `header`, `Message-ID` or a count of groups.
+        /// `article`, `header` or `Message-ID`.
         what: &'static str,
         /// The size.
         bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The post has more parts of a kind than this site permits.
+    #[error("the article has more than {limit} {what}")]
+    TooMany {
+        /// `header fields` or `groups`.
+        what: &'static str,
         /// The limit.
         limit: usize,
     },
@@ -92,7 +100,7 @@ impl Refusal {
             Refusal::NoModerator(_) => "no-moderator",
             Refusal::NoBody => "no-text",
             Refusal::Nul => "nul",
-            Refusal::TooLarge { .. } => "too-large",
+            Refusal::TooLarge { .. } | Refusal::TooMany { .. } => "too-large",
         }
     }
 

@@ -325,9 +325,15 @@ fn sizes_are_bounded() {
     site.rules.limits.header_bytes_max = 1 << 20;
     site.rules.limits.groups_max = 1;
     let two = PLAIN.replace("misc.test", "misc.test,old.test");
+    let refused = site.post(two.as_bytes(), &JANE).unwrap_err();
+    assert_eq!(refused.code(), "too-large");
+    assert_eq!(refused.to_string(), "the article has more than 1 groups");
+    let many = format!("{}{PLAIN}", "X-A: b\n".repeat(1000));
+    let refused = site.post(many.as_bytes(), &JANE).unwrap_err();
+    assert_eq!(refused.code(), "too-large");
     assert_eq!(
-        site.post(two.as_bytes(), &JANE).unwrap_err().code(),
-        "too-large"
+        refused.to_string(),
+        "the article has more than 1000 header fields"
     );
 }
 

@@ -148,6 +148,24 @@ fn there_is_one_for_a_news_directory() {
 }
 
 #[test]
+fn a_start_waits_for_the_end_of_a_killed_daemon() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let hold = || store::Lock::take_named(&program.path("news"), "lock.serve", false).unwrap();
+    let dying = hold();
+    let daemon = Daemon::launch(&program);
+    daemon.until_said("waiting for the end of another daemon");
+    drop(dying);
+    daemon.until_notified("READY=1");
+    daemon.stop();
+    // It does not wait for ever.
+    let _stays = hold();
+    let second = program.run(&["serve", "--dir", "news"]);
+    assert_eq!(second.status, 2, "{second:?}");
+    let told = "is already served by a daemon that is starting or stopping";
+    assert!(second.err.contains(told), "{second:?}");
+}
+
+#[test]
 fn status_and_stop_are_heard_beside_many_silent_clients() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     let mut daemon = Daemon::start(&program);

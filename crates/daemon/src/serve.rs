@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
 use relay::log::Now;
 use settings::NewsDirectory;
@@ -20,6 +21,11 @@ use super::schedule::Schedule;
 use super::writer::{Files, Writer};
 use super::writer_handle::WriterHandle;
 use super::{client, incoming, other_files, say, signals, socket, warn};
+
+/// How long a start waits for the lock of another daemon that does not reply.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// Interval between attempts to take that lock.
+const LOCK_RETRY: Duration = Duration::from_millis(20);
 
 /// A daemon that serves a news directory. Dropping it stops it.
 pub struct Daemon {
@@ -81,10 +87,7 @@ impl Daemon {
         let directory = directory.by_full_name()?;
         let root = directory.root().to_owned();
         check_owner(&root)?;
-        let lock_of_daemon = match Lock::take_named(&root, client::LOCK, false) {
-            Err(store::Error::Locked(_)) => anyhow::bail!(already(&root)),
-            taken => taken?,
-        };
+        let lock_of_daemon = take_lock(&root)?;
         (options.before_open)(&root)?;
         let listeners = nntp_service::listen(&files.settings, options.listen)?;
         let addresses = listeners.iter().map(|listener| listener.address).collect();
@@ -255,11 +258,28 @@ fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<bool> {
     }
 }
 
-fn already(root: &Path) -> String {
-    let place = root.display();
-    match client::status(root) {
-        Some(daemon) => format!("{place} is already served by process {}", daemon.pid),
-        None => format!("{place} is already served by a daemon that is starting or stopping"),
+/// Takes the lock against a second daemon. A killed daemon holds it until the kernel has freed its memory, and a supervisor starts the
+/// next one before.
+fn take_lock(root: &Path) -> anyhow::Result<Lock> {
+    let began = Instant::now();
+    let mut is_waiting = false;
+    loop {
+        match Lock::take_named(root, client::LOCK, false) {
+            Err(store::Error::Locked(_)) => {}
+            taken => return Ok(taken?),
+        }
+        let place = root.display();
+        if let Some(daemon) = client::status_within(root, LOCK_PATIENCE) {
+            anyhow::bail!("{place} is already served by process {}", daemon.pid);
+        }
+        if began.elapsed() >= LOCK_PATIENCE {
+            anyhow::bail!("{place} is already served by a daemon that is starting or stopping");
+        }
+        if !is_waiting {
+            say("waiting for the end of another daemon that serves this directory");
+            is_waiting = true;
+        }
+        std::thread::sleep(LOCK_RETRY);
     }
 }
 

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -334,18 +334,8 @@ impl Users {
     /// It cannot be written.
     pub fn write(&self, news: &Path) -> Result<(), Error> {
         let path = news.join(FILE);
-        // The new file exists with mode 0600 before anything is written to it.
-        let fresh = store::fresh_path(&path);
-        let made = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&fresh);
-        made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)))
-            .map_err(at("make", &fresh))?;
         let text = self.text();
-        store::replace(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0))?;
+        store::replace_private(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0))?;
         Ok(())
     }
 }

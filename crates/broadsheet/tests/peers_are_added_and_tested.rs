@@ -502,3 +502,94 @@ fn a_peer_that_hides_another_is_reported() {
         "{said}"
     );
 }
+
+#[test]
+fn replaced_files_keep_their_mode() {
+    let program = Program::with_news(ACTIVE);
+    let mode = |name: &str| {
+        let data = std::fs::metadata(program.path(name)).unwrap();
+        data.permissions().mode() & 0o777
+    };
+    let set_mode = |name: &str, mode: u32| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(program.path(name), mode).unwrap();
+    };
+    let to_umask = |words: &[&str]| {
+        let mut command = std::process::Command::new("sh");
+        let line = "umask 022 && exec \"$0\" \"$@\"";
+        command.args(["-c", line, env!("CARGO_BIN_EXE_broadsheet")]);
+        command.args(words).current_dir(program.path(""));
+        let output = command.env_remove("BROADSHEET_DIR").output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    };
+    program.write("expire.ctl", b"/remember/:7\n*:A:1:10:20\n");
+    for (file, words) in [
+        (
+            "news/broadsheet.toml",
+            &[
+                "peer",
+                "add",
+                "--dir",
+                "news",
+                "--no-test",
+                "p.example",
+                "--from",
+                "192.0.2.7",
+            ][..],
+        ),
+        (
+            "news/active",
+            &[
+                "group",
+                "add",
+                "--dir",
+                "news",
+                "a.new",
+                "--description",
+                "d",
+            ],
+        ),
+        (
+            "news/newsgroups",
+            &[
+                "group",
+                "add",
+                "--dir",
+                "news",
+                "a.newer",
+                "--description",
+                "d",
+            ],
+        ),
+        (
+            "news/explist",
+            &[
+                "import",
+                "expire.ctl",
+                "--dir",
+                "news",
+                "expire.ctl",
+                "--install",
+            ],
+        ),
+    ] {
+        for wanted in [0o600, 0o640] {
+            set_mode(file, wanted);
+            let before = program.read(file);
+            let name = format!("{wanted:o}");
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| match *word {
+                    "p.example" | "a.new" | "a.newer" => format!("{word}.n{name}"),
+                    word => word.to_owned(),
+                })
+                .collect();
+            to_umask(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(mode(file), wanted, "{file}");
+            assert!(
+                before != program.read(file) || file == "news/explist",
+                "{file}"
+            );
+        }
+    }
+}

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use relay::control::policy::{POLICY_FILES, Policy};
 use relay::keyring::{self, Keyring};
-use store::disk::RealDisk;
+use store::disk::{Access, RealDisk};
 
 use crate::cluster::{SEEN_HASHES, hash_of_parts};
 use crate::directory::Error;
@@ -414,14 +414,11 @@ fn make_directory(path: &Path, mode: u32) -> Result<(), InForceError> {
 /// Replaces a file durably. It gets the mode of the file `like`, and its owner and group if this process may give them; without that file
 /// the mode is [`NEW_FILE_MODE`].
 fn write(path: &Path, content: &[u8], like: &Path) -> Result<(), InForceError> {
-    let before = match fs::metadata(like) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(io_error(like))?),
-    };
+    let before = Access::of(like).map_err(io_error(like))?;
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
     let fresh = PathBuf::from(fresh);
-    let written = write_new(&fresh, content, before.as_ref())
+    let written = write_new(&fresh, content, before)
         .and_then(|()| fs::rename(&fresh, path).map_err(io_error(path)));
     if written.is_err() {
         // The disk may be full because of it.
@@ -432,11 +429,7 @@ fn write(path: &Path, content: &[u8], like: &Path) -> Result<(), InForceError> {
 }
 
 /// Writes a file that does not exist yet, and syncs it.
-fn write_new(
-    path: &Path,
-    content: &[u8],
-    before: Option<&fs::Metadata>,
-) -> Result<(), InForceError> {
+fn write_new(path: &Path, content: &[u8], before: Option<Access>) -> Result<(), InForceError> {
     // A killed run may have left one.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(path)(error)),
@@ -448,23 +441,12 @@ fn write_new(
     options.mode(before.map_or(NEW_FILE_MODE, |_| 0o600));
     let done = options.open(path).and_then(|mut file| {
         if let Some(before) = before {
-            carry_over(&file, before)?;
+            before.give_to(&file)?;
         }
         file.write_all(content)?;
         file.sync_all()
     });
     done.map_err(io_error(path))
-}
-
-/// Gives a file the owner, the group and the mode of a former one. A group that this process may not give gets no more than all others had.
-fn carry_over(file: &fs::File, before: &fs::Metadata) -> io::Result<()> {
-    let (user, group) = (Some(before.uid()), Some(before.gid()));
-    let mut mode = before.mode() & 0o777;
-    let is_group_kept = fchown(file, user, group).is_ok() || fchown(file, None, group).is_ok();
-    if !is_group_kept {
-        mode &= 0o707 | (mode & 0o007) << 3;
-    }
-    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 fn sync(path: &Path) -> Result<(), InForceError> {
@@ -486,6 +468,7 @@ fn remove(path: &Path) -> Result<(), InForceError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     /// A news directory with these settings, and the hash of them.
     fn node(text: &str) -> (tempfile::TempDir, NewsDirectory) {

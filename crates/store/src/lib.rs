@@ -48,7 +48,7 @@ pub use history::seen_hashes;
 pub use index::{IdHash, LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX};
 pub use io::lock::Lock;
 pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};
-pub use io::replace::{fresh_path, read_whole, replace, sync_parent};
+pub use io::replace::{fresh_path, read_whole, replace, replace_private, sync_parent};
 pub use io::reserve::{NODE_RESERVE_BYTES_MAX, Reserve};
 pub use io::salvage::PASSED_BYTES_MAX;
 pub use io::{control_socket, disk, regular};

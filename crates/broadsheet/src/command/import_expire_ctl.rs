@@ -8,6 +8,7 @@ use anyhow::Context;
 use expire::explist::FILE_BYTES_MAX;
 use expire::{Explist, Policy, expire_ctl};
 use serde_json::{Value, json};
+use store::disk::RealDisk;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -172,19 +173,13 @@ fn check(import: &mut Import, directory: &NewsDirectory) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts the new file in the old one's place, so that there is a whole one at any moment; the old one stays as `.old`.
+/// Replaces the file, which may be a link to a file in another directory (`init --etc`); the old one stays as `.old`.
 fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
-    let fresh_path = path.with_extension("new");
-    let writing = || format!("cannot write {}", fresh_path.display());
-    let mut fresh = File::create(&fresh_path).with_context(writing)?;
-    if let Err(error) = fresh.write_all(text).and_then(|()| fresh.sync_all()) {
-        let _ = fs::remove_file(&fresh_path);
-        return Err(error).with_context(writing);
-    }
+    let path = path.canonicalize().unwrap_or(path.to_owned());
     let old = path.with_extension("old");
     let kept = match fs::remove_file(&old) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => fs::hard_link(path, &old),
+        _ => fs::hard_link(&path, &old),
     };
     match kept {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -193,12 +188,9 @@ fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
         }
         _ => {}
     }
-    let placing = || format!("cannot replace {}", path.display());
-    fs::rename(&fresh_path, path).with_context(placing)?;
-    let directory = path.parent().unwrap_or(Path::new("."));
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .with_context(placing)
+    Ok(store::replace(&RealDisk, &path, |file| {
+        file.write_at(text, 0)
+    })?)
 }
 
 impl Answer for Import {

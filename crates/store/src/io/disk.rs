@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -27,8 +27,65 @@ pub enum Open {
     Create,
     /// For reading and writing; created or emptied.
     Truncate,
-    /// As [`Open::Truncate`]; only its owner may read it.
-    TruncatePrivate,
+    /// As [`Open::Truncate`], with this mode and owner before anything is written.
+    TruncateAs(Access),
+}
+
+impl Open {
+    /// Whether the file is created or emptied.
+    pub fn empties(self) -> bool {
+        matches!(self, Open::Truncate | Open::TruncateAs(_))
+    }
+}
+
+/// The users that may read and write a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The permission bits.
+    pub mode: u32,
+    /// The user and the group that own it; `None`: those of this process.
+    pub owner: Option<(u32, u32)>,
+}
+
+impl Access {
+    /// Only the owner, the user of this process, may read it.
+    pub const PRIVATE: Access = Access {
+        mode: 0o600,
+        owner: None,
+    };
+
+    /// That of a file; `None` if it is missing.
+    ///
+    /// # Errors
+    /// The file cannot be looked at.
+    pub fn of(path: &Path) -> io::Result<Option<Access>> {
+        match fs::metadata(path) {
+            Ok(data) => Ok(Some(Access {
+                mode: data.mode() & 0o777,
+                owner: Some((data.uid(), data.gid())),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a file this mode and owner. Only root may give a file to another user. A group that this process may not
+    /// give gets no more than all others.
+    ///
+    /// # Errors
+    /// The mode cannot be set.
+    pub fn give_to(self, file: &fs::File) -> io::Result<()> {
+        let (now, mut mode) = (file.metadata()?, self.mode);
+        if let Some((user, group)) = self.owner.filter(|owner| *owner != (now.uid(), now.gid())) {
+            let is_group_kept = fchown(file, Some(user), Some(group)).is_ok()
+                || now.gid() == group
+                || fchown(file, None, Some(group)).is_ok();
+            if !is_group_kept {
+                mode &= 0o707 | (mode & 0o007) << 3;
+            }
+        }
+        file.set_permissions(fs::Permissions::from_mode(mode))
+    }
 }
 
 /// An open file. Offsets are bytes from its start.
@@ -124,19 +181,20 @@ pub struct RealDisk;
 impl Disk for RealDisk {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
         let mut options = fs::OpenOptions::new();
-        let empties = matches!(how, Open::Truncate | Open::TruncatePrivate);
+        let empties = how.empties();
         options.read(true).write(how != Open::Read);
         options
             .create(empties || how == Open::Create)
             .truncate(empties);
-        if how == Open::TruncatePrivate {
+        if let Open::TruncateAs(_) = how {
+            // Nobody else opens it before it has its mode.
             options.mode(0o600);
         }
         // A FIFO is refused with the length of the file, which costs no call of its own.
         let file = regular::at_once(&mut options).open(path)?;
-        if how == Open::TruncatePrivate {
+        if let Open::TruncateAs(access) = how {
             // The file may exist already.
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+            access.give_to(&file)?;
         }
         Ok(Box::new(RealFile {
             file,

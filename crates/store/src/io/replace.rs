@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::io::disk::{Disk, File, Open};
+use crate::io::disk::{Access, Disk, File, Open};
 
-/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. After an error before the last step the old file is
-/// unchanged.
+/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. The new file has the mode and the group of the old one, and
+/// its owner if root replaces it. After an error before the last step the old file is unchanged.
 pub fn replace(
     disk: &dyn Disk,
     path: &Path,
@@ -23,7 +23,8 @@ pub fn replace_private(
     path: &Path,
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    replace_as(disk, path, Open::TruncatePrivate, write)?;
+    // It belongs to the user of this process in any case.
+    replace_as(disk, path, Open::TruncateAs(Access::PRIVATE), write)?;
     sync_parent(disk, path)
 }
 
@@ -40,7 +41,9 @@ pub fn replace_unsynced(
     path: &Path,
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    replace_as(disk, path, Open::Truncate, write)
+    let before = Access::of(path).map_err(|source| Error::io("look at", path, source))?;
+    let how = before.map_or(Open::Truncate, Open::TruncateAs);
+    replace_as(disk, path, how, write)
 }
 
 fn replace_as(

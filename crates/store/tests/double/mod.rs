@@ -459,11 +459,9 @@ impl Disk for Double {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
         let mut state = self.state();
         let known = state.live.get(path).copied();
-        let makes =
-            known.is_none() && matches!(how, Open::Create | Open::Truncate | Open::TruncatePrivate);
+        let makes = known.is_none() && (how == Open::Create || how.empties());
         state.plain(if makes { Call::Create } else { Call::Open }, path)?;
-        let cuts =
-            how == Open::Truncate && std::fs::metadata(path).is_ok_and(|told| told.len() > 0);
+        let cuts = how.empties() && std::fs::metadata(path).is_ok_and(|told| told.len() > 0);
         if cuts {
             state.trace.push(Deed::Cut(path.to_owned(), 0));
         }
@@ -480,7 +478,7 @@ impl Disk for Double {
                 number
             }
         };
-        if matches!(how, Open::Truncate | Open::TruncatePrivate) {
+        if how.empties() {
             state.inodes[number].change(Change::Length(0));
         }
         Ok(Box::new(DoubleFile {

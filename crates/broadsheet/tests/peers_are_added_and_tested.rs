@@ -593,3 +593,37 @@ fn replaced_files_keep_their_mode() {
         }
     }
 }
+
+#[test]
+fn the_groups_shown_are_those_of_the_site() {
+    let program = Program::with_news(ACTIVE);
+    let settings = program.read("news/broadsheet.toml")
+        + r#"
+[[site]]
+name = "s1.example"
+groups = "comp"   # was "all"
+via = { nntp = "127.0.0.1:1" }
+
+[[site]]
+name = 's2.example'
+groups = 'misc'
+via = { nntp = "127.0.0.1:1" }
+
+[[ site ]]
+groups = [
+  "comp", # not "misc"
+  "!comp.test",
+]
+name = "s3.example"
+via = { nntp = "127.0.0.1:1" }
+"#;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    for (name, groups) in [
+        ("s1.example", "comp"),
+        ("s2.example", "misc"),
+        ("s3.example", "comp,!comp.test"),
+    ] {
+        let told = good(program.run(&["peer", "show", "--dir", "news", "--json", name]));
+        assert_eq!(told.summary()["groups"], groups, "{told:?}");
+    }
+}

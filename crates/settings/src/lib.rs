@@ -43,7 +43,7 @@ pub use directory::{Error, NewsDirectory};
 pub use fault::Faults;
 pub use nntp::{Auth, Nntp};
 pub use options::OBJECTS_LOGIN_FILE;
-pub use parts::{access, expiry, sites};
+pub use parts::{access, expiry, patterns_of_site, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
 pub use sections::{Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};

@@ -68,7 +68,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let path = directory.file(settings::FILE);
     let toml = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
-    let sent = entry::groups_of(&toml, &name).unwrap_or_else(|| "all".to_owned());
+    let sent = settings::patterns_of_site(&toml, &name)?.unwrap_or_else(|| "all".to_owned());
     let taken = entry.map_or("*", |entry| entry.send.as_str());
     let own = given.value("own-host").map(|host| host.to_string_lossy());
     let lines = for_others(

@@ -277,32 +277,6 @@ pub fn host_port(host: &str, port: u16, usual: u16) -> String {
     }
 }
 
-/// The text of `groups` of a `[[site]]`, which the settings keep only in compiled form.
-pub fn groups_of(text: &str, name: &str) -> Option<String> {
-    let is_header = |line: &str| line.trim_start().starts_with('[');
-    let mut rest = text;
-    while let Some((_, site)) = rest.split_once("\n[[site]]") {
-        rest = site;
-        let lines = site.lines().skip(1).take_while(|line| !is_header(line));
-        let (mut is_it, mut groups) = (false, None);
-        let mut open = false;
-        for line in lines {
-            let strings = || line.split('"').skip(1).step_by(2);
-            let key = line.split('=').next().unwrap_or_default().trim();
-            is_it |= key == "name" && strings().next() == Some(name);
-            if key == "groups" || open {
-                let found = groups.get_or_insert_with(Vec::new);
-                found.extend(strings().map(str::to_owned));
-                open = (open || line.contains('[')) && !line.contains(']');
-            }
-        }
-        if let (true, Some(groups)) = (is_it, groups) {
-            return Some(groups.join(","));
-        }
-    }
-    None
-}
-
 /// C News patterns as a wildmat: `comp,!comp.sys` is `comp.*,!comp.sys,!comp.sys.*`.
 pub fn wildmat(patterns: &str) -> String {
     let mut parts = Vec::new();
@@ -348,14 +322,6 @@ mod tests {
         ] {
             assert_eq!(wildmat(patterns), expected);
         }
-    }
-
-    #[test]
-    fn groups_are_read_from_the_text() {
-        let text = "x = 1\n[[site]]\nname = \"a\"\ngroups = \"comp,news\"\n\n[[site]]\ngroups = [\"sci\",\n \"rec\"]\nname = \"b\" # b\n[nntp]\ngroups = \"no\"\n";
-        assert_eq!(groups_of(text, "a").as_deref(), Some("comp,news"));
-        assert_eq!(groups_of(text, "b").as_deref(), Some("sci,rec"));
-        assert_eq!(groups_of(text, "c"), None);
     }
 
     #[test]

@@ -69,3 +69,25 @@ fn who_posts_hears_the_message_id() {
     );
     assert_eq!(lines[6], format!("223 2 {made}"), "{told:?}");
 }
+
+#[test]
+fn a_full_output_and_an_unreadable_input_are_errors() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    for (input, output, says) in [
+        ("/dev/null", "/dev/full", "cannot write to standard output"),
+        (".", "told", "cannot read standard input"),
+    ] {
+        let line = format!("exec \"$0\" session --dir news <{input} >{output}");
+        let told = std::process::Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_broadsheet")])
+            .current_dir(program.path(""))
+            .env_remove("BROADSHEET_DIR")
+            .output()
+            .unwrap();
+        let err = String::from_utf8_lossy(&told.stderr);
+        assert_eq!(told.status.code(), Some(2), "{input} {output}: {err}");
+        assert!(err.contains(says), "{err}");
+    }
+    assert!(program.read("told").starts_with("200 "));
+}

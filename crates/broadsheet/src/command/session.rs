@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::Status;
@@ -42,7 +44,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     // Before anything can be said.
     daemon::take_over_stderr()?;
     match serve(given) {
-        Ok(()) => Ok(Status::OK),
+        Ok(None) => Ok(Status::OK),
+        Ok(Some(error)) => {
+            daemon::say(&failure::text_of(&error));
+            Ok(Status::ATTENTION)
+        }
         Err(error) => {
             // Nothing was said to the client as yet. What is wrong is for the administrator only.
             daemon::say(&failure::text_of(&error));
@@ -52,7 +58,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
 }
 
-fn serve(given: &Given) -> anyhow::Result<()> {
+/// Serves the session. Returns the error that ended it, if standard input could not be read or standard output not be written.
+fn serve(given: &Given) -> anyhow::Result<Option<anyhow::Error>> {
     let directory = NewsDirectory::meant(given)?.by_full_name()?;
     let input = io::stdin();
     let is_socket = rustix::net::sockopt::socket_type(&input).is_ok();
@@ -60,39 +67,71 @@ fn serve(given: &Given) -> anyhow::Result<()> {
         true => (input.as_fd().try_clone_to_owned()?, None),
         false => {
             let (ours, theirs) = UnixStream::pair()?;
-            (OwnedFd::from(ours), Some(pump(theirs)?))
+            (OwnedFd::from(ours), Some(Pump::start(theirs)?))
         }
     };
     rustix::io::ioctl_fionbio(&socket, true)?;
     let peer = rustix::net::getpeername(&socket).ok().flatten();
     let address = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
     daemon::serve_one(&directory, socket, address, Path::new(OWN_PROGRAM))?;
-    if let Some(output) = pump {
-        // It ends when all is written that the session said.
-        let _ = output.join();
-    }
-    Ok(())
+    Ok(pump.and_then(Pump::end))
 }
 
 /// Carries bytes between the socket and the standard streams, which may be files or pipes and are others' too, so that they must not be
-/// made non-blocking. Returns the thread that writes.
-fn pump(socket: UnixStream) -> io::Result<std::thread::JoinHandle<()>> {
-    let mut into = socket.try_clone()?;
-    std::thread::Builder::new().spawn(move || {
-        let _ = io::copy(&mut io::stdin().lock(), &mut into);
-        let _ = into.shutdown(std::net::Shutdown::Write);
-    })?;
-    let mut from = socket;
-    // Not through `io::stdout()`, which is locked for as long as the command runs.
-    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    std::thread::Builder::new().spawn(move || {
-        let mut buffer = [0; 16 << 10];
-        while let Ok(count) = io::Read::read(&mut from, &mut buffer) {
-            let bytes = buffer.get(..count).unwrap_or_default();
-            // A line is to be seen at once.
-            if count == 0 || output.write_all(bytes).is_err() {
-                return;
+/// made non-blocking.
+struct Pump {
+    /// The thread that writes standard output.
+    output: JoinHandle<()>,
+    error: Arc<OnceLock<anyhow::Error>>,
+}
+
+impl Pump {
+    fn start(socket: UnixStream) -> io::Result<Pump> {
+        let error = Arc::new(OnceLock::new());
+        let (mut into, told) = (socket.try_clone()?, error.clone());
+        std::thread::Builder::new().spawn(move || {
+            // Before the session ends of it, so that the error is not missed.
+            if let Err(error) = io::copy(&mut io::stdin().lock(), &mut into) {
+                keep(&told, error, "cannot read standard input");
             }
+            let _ = into.shutdown(Shutdown::Write);
+        })?;
+        let (mut from, told) = (socket, error.clone());
+        // Not through `io::stdout()`, which is locked for as long as the command runs.
+        let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        let output = std::thread::Builder::new().spawn(move || {
+            let mut buffer = [0; 16 << 10];
+            while let Ok(count) = io::Read::read(&mut from, &mut buffer) {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                if count == 0 {
+                    return;
+                }
+                // A line is to be seen at once.
+                if let Err(error) = output.write_all(bytes) {
+                    keep(&told, error, "cannot write to standard output");
+                    // The client hears no more replies.
+                    let _ = from.shutdown(Shutdown::Both);
+                    return;
+                }
+            }
+        })?;
+        Ok(Pump { output, error })
+    }
+
+    /// Waits until all is written that the session said. Returns the first error.
+    fn end(self) -> Option<anyhow::Error> {
+        let _ = self.output.join();
+        // The other thread may still read.
+        match Arc::try_unwrap(self.error) {
+            Ok(error) => error.into_inner(),
+            Err(shared) => shared.get().map(|error| anyhow::anyhow!("{error:#}")),
         }
-    })
+    }
+}
+
+/// Keeps the first error. A closed pipe or socket is the usual end of a session.
+fn keep(first: &OnceLock<anyhow::Error>, error: io::Error, doing: &'static str) {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        let _ = first.set(anyhow::Error::new(error).context(doing));
+    }
 }

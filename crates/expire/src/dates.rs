@@ -26,6 +26,16 @@ pub struct DateBounds {
     pub high: Lifetime,
 }
 
+impl DateBounds {
+    /// Checks that the ends are in order.
+    ///
+    /// # Errors
+    /// [`DatesError::Order`] if they are not.
+    pub fn check(&self) -> Result<(), DatesError> {
+        ordered(("low", self.low), ("high", self.high))
+    }
+}
+
 impl Default for DateBounds {
     fn default() -> Self {
         Self {

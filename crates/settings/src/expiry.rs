@@ -64,10 +64,14 @@ fn section(table: &mut TableReader<'_, '_>, tables: &mut Tables) {
     }
     table.section("bounds", |bounds| {
         let plain = DateBounds::default();
+        let (low, high) = (bounds.take("low", days), bounds.take("high", days));
         tables.bounds = DateBounds {
-            low: bounds.take("low", days).unwrap_or(plain.low),
-            high: bounds.take("high", days).unwrap_or(plain.high),
+            low: low.unwrap_or(plain.low),
+            high: high.unwrap_or(plain.high),
         };
+        if let Err(error) = tables.bounds.check() {
+            bounds.fault(bounds.value_offset("low"), format!("bounds: {error}"));
+        }
     });
 }
 

@@ -112,6 +112,25 @@ fn without_tables_there_is_no_policy() {
 }
 
 #[test]
+fn bounds_out_of_order_are_an_error() {
+    let bounds = |rest: &str| {
+        fault(&format!(
+            "[expiry]\nbounds = {rest}\n[[expire]]\npatterns = \"all\"\nkeep_days = 9\n"
+        ))
+    };
+    for (rest, low, high) in [
+        ("{ low = 90, high = 0 }", "90", "0"),
+        ("{ low = \"never\", high = 9 }", "never", "9"),
+    ] {
+        let told = bounds(rest);
+        let want = format!("bounds: dates out of order: low {low} is more than high {high}");
+        assert!(told.contains(&want) && told.contains("2:18"), "{told}");
+    }
+    assert_eq!(bounds("{ low = 90 }"), "no fault");
+    assert_eq!(bounds("{ low = 9, high = 9 }"), "no fault");
+}
+
+#[test]
 fn errors_are_reported_with_their_line() {
     let rule = |rest: &str| fault(&format!("\n[[expire]]\npatterns = \"all\"\n{rest}\n"));
     for (rest, want) in [

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
-use groups::sites::{To, Via};
+use groups::sites::{Queue, To, Via};
 use groups::wildmat::Wildmat;
 use groups::{Active, CommandLine, Flag, Sites, When};
 use inject::program_file;
@@ -271,6 +271,12 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         let mut warning = will_not_work(directory, settings, &site.via);
         if let Via::Batch(via) = &site.via {
             match parms.parms(&site.name, via, None) {
+                // Some write 0 on purpose, to keep a site from its batches.
+                Ok(parms) if parms.queue == Queue::Batches(0) && !parms.is_off => {
+                    warning = Some(
+                        "its queue in batchparms is 0, so that it never gets a batch".to_owned(),
+                    );
+                }
                 Ok(parms) => warning = cannot_arrive(directory, &parms.to).or(warning),
                 Err(error) => told.push_str(&format!("\n        note: {error}")),
             }

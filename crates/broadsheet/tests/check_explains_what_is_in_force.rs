@@ -57,6 +57,19 @@ fn json_says_the_same() {
 }
 
 #[test]
+fn a_queue_of_no_batches_is_warned_of() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\nnorth:comp/all:f:\n");
+    program.write("news/batchparms", b"north u 100000 0 batcher | true\n");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("warning: north: its queue in batchparms is 0"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn bad_lines_of_active_are_named() {
     let program = Program::with_news(ACTIVE);
     program.write(

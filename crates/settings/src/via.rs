@@ -188,7 +188,11 @@ fn batch(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Opti
         compress: via.take("compress", |word| value::word(word, Compress::ALL)),
         queue: via.take("queue", |value| match value {
             DeValue::String(word) if word == "unlimited" => Ok(Queue::Unlimited),
-            DeValue::Integer(_) => value::count(value).map(Queue::Batches),
+            // The site would never get a batch.
+            DeValue::Integer(_) => match value::count(value)? {
+                0 => Err("is at least 1; to send nothing for a while, use `feed pause'".to_owned()),
+                most => Ok(Queue::Batches(most)),
+            },
             _ => Err(value::wrong("a number of batches, or \"unlimited\"", value)),
         }),
         class: via.take("class", |value| match value.as_str().map(str::as_bytes) {

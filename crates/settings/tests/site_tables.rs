@@ -329,6 +329,10 @@ fn each_fault_names_its_place() {
             "4:33: size_max is less than size (100000)",
         ),
         (
+            "{ batch = \"a\", queue = 0 }",
+            "4:30: queue is at least 1; to send nothing for a while, use `feed pause'",
+        ),
+        (
             "{ batch = \"a\", compress = \"gz\" }",
             "4:33: compress is one of \"none\", \"compress\", \"gzip\"",
         ),

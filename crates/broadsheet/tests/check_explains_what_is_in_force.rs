@@ -57,6 +57,33 @@ fn json_says_the_same() {
 }
 
 #[test]
+fn quiet_json_has_only_what_is_wrong() {
+    let program = Program::with_news(ACTIVE);
+    let quiet = || program.run(&["check", "-q", "--dir", "news", "--json"]);
+    let files = |told: &program::Told| {
+        let said: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+        assert!(said.get("settings").is_none(), "{told:?}");
+        said["files"].as_array().expect("a list").clone()
+    };
+    std::fs::remove_file(program.path("news/sys")).unwrap();
+    let told = quiet();
+    assert_eq!(told.status, 1, "{told:?}");
+    let found = files(&told);
+    assert!(
+        found
+            .iter()
+            .any(|file| file["file"] == "sys" && file["fault"] == true),
+        "{told:?}"
+    );
+    let text = program.run(&["check", "-q", "--dir", "news"]).out;
+    let lines: usize = found
+        .iter()
+        .map(|file| file["told"].as_str().unwrap_or_default().lines().count())
+        .sum();
+    assert_eq!(text.lines().count(), lines, "{text}");
+}
+
+#[test]
 fn a_queue_of_no_batches_is_warned_of() {
     let program = Program::with_news(ACTIVE);
     program.write("news/sys", b"ME:all\nnorth:comp/all:f:\n");

@@ -45,8 +45,9 @@ newsgroups, sys, explist, the certificate and the other control files. Changes n
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let checked = check(NewsDirectory::to_read(given)?)?;
-    match given.has("quiet") && !given.has("json") {
-        true => checked.write_faults(out)?,
+    match given.has("quiet") {
+        true if checked.faults().is_empty() => {}
+        true => given.print(&Quiet(&checked), out)?,
         false => given.print(&checked, out)?,
     }
     Ok(match checked.errors() {
@@ -77,22 +78,18 @@ pub fn check(directory: NewsDirectory) -> anyhow::Result<Checked> {
 }
 
 impl Checked {
-    /// Only what is wrong, a line each.
-    fn write_faults(&self, out: &mut dyn Write) -> io::Result<()> {
-        for finding in &self.findings {
-            match &finding.told {
-                Err(told) => writeln!(out, "{}: ERROR: {told}", finding.file)?,
-                Ok(told) => {
-                    let lines = told.lines().map(str::trim_start);
-                    let is_fault =
-                        |line: &&str| line.starts_with("warning: ") || line.starts_with("note: ");
-                    for line in lines.filter(is_fault) {
-                        writeln!(out, "{}: {line}", finding.file)?;
-                    }
-                }
+    /// The findings that are wrong: the file, whether it is an error, and the lines about it.
+    fn faults(&self) -> Vec<(&str, bool, Vec<&str>)> {
+        let is_fault = |line: &&str| line.starts_with("warning: ") || line.starts_with("note: ");
+        let findings = self.findings.iter();
+        let faults = findings.map(|finding| match &finding.told {
+            Err(told) => (finding.file, true, vec![told.as_str()]),
+            Ok(told) => {
+                let lines = told.lines().map(str::trim_start);
+                (finding.file, false, lines.filter(is_fault).collect())
             }
-        }
-        Ok(())
+        });
+        faults.filter(|(_, _, lines)| !lines.is_empty()).collect()
     }
 
     fn errors(&self) -> usize {
@@ -144,7 +141,7 @@ impl Answer for Checked {
         });
         let files = self.findings.iter().map(|finding| {
             let told = finding.told.as_ref().unwrap_or_else(|told| told);
-            json!({ "file": finding.file, "fault": finding.told.is_err(), "told": told })
+            file_json(finding.file, finding.told.is_err(), told)
         });
         json!({
             "directory": self.directory.root().to_string_lossy(),
@@ -156,4 +153,37 @@ impl Answer for Checked {
     fn is_long(&self) -> bool {
         true
     }
+}
+
+/// Only what is wrong (`-q`).
+struct Quiet<'a>(&'a Checked);
+
+impl Answer for Quiet<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for (file, is_error, lines) in self.0.faults() {
+            let mark = if is_error { "ERROR: " } else { "" };
+            for line in lines {
+                writeln!(out, "{file}: {mark}{line}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let files = self.0.faults().into_iter();
+        let files =
+            files.map(|(file, is_error, lines)| file_json(file, is_error, &lines.join("\n")));
+        json!({
+            "directory": self.0.directory.root().to_string_lossy(),
+            "files": files.collect::<Vec<_>>(),
+        })
+    }
+
+    fn is_long(&self) -> bool {
+        true
+    }
+}
+
+fn file_json(file: &str, is_error: bool, told: &str) -> Value {
+    json!({ "file": file, "fault": is_error, "told": told })
 }

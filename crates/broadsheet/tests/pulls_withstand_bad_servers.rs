@@ -459,3 +459,15 @@ fn replies_without_end_end() {
     assert_eq!(filed(&leaf, "comp.test"), 1);
     assert_eq!(pulled(&leaf), (1, 1));
 }
+
+#[test]
+fn a_server_named_twice_is_visited_once() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("twice", 3, "comp.test", 100));
+    let (address, _fake) = fake.start();
+    let leaf = pulling(&address, "");
+    let told = leaf.run(&["pull", "--dir", "news", "--json", "up", "up"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(told.out.lines().count(), 1, "{told:?}");
+    assert_eq!(told.count("accepted"), 3, "{told:?}");
+}

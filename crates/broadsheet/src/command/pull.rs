@@ -141,18 +141,21 @@ fn chosen<'s>(given: &Given, settings: &'s Settings) -> anyhow::Result<Vec<&'s S
         );
         return Ok(all.iter().collect());
     }
-    given
-        .operands
-        .iter()
-        .map(|name| {
-            let name = name.to_string_lossy();
-            let hint =
-                || groups::nearest::hint(&name, "", all.iter().map(|source| source.name.as_str()));
-            all.iter()
-                .find(|source| *source.name == *name)
-                .ok_or_else(|| anyhow::anyhow!("no [[pull]] table has the name `{name}'{}", hint()))
-        })
-        .collect()
+    let mut chosen: Vec<&Source> = Vec::new();
+    for name in &given.operands {
+        let name = name.to_string_lossy();
+        let hint =
+            || groups::nearest::hint(&name, "", all.iter().map(|source| source.name.as_str()));
+        let source = all
+            .iter()
+            .find(|source| *source.name == *name)
+            .ok_or_else(|| anyhow::anyhow!("no [[pull]] table has the name `{name}'{}", hint()))?;
+        // Two visits of one server would wait for each other's lock.
+        if chosen.iter().all(|known| known.name != source.name) {
+            chosen.push(source);
+        }
+    }
+    Ok(chosen)
 }
 
 /// A bar on a terminal.

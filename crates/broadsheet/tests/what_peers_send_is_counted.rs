@@ -161,3 +161,60 @@ fn exposition_is_well_formed(page: &str) {
         }
     }
 }
+
+/// Adds the keys of all objects in a value.
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (key, value) in object {
+                found.insert(key.clone());
+                keys(value, found);
+            }
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_status_is_documented() {
+    let (program, daemon) = served();
+    let nntp = address(&daemon, "listening at ");
+    daemon.until_notified("READY=1");
+    // A feed that is behind, and an entry with a client.
+    let text = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"north\"\ngroups = \"all\"\nvia = { nntp = \"127.0.0.1:1\" }\n";
+    program.write("news/broadsheet.toml", text.as_bytes());
+    assert_eq!(program.run(&["reload", "--dir", "news"]).status, 0);
+    let mut wire = Wire::connect(&nntp);
+    wire.line();
+    let one = article("<1@example.com>", "comp.test");
+    program.rnews(&program::articles::batch(&[one]));
+    let mut status = status(&program);
+    until("the feed is behind", || {
+        status = self::status(&program);
+        status["feeds"]["behind"][0]["site"] == "north" && status["daemon"]["peers"][0].is_object()
+    });
+    let mut found = std::collections::BTreeSet::new();
+    keys(&status, &mut found);
+    assert!(
+        found.contains("newsrunning") && found.contains("latency"),
+        "{status}"
+    );
+    let page =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/status.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let named: Vec<&str> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .flat_map(|code| code.split(['.', ' ', ',']))
+        .collect();
+    for key in found {
+        assert!(
+            named.contains(&key.as_str()),
+            "docs/formats/status.md lacks `{key}'"
+        );
+    }
+    daemon.stop();
+}

@@ -37,7 +37,17 @@ impl CommandSet {
         }
         let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
         let (command, words) = match (word(1), word(2)) {
-            (None, _) => return Err(UsageError::before("a command is missing")),
+            (None, _) => {
+                return Err(UsageError::before(match arguments.get(1) {
+                    None => "a command is missing".to_owned(),
+                    Some(word) => {
+                        format!(
+                            "unknown command `{}'",
+                            word.as_encoded_bytes().escape_ascii()
+                        )
+                    }
+                }));
+            }
             (Some(first), second) => {
                 let first = match first {
                     "--help" | "-h" => "help",
@@ -187,5 +197,13 @@ mod tests {
                 .contains("the command must come before")
         );
         assert!(of(&[]).is_err());
+        let bytes = std::os::unix::ffi::OsStringExt::from_vec(b"\xff\xfe".to_vec());
+        let Err(error) = CommandSet(SECTIONS).chosen(vec!["broadsheet".into(), bytes]) else {
+            panic!("no command has this name");
+        };
+        assert!(
+            error.to_string().contains("unknown command `\\xff\\xfe'"),
+            "{error}"
+        );
     }
 }

@@ -295,7 +295,7 @@ fn as_json(outcome: &RunReport, dry: bool) -> Value {
     let told = plan.hierarchies.iter().filter(|(_, going)| going.links > 0);
     let by_hierarchy: serde_json::Map<String, Value> = told
         .map(|(name, going)| {
-            let name = String::from_utf8_lossy(name).into_owned();
+            let name = groups::escaped(name);
             (name, of_going(going))
         })
         .collect();
@@ -327,7 +327,7 @@ fn of_shortage(told: &Shortage) -> Value {
         .iter()
         .map(|line| {
             json!({
-                "patterns": String::from_utf8_lossy(&line.patterns), "days": days_of(line.from),
+                "patterns": groups::escaped(&line.patterns), "days": days_of(line.from),
                 "days_left": days_of(line.to),
             })
         })

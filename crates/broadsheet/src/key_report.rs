@@ -20,7 +20,7 @@ impl Answer for TrustedKey {
     fn json(&self) -> Value {
         let key = self.key();
         let names = self.certificate.user_ids.iter();
-        let names: Vec<_> = names.map(|name| String::from_utf8_lossy(name)).collect();
+        let names: Vec<_> = names.map(|name| groups::escaped(name)).collect();
         json!({
             "id": self.id(),
             "fingerprint": key.fingerprint(),

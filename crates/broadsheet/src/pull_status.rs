@@ -138,7 +138,7 @@ impl Answer for PullStatus<'_> {
     fn json(&self) -> Value {
         let group = |group: &Group<'_>| {
             json!({
-                "group": String::from_utf8_lossy(group.name),
+                "group": groups::escaped(group.name),
                 "number": group.number,
                 "state": group.state(),
                 "asked": group.asked.map(|asked| asked.last),

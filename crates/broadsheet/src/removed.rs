@@ -110,7 +110,7 @@ fn because(text: &str) -> String {
 
 /// Bytes of strangers, for people.
 pub fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+    let text = groups::escaped(bytes);
     text.chars()
         .map(|c| if c.is_control() { '?' } else { c })
         .collect()

@@ -133,3 +133,19 @@ fn nothing_is_filed() {
         "{told:?}"
     );
 }
+
+#[test]
+fn bytes_that_are_not_utf8_are_escaped_in_json() {
+    let program = news();
+    let text = with("<1@example.com>", "comp.test", "", b"x\n");
+    let text = String::from_utf8(text).unwrap().replace("<1@", "<\u{0}@");
+    for (byte, id) in [(0xe9, "<\\xe9@example.com>"), (0xe8, "<\\xe8@example.com>")] {
+        let text: Vec<u8> = text
+            .bytes()
+            .map(|b| if b == 0 { byte } else { b })
+            .collect();
+        let told = program.feed(&["explain", "--dir", "news", "--json"], &text);
+        let said: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        assert_eq!(said["id"], id, "{told:?}");
+    }
+}

@@ -257,9 +257,7 @@ impl NntpConnection {
             peer: status.is_peer,
             state: status.activity.words().to_owned(),
             last_command: status.last_command.to_owned(),
-            group: status
-                .group
-                .map(|group| String::from_utf8_lossy(&group).into_owned()),
+            group: status.group.map(|group| groups::escaped(&group)),
             since: now.saturating_sub(age),
             idle_seconds: status.idle_milliseconds / 1000,
             commands: status.commands,

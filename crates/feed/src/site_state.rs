@@ -102,7 +102,7 @@ pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
 
 /// A site's name for messages.
 pub fn shown(site: &[u8]) -> String {
-    String::from_utf8_lossy(site).into_owned()
+    groups::escaped(site)
 }
 
 /// Reads the state of a site; `None` if it has no feed.

@@ -8,6 +8,7 @@
 pub mod active;
 pub mod command_line;
 mod destination;
+mod escaped;
 pub mod matcher;
 pub mod matrix;
 pub mod name;
@@ -29,6 +30,7 @@ pub mod wildmat;
 pub use active::{Active, ActiveError, AddGroupError, Flag, GroupId};
 pub use command_line::CommandLine;
 pub use destination::{Destination, Sender};
+pub use escaped::escaped;
 pub use matcher::Matcher;
 pub use matrix::{Matrix, SiteSet};
 pub use newsgroups::Newsgroups;

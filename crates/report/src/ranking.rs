@@ -159,7 +159,7 @@ fn sum<const N: usize>(to: &mut [u64; N], counts: &[u64; N]) {
 
 /// A name as text of one line: control characters become `?`.
 pub fn visible(name: &[u8]) -> String {
-    let text = String::from_utf8_lossy(name);
+    let text = groups::escaped(name);
     text.chars()
         .map(|c| if c.is_control() { '?' } else { c })
         .collect()

@@ -105,7 +105,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 fn lines(outcome: &ControlOutcome) -> Vec<String> {
     let lines = outcome.changes.lines();
     let shown = |line: &Vec<u8>| {
-        let text = String::from_utf8_lossy(line);
+        let text = groups::escaped(line);
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         text.chars().map(plain).collect()
     };

@@ -1,6 +1,5 @@
 //! `broadsheet control verify`
 
-use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use article::{Article, Form, Header};
@@ -56,7 +55,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let verdict = relay::verify(&article, &keyring, Now::read().seconds);
     let id = article.value(Header::MessageId).unwrap_or_default();
     let checked = Checked {
-        id: String::from_utf8_lossy(id),
+        id: groups::escaped(id),
         verdict,
     };
     given.print(&checked, out)?;
@@ -68,7 +67,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 /// Who signed an article.
 struct Checked<'a> {
-    id: Cow<'a, str>,
+    id: String,
     verdict: Result<Verified<'a>, Unverified>,
 }
 

@@ -118,7 +118,7 @@ fn verdict(expected_result: ExpectedResult) -> &'static str {
 }
 
 fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    groups::escaped(bytes)
 }
 
 fn list(items: &[Vec<u8>]) -> Vec<String> {

@@ -86,7 +86,7 @@ impl Answer for store::fsck::Report {
         let findings = self.findings.iter().map(
             |f| json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.repaired }),
         );
-        let lost_ids = self.lost_ids.iter().map(|id| String::from_utf8_lossy(id));
+        let lost_ids = self.lost_ids.iter().map(|id| groups::escaped(id));
         json!({
             "clean": self.is_clean(), "segments": self.segments, "offloaded": self.offloaded, "articles": self.articles,
             "history_lines": self.lines, "bytes": self.bytes, "holes": self.holes, "lost": self.lost,

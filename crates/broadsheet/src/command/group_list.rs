@@ -84,10 +84,10 @@ impl Answer for Group<'_> {
 
     fn json(&self) -> Value {
         json!({
-            "group": String::from_utf8_lossy(self.active.name(self.id)),
+            "group": groups::escaped(self.active.name(self.id)),
             "high": self.active.high(self.id),
             "low": self.active.low(self.id),
-            "flag": String::from_utf8_lossy(&self.flag()),
+            "flag": groups::escaped(&self.flag()),
         })
     }
 }

@@ -75,6 +75,6 @@ impl Answer for GroupMatch<'_> {
     }
 
     fn json(&self) -> Value {
-        json!({ "group": self.name.to_string_lossy(), "match": self.matches })
+        json!({ "group": groups::escaped(self.name.as_encoded_bytes()), "match": self.matches })
     }
 }

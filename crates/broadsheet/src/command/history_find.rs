@@ -98,15 +98,14 @@ impl Answer for Known<'_> {
     fn json(&self) -> Value {
         let line = &self.line;
         let links = line.links();
-        let links = links.map(
-            |(group, number)| json!({ "group": String::from_utf8_lossy(group), "number": number }),
-        );
+        let links = links
+            .map(|(group, number)| json!({ "group": groups::escaped(group), "number": number }));
         let unreadable = match line.expires {
-            Expires::Unreadable(text) => Some(String::from_utf8_lossy(text)),
+            Expires::Unreadable(text) => Some(groups::escaped(text)),
             Expires::Absent | Expires::At(_) => None,
         };
         json!({
-            "id": String::from_utf8_lossy(line.id),
+            "id": groups::escaped(line.id),
             "arrival": line.arrival,
             "expires": line.expires.date(),
             "expires_unreadable": unreadable,

@@ -218,7 +218,7 @@ impl Answer for Import {
             "faults": faults.collect::<Vec<_>>(),
             "warnings": self.warnings,
             "installed": self.is_installed,
-            "explist": self.is_shown.then(|| String::from_utf8_lossy(&self.explist)),
+            "explist": self.is_shown.then(|| groups::escaped(&self.explist)),
         })
     }
 }

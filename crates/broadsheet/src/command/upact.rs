@@ -147,7 +147,7 @@ impl Answer for Changes {
     fn json(&self) -> Value {
         let changes = self.changes.iter().map(|change| {
             json!({
-                "group": String::from_utf8_lossy(&change.group), "mark": change.mark,
+                "group": groups::escaped(&change.group), "mark": change.mark,
                 "from": change.from, "to": change.to,
             })
         });

@@ -84,7 +84,11 @@ impl Access {
                 mode &= 0o707 | (mode & 0o007) << 3;
             }
         }
-        file.set_permissions(fs::Permissions::from_mode(mode))
+        // Some file systems know only one mode, and refuse to change it.
+        match file.metadata()?.mode() & 0o777 == mode {
+            true => Ok(()),
+            false => file.set_permissions(fs::Permissions::from_mode(mode)),
+        }
     }
 }
 

@@ -2,22 +2,17 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use store::regular::at_once;
 
 /// Opens a regular file, or a disk, which a buffer of CNFS may be, for reading.
 ///
 /// # Errors
 /// It cannot be opened, or is something else.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Opening a FIFO without this flag waits for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
+    let file = at_once(OpenOptions::new().read(true)).open(path)?;
     let kind = file.metadata()?.file_type();
     match kind.is_file() || kind.is_block_device() {
         true => Ok(file),

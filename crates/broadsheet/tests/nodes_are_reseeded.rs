@@ -198,13 +198,21 @@ fn a_node_joins_while_articles_arrive() {
         // The directory is as it was.
         assert_eq!(sealed(&fourth, "news/segments").len(), 0);
         assert!(!fourth.path("news/cluster.applied").exists());
+        let record = fourth.read("news/reseed/fetched");
         // What expire changes meanwhile, is fetched anew.
         expire(&programs[..1]);
         let told = fourth.run(&["cluster", "join", "--dir", "news", "--json"]);
         assert_eq!(told.status, 0, "{told:?}");
+        let from = told.summary()["from"].as_str().unwrap().to_owned();
+        let is_same = record
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with(&format!(" {from}"));
+        // On a busy machine that node may not answer in time; then the copy of another begins anew.
         assert!(
-            told.count("fetched_bytes") < told.count("bytes"),
-            "{told:?}"
+            !is_same || told.count("fetched_bytes") < told.count("bytes"),
+            "{told:?}, after {record}"
         );
         assert!(!fourth.path("news/reseed").exists());
         drop(over);

@@ -125,7 +125,8 @@ pub fn open(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
     }
-    if is_edited || !start.sure {
+    // A node takes the table from the log in these cases.
+    if (is_edited || !start.sure) && !options.follows_log {
         spool.check_groups()?;
     }
     // A new news directory, or a lost file.

@@ -73,7 +73,7 @@ fn a_server_that_ends_in_the_middle() {
     leaf.assert_clean();
 }
 
-/// A message-id of other bytes than ASCII can be requested; one that is too long is told.
+/// pull requests a message-id with bytes outside ASCII, and reports one that is too long.
 #[test]
 fn unusual_message_ids() {
     let long = format!("<{}@x>", "l".repeat(260));

@@ -71,7 +71,7 @@ pub fn find<'r>(snapshot: &'r Snapshot, id: &[u8]) -> Result<Option<Known<'r>>, 
     }))
 }
 
-/// What to add to "not in history" of an id that is refused nevertheless; else nothing.
+/// Tells why an id that is not in history is refused nevertheless, for the end of a message; empty if it is not refused.
 ///
 /// # Errors
 /// The store cannot be read.

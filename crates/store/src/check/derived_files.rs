@@ -58,7 +58,7 @@ fn remake_path(path: &Path) -> PathBuf {
 }
 
 /// Removes the temporary files of a rebuild that was killed. The caller holds the lock of the store.
-pub fn remove_unfinished(segments: &Segments) -> Result<(), Error> {
+pub fn remove_unfinished_rebuild(segments: &Segments) -> Result<(), Error> {
     let (disk, folder) = (segments.disk(), segments.folder());
     let names = disk
         .list(folder)

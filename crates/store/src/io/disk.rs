@@ -27,7 +27,7 @@ pub enum Open {
     Create,
     /// For reading and writing; created or emptied.
     Truncate,
-    /// As [`Open::Truncate`], with this mode and owner before anything is written.
+    /// As [`Open::Truncate`]; the file gets this mode and owner before anything is written.
     TruncateAs(Access),
 }
 

@@ -26,7 +26,7 @@ impl Spool {
             return Ok(());
         }
         let what = match (self.active.is_cut, table.bad_lines().first()) {
-            (true, _) => "active ends in the middle of a line".to_owned(),
+            (true, _) => "it ends in the middle of a line".to_owned(),
             (false, Some(fault)) => fault.to_string(),
             (false, None) => return Ok(()),
         };

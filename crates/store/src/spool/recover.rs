@@ -13,7 +13,7 @@ use std::path::Path;
 
 use article::message_id::HashKey;
 
-use crate::check::derived_files::remove_unfinished as remove_unfinished_rebuild;
+use crate::check::derived_files::remove_unfinished_rebuild;
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::sealed::SealedHistory;
 use crate::history::seen_hashes::SeenHashes;

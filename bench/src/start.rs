@@ -1,12 +1,15 @@
 //! `bench start`: what it costs to start a process, which is most of a run of rnews on a small batch.
 
 use std::fs;
-use std::path::Path;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use bench::generate::Kind;
+use bench::generate::{self, Kind};
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
 
 use crate::measure::{Input, Usages, measured};
 use crate::nntp::Ended;
@@ -20,17 +23,25 @@ const GROUPS: [usize; 2] = [500, 45_000];
 /// Time limit for the daemon to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Time in which the daemon finishes its work for a batch whose result it has reported.
+const REST: Duration = Duration::from_millis(30);
+
 /// A row: the same command of one program, many times.
 struct Row {
     what: String,
     system: System,
     words: Vec<String>,
-    input: std::path::PathBuf,
+    input: PathBuf,
+    /// Each run gets a batch of its own, of as many articles as the paper's.
+    anew: bool,
     expected: Option<Expected>,
+    /// The process whose CPU time counts as well.
+    daemon: Option<Pid>,
     runs: Vec<Usages>,
 }
 
-/// Measures the rows of each program in turn: a first word, an empty rnews, the paper's batch as duplicates, without and with a daemon.
+/// Measures the rows of each program in turn: a first word, an empty rnews, the paper's batch as duplicates and as new articles, without and
+/// with a daemon.
 ///
 /// # Errors
 /// A program is missing or fails.
@@ -42,12 +53,13 @@ pub fn rows(site: &mut Site, beside: Option<&Path>, rounds: u32) -> Result<Strin
     let mut sides = Vec::new();
     for program in &programs {
         site.binary.clone_from(program);
-        sides.push((program.clone(), of_program(site, &paper)?));
+        let (rows, daemons) = of_program(site, &paper)?;
+        sides.push((program.clone(), rows, daemons));
     }
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
         for _ in 0..RUNS {
-            for (program, (rows, _)) in &mut sides {
+            for (program, rows, _) in &mut sides {
                 for row in rows {
                     row.run(program)?;
                 }
@@ -59,7 +71,7 @@ pub fn rows(site: &mut Site, beside: Option<&Path>, rounds: u32) -> Result<Strin
         "{:<58} {:>5} {:>8} {:>8}\n",
         "medians, ms", "runs", "cpu", "real"
     );
-    for (program, (rows, daemon)) in sides {
+    for (program, rows, daemons) in sides {
         text += &format!("{}\n", program.display());
         for row in &rows {
             let of = |time: fn(&Usages) -> Duration| {
@@ -78,13 +90,13 @@ pub fn rows(site: &mut Site, beside: Option<&Path>, rounds: u32) -> Result<Strin
                 of(|run| run.real)
             );
         }
-        drop(daemon);
+        drop(daemons);
     }
     Ok(text)
 }
 
-/// The rows of one program, and the daemon of the last.
-fn of_program(site: &mut Site, paper: &Batch) -> Result<(Vec<Row>, Ended)> {
+/// The rows of one program, and its daemons.
+fn of_program(site: &mut Site, paper: &Batch) -> Result<(Vec<Row>, [Ended; 2])> {
     let disk = site.disk.clone();
     let nothing = disk.join("nothing");
     fs::write(&nothing, b"")?;
@@ -94,7 +106,9 @@ fn of_program(site: &mut Site, paper: &Batch) -> Result<(Vec<Row>, Ended)> {
         system: System { dir: version },
         words: vec!["version".to_owned()],
         input: nothing.clone(),
+        anew: false,
         expected: None,
+        daemon: None,
         runs: Vec::new(),
     }];
     for groups in GROUPS {
@@ -123,10 +137,25 @@ fn of_program(site: &mut Site, paper: &Batch) -> Result<(Vec<Row>, Ended)> {
     let what = format!("rnews, {} duplicates", paper.articles);
     rows.push(Row::of_rnews(what, filed(site)?, &batch, duplicates()));
     let served = filed(site)?;
-    let daemon = serve(site, &served)?;
-    let what = format!("rnews, {} duplicates, passed to the daemon", paper.articles);
+    let refusing = serve(site, &served)?;
+    let what = format!(
+        "rnews, {} duplicates, passed to the daemon: rnews alone",
+        paper.articles
+    );
     rows.push(Row::of_rnews(what, served, &batch, duplicates()));
-    Ok((rows, daemon))
+    let what = format!("rnews, {} new articles", paper.articles);
+    rows.push(Row::of_new_articles(what, site.warm_system(paper)?, paper));
+    let served = site.warm_system(paper)?;
+    let filing = serve(site, &served)?;
+    let what = format!(
+        "rnews, {} new articles, passed to the daemon: both",
+        paper.articles
+    );
+    rows.push(Row {
+        daemon: Some(Pid::from_raw(i32::try_from(filing.0.id())?)),
+        ..Row::of_new_articles(what, served, paper)
+    });
+    Ok((rows, [refusing, filing]))
 }
 
 /// Starts the daemon, which listens at no port.
@@ -151,6 +180,12 @@ fn serve(site: &Site, system: &System) -> Result<Ended> {
     Ok(daemon)
 }
 
+/// The CPU time that a process has used, with all its threads, those that have ended too.
+fn cpu_time(process: Pid) -> Result<Duration> {
+    let clock = clock_getcpuclockid(process).context("finding the clock of the daemon")?;
+    Ok(clock.now()?.into())
+}
+
 impl Row {
     fn of_rnews(what: String, system: System, input: &Path, expected: Expected) -> Row {
         let news = system.dir.join("news").to_string_lossy().into_owned();
@@ -161,16 +196,37 @@ impl Row {
                 .into(),
             system,
             input: input.to_owned(),
+            anew: false,
             expected: Some(expected),
+            daemon: None,
             runs: Vec::new(),
         }
     }
 
+    fn of_new_articles(what: String, system: System, paper: &Batch) -> Row {
+        let input = system.dir.join("batch");
+        let expected = Expected::all_filed(paper.articles);
+        Row {
+            anew: true,
+            ..Row::of_rnews(what, system, &input, expected)
+        }
+    }
+
     fn run(&mut self, program: &Path) -> Result<()> {
+        if self.anew {
+            let seed = self.runs.len() as u64 + 1;
+            let mut out = BufWriter::new(fs::File::create(&self.input)?);
+            generate::batch(Kind::Paper, seed, &mut out)?;
+        }
         let program = program.to_string_lossy();
         let words = self.words.iter().map(String::as_str);
         let command: Vec<&str> = std::iter::once(&*program).chain(words).collect();
-        let outcome = measured(&self.system.dir, &command, Input::File(&self.input))?;
+        let before = self.daemon.map(cpu_time).transpose()?;
+        let mut outcome = measured(&self.system.dir, &command, Input::File(&self.input))?;
+        if let (Some(daemon), Some(before)) = (self.daemon, before) {
+            std::thread::sleep(REST);
+            outcome.usages.user += cpu_time(daemon)? - before;
+        }
         if let Some(expected) = &self.expected {
             expected
                 .check(&outcome)

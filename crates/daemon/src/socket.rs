@@ -24,6 +24,8 @@ use super::{say, warn};
 pub const CLIENTS_MAX: usize = 64;
 /// Number of additional clients that are served only for short requests.
 const CLIENTS_MORE: usize = 16;
+/// Maximum number of threads that wait for clients.
+const WAITING_MAX: usize = 2;
 /// Interval at which a command that feeds is told that it may go on.
 const TELL_PERMIT_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait for the answers of network threads.
@@ -48,64 +50,90 @@ pub fn remove(dir: &Path) {
     let _ = std::fs::remove_file(dir.join(control_socket::SOCKET));
 }
 
-/// The data of a client's thread.
+/// The data of the threads that serve clients.
 struct Asked {
+    listener: UnixListener,
     writer: Arc<WriterHandle>,
     events: Sender<Event>,
     since: i64,
     clients: AtomicUsize,
+    /// Threads that wait for a client: at least one, unless there is no memory for a thread.
+    waiting: AtomicUsize,
 }
 
-/// Accepts clients, in a thread that runs until the process ends.
+/// Accepts clients, in threads that run until the process ends.
 ///
 /// # Errors
-/// The thread cannot be created.
+/// A thread cannot be created.
 pub fn start(
     listener: UnixListener,
     writer: Arc<WriterHandle>,
     events: Sender<Event>,
     since: i64,
 ) -> io::Result<()> {
-    let asked = Arc::new(Asked {
+    Arc::new(Asked {
+        listener,
         writer,
         events,
         since,
         clients: AtomicUsize::new(0),
-    });
-    let thread = std::thread::Builder::new().name("control".to_owned());
-    thread.spawn(move || {
-        for stream in listener.incoming() {
-            match stream {
-                Ok(stream) => asked.clone().take(stream),
+        waiting: AtomicUsize::new(0),
+    })
+    .start_thread()
+}
+
+impl Asked {
+    fn start_thread(self: Arc<Asked>) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name("control".to_owned());
+        let asked = self.clone();
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let started = thread.spawn(move || asked.serve());
+        if started.is_err() {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+        started.map(drop)
+    }
+
+    /// Serves one client after the other; meanwhile another thread waits for the next client. Most clients pass a batch, which takes
+    /// less time than the start of a thread.
+    fn serve(self: Arc<Asked>) {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if self.waiting.fetch_sub(1, Ordering::SeqCst) > 1 {
+                        self.take(stream);
+                    } else {
+                        match self.clone().start_thread() {
+                            Ok(()) => self.take(stream),
+                            // This thread serves nobody, so that it can accept the next client.
+                            Err(error) => warn(&format!("cannot accept a client: {error}")),
+                        }
+                    }
+                    let more = |waiting| (waiting < WAITING_MAX).then_some(waiting + 1);
+                    if self
+                        .waiting
+                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
                 Err(error) => {
                     warn(&format!("cannot accept a client: {error}"));
                     std::thread::sleep(PAUSE);
                 }
             }
         }
-    })?;
-    Ok(())
-}
+    }
 
-impl Asked {
-    fn take(self: Arc<Asked>, stream: UnixStream) {
+    fn take(&self, stream: UnixStream) {
         let clients = self.clients.fetch_add(1, Ordering::SeqCst);
-        if clients >= CLIENTS_MAX + CLIENTS_MORE {
-            self.clients.fetch_sub(1, Ordering::SeqCst);
-            return;
+        if clients < CLIENTS_MAX + CLIENTS_MORE
+            && let Err(error) = self.answer(stream, clients >= CLIENTS_MAX)
+        {
+            warn(&format!("a client of {}: {error}", control_socket::SOCKET));
         }
-        let asked = self.clone();
-        let thread = std::thread::Builder::new().name("client".to_owned());
-        let started = thread.spawn(move || {
-            if let Err(error) = asked.answer(stream, clients >= CLIENTS_MAX) {
-                warn(&format!("a client of {}: {error}", control_socket::SOCKET));
-            }
-            asked.clients.fetch_sub(1, Ordering::SeqCst);
-        });
-        if let Err(error) = started {
-            self.clients.fetch_sub(1, Ordering::SeqCst);
-            warn(&format!("cannot accept a client: {error}"));
-        }
+        self.clients.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Tells a command that feeds whether it may go on, until it ends or may not.

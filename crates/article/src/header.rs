@@ -104,8 +104,7 @@ impl Header {
 
     /// Returns the known header with this name (without colon, in any case).
     pub fn from_name(name: &[u8]) -> Option<Header> {
-        Self::from_key(Key::of(&first_block(name), name.len()))
-            .filter(|&header| is_named(name, header))
+        Self::from_key(Key::exact(&first_block(name), name.len()))
     }
 
     /// Returns the known header with this key: one table look-up, one comparison.
@@ -114,12 +113,6 @@ impl Header {
         let slot = SLOTS.get(key.slot())?;
         (slot.key == key).then_some(slot.header)
     }
-}
-
-/// Whether this is the name of a header: a [`Key`] takes CR for a hyphen.
-#[inline]
-pub(crate) fn is_named(name: &[u8], header: Header) -> bool {
-    name.eq_ignore_ascii_case(header.name().as_bytes())
 }
 
 /// Mask of the bytes of a key that belong to the name, by the length of the name.
@@ -154,6 +147,18 @@ impl Key {
     pub(crate) fn of(bytes: &[u8; 16], len: usize) -> Key {
         let mask = MASKS.get(len).copied().unwrap_or_default();
         Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask)
+    }
+
+    /// As [`Key::of`], for bytes that may contain control characters, of which `of` takes CR for a hyphen: zero then.
+    #[inline]
+    pub(crate) fn exact(bytes: &[u8; 16], len: usize) -> Key {
+        let fold = Self::FOLD & MASKS.get(len).copied().unwrap_or_default();
+        let bits = u128::from_le_bytes(*bytes);
+        // A printable character has the bit 0x20 or the bit 0x40.
+        if (bits | bits >> 1) & fold != fold {
+            return Key(0);
+        }
+        Key::of(bytes, len)
     }
 
     /// Returns the key of a known name, at compile time.

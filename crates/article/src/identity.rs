@@ -1,7 +1,7 @@
 //! The Message-ID and the Path of an article, without parsing the rest of its header: enough to refuse a duplicate.
 
 use crate::Header;
-use crate::header::{Key, is_named};
+use crate::header::Key;
 use crate::parse::{is_space, plain_value};
 use crate::scan::{BLOCK, LineFeeds, first_block};
 use crate::simd;
@@ -69,8 +69,6 @@ impl<'a> Identity<'a> {
 #[inline(always)]
 fn after_name(line: &[u8], header: Header) -> Option<&[u8]> {
     let length = header.name().len();
-    let (name, after) = line.split_at_checked(length)?;
-    let after = after.strip_prefix(b":")?;
-    let is_likely = Key::of(&first_block(line), length) == Key::of_known(header.name());
-    (is_likely && is_named(name, header)).then_some(after)
+    let after = line.get(length..)?.strip_prefix(b":")?;
+    (Key::exact(&first_block(line), length) == Key::of_known(header.name())).then_some(after)
 }

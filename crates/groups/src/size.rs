@@ -35,7 +35,12 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(bytes).ok()
 }
 
-const BINARY: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+const BINARY: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
 
 /// `8 MiB` when the number is whole in a larger unit, else the plain number.
 pub fn bytes(count: u64) -> String {

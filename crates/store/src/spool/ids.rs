@@ -71,16 +71,25 @@ impl Spool {
         self.has_line_hashed(id, self.hash(id)?)
     }
 
+    #[inline]
     fn has_line_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
         self.looked_up(lookup::has_hashed(&self.index, self, id, hash))
     }
 
+    #[inline]
     fn looked_up<T>(&self, found: Result<T, lookup::Failure>) -> Result<T, Error> {
-        if let Err(lookup::Failure::Index(Error::Damaged { .. })) = found {
-            // Without a file it is made again when the spool is opened the next time.
-            repair::remove_index(&*self.disk, &self.dir)?;
+        found.map_err(|failure| self.not_looked_up(failure))
+    }
+
+    #[cold]
+    fn not_looked_up(&self, failure: lookup::Failure) -> Error {
+        // Without a file it is made again when the spool is opened the next time.
+        if matches!(failure, lookup::Failure::Index(Error::Damaged { .. }))
+            && let Err(error) = repair::remove_index(&*self.disk, &self.dir)
+        {
+            return error;
         }
-        Ok(found?)
+        failure.into()
     }
 
     pub(crate) fn remember_address(&mut self, hash: IdHash, address: u64) -> Result<(), Error> {

@@ -1,15 +1,16 @@
 //! The common part of `inews` and `injnews`: a draft goes into the news system, to a moderator, or back to its poster.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+mod refused;
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
 use feed::serving::done_filing;
 use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Refusal, Route};
-use inject::{InjectionSite, PostLine, mail_queue, posts_log};
+use inject::{InjectionSite, LoggedPoster, PostEntry, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
@@ -20,6 +21,7 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::Given;
 use crate::spooling;
+use refused::{Failed, RefusedPosts};
 use settings::{Settings, SystemZone};
 
 /// Exit statuses of the commands that post.
@@ -34,12 +36,9 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::ATTENTION,
-        when: "an error occurred: the post was saved, unless the message says that it was filed",
+        when: "an error occurred: the post was saved, unless the message says otherwise, or that it was filed",
     },
 ];
-
-/// Where a refused post is kept, in the home of its poster (C News).
-const DEAD_ARTICLE: &str = "dead.article";
 
 /// Everything a post needs.
 pub struct Posting<'g> {
@@ -47,6 +46,7 @@ pub struct Posting<'g> {
     settings: Settings,
     account: Account,
     given: &'g Given,
+    refused: RefusedPosts<'g>,
 }
 
 /// The result of a post, for people and for machines.
@@ -65,20 +65,73 @@ enum Done {
     },
 }
 
-/// A post that did not go on: why, with a word for scripts.
-struct Failed {
-    status: Status,
-    code: &'static str,
-    why: String,
+/// Whether a flag was given, of those that the command has.
+fn has(given: &Given, flag: &str) -> bool {
+    given.command.takes(flag) && given.has(flag)
 }
 
-impl From<Refusal> for Failed {
-    fn from(refusal: Refusal) -> Failed {
-        Failed {
-            status: Status::NO,
-            code: refusal.code(),
-            why: refusal.to_string(),
+/// The FILEs one after the other, or standard input.
+fn input(given: &Given) -> anyhow::Result<Box<dyn Read>> {
+    let mut all: Box<dyn Read> = match given.operands.is_empty() {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::io::empty()),
+    };
+    for path in &given.operands {
+        let path = Path::new(path);
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        all = Box::new(all.chain(file));
+    }
+    Ok(all)
+}
+
+/// Posts the input, of which `draft_of` makes a draft.
+///
+/// # Errors
+/// The input cannot be read, or standard output not be written. What concerns the post is told and ends with a status.
+pub fn run(
+    given: &Given,
+    out: &mut dyn Write,
+    draft_of: impl FnOnce(&Posting<'_>, &[u8]) -> Result<Draft, Refusal>,
+) -> anyhow::Result<Status> {
+    check_user()?;
+    let posting = match Posting::begin(given) {
+        Ok(posting) => posting,
+        Err(error) => return refuse_unread(error, given, out),
+    };
+    let bytes = match posting.read(out)? {
+        Ok(bytes) => bytes,
+        Err(status) => return Ok(status),
+    };
+    match draft_of(&posting, &bytes) {
+        Ok(draft) => posting.post(draft, out),
+        Err(refusal) => posting.refused.refuse(refusal, &mut bytes.as_slice(), out),
+    }
+}
+
+/// Refuses a program that runs with another user's rights: it reads files that are named, and writes to HOME, and would give files away.
+fn check_user() -> anyhow::Result<()> {
+    anyhow::ensure!(
+        rustix::process::getuid() == rustix::process::geteuid(),
+        "the program must not be set-user-id; see `Posting' in docs/operations.md"
+    );
+    Ok(())
+}
+
+/// Saves a post as it is, because there are no settings to read it by.
+fn refuse_unread(
+    error: anyhow::Error,
+    given: &Given,
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
+    // Nobody types a post that will be refused.
+    let is_typed = given.operands.is_empty() && std::io::stdin().is_terminal();
+    let directory = NewsDirectory::meant(given).ok();
+    match input(given) {
+        Ok(mut post) if !is_typed && !has(given, "no-post") => {
+            RefusedPosts::of(&Account::mine(), directory.as_ref(), given)
+                .refuse(error, &mut post, out)
         }
+        _ => Err(error),
     }
 }
 
@@ -88,47 +141,27 @@ impl<'g> Posting<'g> {
     /// # Errors
     /// No news directory, or faults in its settings; a program that runs with another user's rights.
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
-        if rustix::process::getuid() != rustix::process::geteuid() {
-            // It reads files that are named, and writes to HOME: with other rights than the poster's it would give files away.
-            anyhow::bail!(
-                "the program must not be set-user-id; see `Posting' in docs/operations.md"
-            );
-        }
+        check_user()?;
         let directory = NewsDirectory::meant(given)?;
         let settings = directory.settings()?.settings;
+        let account = Account::mine();
         Ok(Posting {
+            refused: RefusedPosts::of(&account, Some(&directory), given),
             directory,
             settings,
-            account: Account::mine(),
+            account,
             given,
         })
     }
 
     /// Whether a flag was given, of those that the command has.
     fn has(&self, flag: &str) -> bool {
-        self.given.command.takes(flag) && self.given.has(flag)
+        has(self.given, flag)
     }
 
-    /// The post: the FILEs one after the other, or standard input; or, told and saved, the status of one that is too large.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn input(&self, out: &mut dyn Write) -> anyhow::Result<Result<Vec<u8>, Status>> {
-        let mut readers: Vec<Box<dyn Read>> = Vec::new();
-        for path in &self.given.operands {
-            let file = File::open(path).map_err(|error| {
-                let what = format!("cannot read {}", Path::new(path).display());
-                anyhow::Error::new(error).context(what)
-            })?;
-            readers.push(Box::new(file));
-        }
-        if readers.is_empty() {
-            readers.push(Box::new(std::io::stdin().lock()));
-        }
-        let empty: Box<dyn Read> = Box::new(std::io::empty());
-        let mut all = readers
-            .into_iter()
-            .fold(empty, |all, next| Box::new(all.chain(next)));
+    /// The post; or, told and saved, the status of one that is too large.
+    fn read(&self, out: &mut dyn Write) -> anyhow::Result<Result<Vec<u8>, Status>> {
+        let mut all = input(self.given)?;
         let limit = self.settings.limits.article_bytes_max;
         let mut bytes = Vec::new();
         all.by_ref()
@@ -142,20 +175,9 @@ impl<'g> Posting<'g> {
             code: "too-large",
             why: format!("the post is larger than limits.article_bytes_max, {limit} bytes"),
         };
-        self.refuse(failed, &mut bytes.chain(all), out).map(Err)
-    }
-
-    /// Refuses what cannot even be read as a post.
-    ///
-    /// # Errors
-    /// Standard output cannot be written.
-    pub fn refuse_input(
-        &self,
-        refusal: Refusal,
-        bytes: &[u8],
-        out: &mut dyn Write,
-    ) -> anyhow::Result<Status> {
-        self.refuse(refusal.into(), &mut &*bytes, out)
+        self.refused
+            .refuse(failed, &mut bytes.chain(all), out)
+            .map(Err)
     }
 
     /// `-- ` and the first lines of ~/.signature; nothing where there is none.
@@ -182,13 +204,15 @@ impl<'g> Posting<'g> {
     /// Posts the draft, and says what became of it.
     ///
     /// # Errors
-    /// Standard output, or `active`, or the like. What concerns the post is told and ends with a status.
+    /// Standard output cannot be written. What concerns the post is told and ends with a status.
     pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
         let saved = draft.write();
-        let now = InjectionTime::now()?;
-        let injected = match self.inject(draft, now)? {
+        let refuse = |failed: Failed, out: &mut dyn Write| {
+            self.refused.refuse(failed, &mut saved.as_slice(), out)
+        };
+        let (injected, mut entry, now) = match self.injected(draft) {
             Ok(injected) => injected,
-            Err(refusal) => return self.refuse(refusal.into(), &mut saved.as_slice(), out),
+            Err(failed) => return refuse(failed, out),
         };
         if self.has("no-post") {
             out.write_all(&injected.bytes)?;
@@ -197,24 +221,43 @@ impl<'g> Posting<'g> {
         for note in &injected.notes {
             eprintln!("broadsheet: {note}");
         }
-        self.log_post(&injected, now)?;
         let mut are_feeds = false;
         let done = match &injected.route {
-            Route::File => self.file(&injected, &mut are_feeds),
-            Route::Mail { group, address } => self.mail(&injected, group, address, now),
+            Route::File => self.file(&injected, &mut entry, &mut are_feeds),
+            Route::Mail { group, address } => {
+                self.mail(&injected, &mut entry, (group, address), now)
+            }
         };
         let status = match done {
             Ok(done) => self.tell(&injected, &done, out),
-            Err(failed) => self.refuse(failed, &mut saved.as_slice(), out),
-        }?;
-        out.flush()?;
+            Err(failed) => refuse(failed, out),
+        };
         daemon::after_filing(self.directory.root(), OWN_PROGRAM, are_feeds);
-        Ok(status)
+        status
+    }
+
+    /// Makes an article of the draft, with the entry of its poster in posts.log.
+    fn injected(&self, draft: Draft) -> Result<(Injected, PostEntry<'_>, InjectionTime), Failed> {
+        let now = InjectionTime::now().map_err(anyhow::Error::from)?;
+        let keep_seconds = match self.has("no-post") {
+            true => 0,
+            false => self.settings.post.log_seconds(),
+        };
+        let poster = LoggedPoster {
+            account: &self.account.name,
+            host: "localhost",
+            is_secure: false,
+        };
+        let entry = PostEntry::begin(self.directory.root(), keep_seconds, poster, now.seconds);
+        let entry = entry.map_err(anyhow::Error::from)?;
+        let injected = self.inject(draft, entry.token(), now)??;
+        Ok((injected, entry, now))
     }
 
     fn inject(
         &self,
         draft: Draft,
+        token: &str,
         now: InjectionTime,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
         let mut rules = self.settings.inject_rules(&self.directory);
@@ -224,12 +267,11 @@ impl<'g> Posting<'g> {
         let mailname = String::from_utf8_lossy(&rules.mailname).into_owned();
         let from = self.account.from(&mailname);
         let is_admin = self.account.is_admin(self.directory.root());
-        let logging_data = self.token(now)?;
         let poster = Poster {
             account: self.account.name.as_bytes(),
             from: from.as_bytes(),
             host: b"localhost",
-            logging_data: logging_data.as_bytes(),
+            logging_data: token.as_bytes(),
             sender: &self.sender(),
             is_admin,
         };
@@ -256,36 +298,6 @@ impl<'g> Posting<'g> {
         Ok(inject::inject(draft, &poster, &site, now))
     }
 
-    /// The token of the account in Injection-Info.
-    fn token(&self, now: InjectionTime) -> anyhow::Result<String> {
-        match self.settings.post.log_seconds() {
-            0 => Ok(String::new()),
-            _ if self.has("no-post") => Ok(String::new()),
-            keep => {
-                let who = (self.account.name.as_bytes(), &b"localhost"[..]);
-                let token = posts_log::token(self.directory.root(), who, now.seconds, keep);
-                token.with_context(|| format!("cannot use {}", posts_log::KEY))
-            }
-        }
-    }
-
-    /// Writes who posts this to posts.log.
-    fn log_post(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
-        if self.settings.post.log_seconds() == 0 {
-            return Ok(());
-        }
-        let line = PostLine {
-            seconds: now.seconds,
-            token: &self.token(now)?,
-            id: &String::from_utf8_lossy(&injected.id),
-            account: &self.account.name,
-            host: "localhost",
-            is_secure: false,
-        };
-        posts_log::append(self.directory.root(), &line)
-            .with_context(|| format!("cannot write {}", posts_log::POSTS))
-    }
-
     /// The rights of the account: it posts to every group.
     fn sender(&self) -> EveryGroup {
         let is_admin = self.account.is_admin(self.directory.root());
@@ -296,7 +308,12 @@ impl<'g> Posting<'g> {
 
     /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
     /// `are_feeds` becomes whether some feed gets it at once.
-    fn file(&self, injected: &Injected, are_feeds: &mut bool) -> Result<Done, Failed> {
+    fn file(
+        &self,
+        injected: &Injected,
+        entry: &mut PostEntry<'_>,
+        are_feeds: &mut bool,
+    ) -> Result<Done, Failed> {
         let most = self.settings.incoming.spool_after_seconds;
         let patience = (most > 0).then(|| Duration::from_secs(most));
         let settings = &self.settings;
@@ -310,9 +327,13 @@ impl<'g> Posting<'g> {
         );
         let mut filer = match filer {
             Ok(Some(filer)) => filer,
-            Ok(None) => return self.spool(injected),
-            Err(error) => return self.spool_if_full(injected, &error),
+            Ok(None) => return self.spool(injected, entry),
+            Err(error) => return self.spool_if_full(injected, entry, error),
         };
+        let has_id = filer.spool().has(&injected.id);
+        has_id
+            .map_err(anyhow::Error::from)
+            .and_then(|has_id| Ok(entry.write(&injected.id, has_id)?))?;
         let now = Now::read();
         let filed = filer
             .file_for(&self.sender(), &injected.bytes, now)
@@ -329,34 +350,45 @@ impl<'g> Posting<'g> {
             }
             Err(error) => {
                 drop(filer);
-                self.spool_if_full(injected, &error.into())
+                self.spool_if_full(injected, entry, error.into())
             }
         }
     }
 
-    fn spool_if_full(&self, injected: &Injected, error: &anyhow::Error) -> Result<Done, Failed> {
+    fn spool_if_full(
+        &self,
+        injected: &Injected,
+        entry: &mut PostEntry<'_>,
+        error: anyhow::Error,
+    ) -> Result<Done, Failed> {
         let is_full = error
             .downcast_ref::<relay::Error>()
             .is_some_and(relay::Error::is_disk_full)
             || error
                 .downcast_ref::<store::Error>()
                 .is_some_and(store::Error::is_disk_full);
-        let spooled = is_full.then(|| self.spool(injected).ok()).flatten();
-        spooled.ok_or_else(|| Failed {
-            status: Status::ATTENTION,
-            code: "not-filed",
-            why: format!("{error:#}"),
-        })
+        let spooled = is_full.then(|| self.spool(injected, entry).ok()).flatten();
+        spooled.ok_or_else(|| error.into())
     }
 
-    fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
-        // Who files it later can tell the poster nothing.
+    /// Writes the entry of a post that is filed later, or by somebody else, who can tell the poster nothing.
+    fn write_unless_known(
+        &self,
+        injected: &Injected,
+        entry: &mut PostEntry<'_>,
+    ) -> Result<(), Failed> {
         let snapshot = Snapshot::open(self.directory.root()).ok();
         if snapshot
             .is_some_and(|snapshot| matches!(snapshot.history_line(&injected.id), Ok(Some(_))))
         {
             return Err(in_use());
         }
+        let written = entry.write(&injected.id, false);
+        written.map_err(|error| anyhow::Error::from(error).into())
+    }
+
+    fn spool(&self, injected: &Injected, entry: &mut PostEntry<'_>) -> Result<Done, Failed> {
+        self.write_unless_known(injected, entry)?;
         let options = spooling::options(&self.settings, Some(Grade::FIRST));
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
@@ -375,10 +407,11 @@ impl<'g> Posting<'g> {
     fn mail(
         &self,
         injected: &Injected,
-        group: &[u8],
-        address: &[u8],
+        entry: &mut PostEntry<'_>,
+        (group, address): (&[u8], &[u8]),
         now: InjectionTime,
     ) -> Result<Done, Failed> {
+        self.write_unless_known(injected, entry)?;
         let group = String::from_utf8_lossy(group).into_owned();
         let address = String::from_utf8_lossy(address).into_owned();
         let root = self.directory.root();
@@ -415,22 +448,25 @@ impl<'g> Posting<'g> {
             Done::Mailed { group, address } => ("mailed", Some((group, address))),
             Done::Queued { group, address } => ("queued", Some((group, address))),
         };
+        let mut text = String::new();
         if self.has("json") {
             let mut told = serde_json::json!({ "status": word, "message_id": id });
             if let (Some((group, address)), Some(told)) = (to, told.as_object_mut()) {
                 told.insert("group".to_owned(), group.as_str().into());
                 told.insert("moderator".to_owned(), address.as_str().into());
             }
-            writeln!(out, "{told}")?;
+            text = format!("{told}\n");
         } else if self.has("verbose") {
-            match to {
-                None => writeln!(out, "{word} {id}")?,
-                Some((group, address)) => writeln!(out, "{word} {id} for {group} to {address}")?,
-            }
+            text = match to {
+                None => format!("{word} {id}\n"),
+                Some((group, address)) => format!("{word} {id} for {group} to {address}\n"),
+            };
         } else if let Some((group, address)) = to {
             // Else the poster would look for the article in vain.
             eprintln!("broadsheet: {group} is moderated: {word} to {address}");
         }
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.with_context(|| format!("{id} was {word}, but cannot write standard output"))?;
         match done {
             Done::FiledUntold(why) => {
                 eprintln!("broadsheet: {id} was filed, but {why}");
@@ -438,60 +474,6 @@ impl<'g> Posting<'g> {
             }
             _ => Ok(Status::OK),
         }
-    }
-
-    /// Saves the post and says why it did not go on.
-    fn refuse(
-        &self,
-        failed: Failed,
-        post: &mut dyn Read,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<Status> {
-        let saved = match self.has("no-post") {
-            true => None,
-            false => Some(self.save(post)),
-        };
-        let Failed { status, code, why } = failed;
-        if self.has("json") {
-            let path = saved.as_ref().and_then(|saved| saved.as_ref().ok());
-            let path = path.map(|path| path.display().to_string());
-            let told =
-                serde_json::json!({ "status": "refused", "code": code, "why": why, "saved": path });
-            writeln!(out, "{told}")?;
-        }
-        let kept = match &saved {
-            None => String::new(),
-            Some(Ok(path)) => format!("; the post is saved in {}", path.display()),
-            Some(Err(error)) => format!("; the post could not be saved: {error:#}"),
-        };
-        eprintln!("broadsheet: refused ({code}): {why}{kept}");
-        Ok(status)
-    }
-
-    /// Adds the post to ~/dead.article, or where there is no home to one in the news directory's bad/.
-    fn save(&self, post: &mut dyn Read) -> anyhow::Result<PathBuf> {
-        let home = self.account.home.clone().filter(|home| home.is_dir());
-        let place = match home {
-            Some(home) => home,
-            None => {
-                let bad = self.directory.file("bad");
-                std::fs::create_dir_all(&bad)?;
-                bad
-            }
-        };
-        let path = place.join(DEAD_ARTICLE);
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|error| {
-                anyhow::Error::new(error).context(format!("cannot open {}", path.display()))
-            })?;
-        std::io::copy(post, &mut file)?;
-        file.sync_all()?;
-        relay::bad_batches::sync_parent(&path)?;
-        Ok(path)
     }
 }
 

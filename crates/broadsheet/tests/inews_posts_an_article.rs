@@ -386,5 +386,123 @@ fn root_leaves_the_directory_of_another_user_alone() {
         told.err.contains("sudo -u nobody") && !told.err.contains("broadsheet help"),
         "{told:?}"
     );
+    assert_eq!(program.read("home/dead.article"), "x\n");
     assert_eq!(program.files("news"), before);
+}
+
+#[test]
+fn what_an_error_stops_is_saved_too() {
+    let program = site();
+    set(&program, "log_days = 0", "log_days = 30");
+    let settings = program.read("news/broadsheet.toml");
+    let words = ["inews", "--json", "-S", "-n", "misc.test", "-t", "s"];
+    let told = post(&program, &words, b"the first\n");
+    assert_eq!(told.status, 0, "{told:?}");
+    let path = |name: &str| program.path(&format!("news/{name}"));
+    let remove = |name: &str| {
+        let _ = std::fs::remove_dir(path(name)).or_else(|_| std::fs::remove_file(path(name)));
+    };
+    for (file, status) in [
+        ("posts.log", 2),
+        ("keys/posts.key", 2),
+        ("keys", 2),
+        ("active", 2),
+        ("mailpaths", 2),
+        ("broadsheet.toml", 78),
+        ("broadsheet.toml", 2),
+    ] {
+        let kept = std::fs::rename(path(file), program.path("kept"));
+        match status {
+            78 => program.write(
+                "news/broadsheet.toml",
+                format!("x = 1\n{settings}").as_bytes(),
+            ),
+            _ if file == "keys" => program.write("news/keys", b""),
+            // Nobody, root included, can read or write a directory as a file.
+            _ => std::fs::create_dir_all(path(file)).expect("in the way"),
+        }
+        let told = post(&program, &words, b"precious\n");
+        assert_eq!(told.status, status, "{file}: {told:?}");
+        let summary = told.summary();
+        assert_eq!(summary["code"], "not-filed", "{file}: {told:?}");
+        let saved = summary["saved"].as_str().expect("a path");
+        assert!(saved.ends_with("/home/dead.article"), "{saved}");
+        assert!(
+            told.err.contains("refused (not-filed): ")
+                && told.err.contains("; the post is saved in "),
+            "{file}: {told:?}"
+        );
+        let text = program.read("home/dead.article");
+        assert!(text.ends_with("precious\n"), "{file}: {text}");
+        std::fs::remove_file(program.path("home/dead.article")).expect("saved");
+        remove(file);
+        if kept.is_ok() {
+            std::fs::rename(program.path("kept"), path(file)).expect("put back");
+        }
+    }
+    let told = post(&program, &words, b"precious\n");
+    assert_eq!(told.status, 0, "{told:?}");
+    // No news directory is named.
+    let told = post(&program, &["inews", "--dir", "nowhere"], b"precious\n");
+    assert_eq!(told.status, 2, "{told:?}");
+    assert_eq!(program.read("home/dead.article"), "precious\n");
+    // A filter saves nothing.
+    let told = post(
+        &program,
+        &["inews", "-N", "--dir", "nowhere"],
+        b"precious\n",
+    );
+    assert_eq!(told.status, 2, "{told:?}");
+    assert_eq!(program.read("home/dead.article"), "precious\n");
+    program.assert_clean();
+}
+
+#[test]
+fn another_user_keeps_what_he_may_not_post() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can run a command as another user");
+        return;
+    }
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let program = site();
+    let home = program.path("home");
+    std::os::unix::fs::chown(&home, Some(65_534), None).expect("given");
+    std::fs::set_permissions(program.path(""), std::fs::Permissions::from_mode(0o755))
+        .expect("open");
+    std::fs::write(program.path("post"), "Newsgroups: misc.test\n\nprecious\n").expect("written");
+    let done = program
+        .command(&["injnews"])
+        .env("HOME", &home)
+        .env("BROADSHEET_DIR", "news")
+        .stdin(std::fs::File::open(program.path("post")).expect("there"))
+        .uid(65_534)
+        .gid(65_534)
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("; the post is saved in "), "{told}");
+    assert!(program.read("home/dead.article").ends_with("precious\n"));
+}
+
+#[test]
+fn a_post_whose_result_cannot_be_printed_is_told_as_posted() {
+    let program = site();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full device");
+    let done = program
+        .command(&["inews", "-V", "-n", "misc.test", "-t", "s"])
+        .env("HOME", program.path("home"))
+        .env("BROADSHEET_DIR", "news")
+        .stdin(Stdio::null())
+        .stdout(full)
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("> was posted, but"), "{told}");
+    assert!(!program.path("home/dead.article").exists());
 }

@@ -6,8 +6,8 @@ use crate::program;
 
 use std::os::unix::fs::PermissionsExt;
 
-use program::Program;
 use program::nntp::{Client, Served, listen, set};
+use program::{Program, faults};
 
 const ACTIVE: &str = "comp.test 0 1 y\n";
 const PEOPLE: &str = "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\npost = \"*\"\n";
@@ -151,4 +151,108 @@ fn inews_is_logged_and_nothing_is_where_log_days_is_0() {
     assert!(!program.path("news/posts.log").exists());
     let text = program.run(&["article", "--dir", "news", &id]).out;
     assert!(!text.contains("logging-data"), "{text}");
+}
+
+const POST: &[u8] =
+    b"Newsgroups: comp.test\nSubject: s\nFrom: a@b.example\nMessage-ID: <1@b.example>\n\nhello\n";
+
+#[test]
+fn whose_post_is_a_duplicate_is_not_named_for_the_article() {
+    let program = Program::with_news("comp.test 0 1 y\ncomp.mod 0 1 m\n");
+    program.write("news/mailpaths", b"all mod@site.example\n");
+    set(
+        &program,
+        "spool_after_seconds = 0",
+        "spool_after_seconds = 1",
+    );
+    let article = [&b"Path: b!x\nDate: "[..], date().as_bytes(), b"\n", POST].concat();
+    let told = program.rnews(&article);
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    let owner = || program.run(&["post-owner", "--dir", "news", "<1@b.example>"]);
+    let refused = |post: &[u8]| {
+        let told = program.feed(&["inews", "-h", "--dir", "news", "-N"], post);
+        assert_eq!(told.status, 0, "{told:?}");
+        let told = program
+            .command(&["inews", "-h", "--dir", "news"])
+            .env("HOME", program.path("none"))
+            .stdin(std::fs::File::open(program.path("post")).unwrap())
+            .output()
+            .unwrap();
+        let err = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(err.contains("refused (duplicate)"), "{err}");
+    };
+    program.write("post", POST);
+    refused(POST);
+    let to_moderator = String::from_utf8_lossy(POST).replace("comp.test", "comp.mod");
+    program.write("post", to_moderator.as_bytes());
+    refused(to_moderator.as_bytes());
+    assert!(program.files("news/mail.queue").is_empty());
+    program.write("post", POST);
+    let lock = store::Lock::take(&program.path("news"), None).unwrap();
+    refused(POST);
+    drop(lock);
+    let told = owner();
+    assert_eq!((told.status, told.out.as_str()), (1, ""), "{told:?}");
+}
+
+fn date() -> String {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    program::articles::date(now)
+}
+
+#[test]
+fn a_killed_expire_loses_no_line() {
+    if !faults::can_trace() {
+        return;
+    }
+    let program = Program::with_news(ACTIVE);
+    let told = program.feed(&["injnews", "--dir", "news"], POST);
+    assert_eq!(told.status, 0, "{told:?}");
+    // The key is of the last period: the line is new, and there is an old one.
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let line = program.read("news/posts.log");
+    let old = line.replace("<1@", "<0@").replacen(
+        &now.to_string()[..6],
+        &(now - 1_400_000).to_string()[..6],
+        1,
+    );
+    program.write("news/posts.log.old", old.as_bytes());
+    let key = program.read("news/keys/posts.key");
+    let (_, key) = key.split_once(' ').unwrap();
+    let made = now - 1_300_000;
+    program.write("news/keys/posts.key", format!("{made} {key}").as_bytes());
+    let expire = ["expire", "--dir", "news", "--force"];
+    let names = "openat,write,ftruncate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat";
+    let room = program.path("");
+    faults::copy(&program.path("news"), &program.path("kept"));
+    let traced = |options: &[&str]| {
+        faults::copy(&program.path("kept"), &program.path("news"));
+        faults::strace(&room, names, options)
+            .args(expire)
+            .status()
+            .unwrap()
+    };
+    assert!(traced(&[]).success());
+    let calls = faults::calls(&room, "keys");
+    assert!(calls.len() > 5, "{calls:?}");
+    let owns = |id: &str| program.run(&["post-owner", "--dir", "news", id]).status == 0;
+    for (name, count) in calls {
+        let kill = faults::inject(&name, "signal=KILL", count);
+        assert!(!traced(&["-e", &kill]).success(), "{name} {count}");
+        for _ in 0..2 {
+            let told = program.run(&expire);
+            assert_eq!(told.status, 0, "{told:?}");
+            assert!(owns("1@b.example"), "{name} {count}");
+        }
+        assert!(!owns("0@b.example"), "{name} {count}");
+        assert_ne!(
+            program
+                .read("news/keys/posts.key")
+                .split_once(' ')
+                .unwrap()
+                .1,
+            key
+        );
+        assert!(!program.path("news/keys/posts.key.next").exists());
+    }
 }

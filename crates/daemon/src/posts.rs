@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
 use inject::{
-    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Moderators, PostLine, Refusal,
-    Route, mail_queue, posts_log,
+    Draft, InjectRules, Injected, InjectionSite, InjectionTime, LoggedPoster, Moderators,
+    PostEntry, Refusal, Route, mail_queue,
 };
 use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
@@ -71,15 +70,13 @@ impl Posts {
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
         let now = InjectionTime::now()?;
-        let token = match self.log_seconds {
-            0 => String::new(),
-            keep => {
-                let who = (poster.user.as_bytes(), poster.host.as_bytes());
-                posts_log::token(&self.root, who, now.seconds, keep)
-                    .with_context(|| format!("cannot use {}", posts_log::KEY))?
-            }
+        let who = LoggedPoster {
+            account: &poster.user,
+            host: &poster.host,
+            is_secure: poster.is_secure,
         };
-        let injected = match self.inject(&native, poster, (sender, &token), active, now)? {
+        let mut entry = PostEntry::begin(&self.root, self.log_seconds, who, now.seconds)?;
+        let injected = match self.inject(&native, poster, (sender, entry.token()), active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
                 let kind = match refusal {
@@ -91,20 +88,8 @@ impl Posts {
                 return Ok(Made::Refused(refusal.to_string(), kind));
             }
         };
-        // It is not filed: no line may name this poster.
         let is_duplicate = is_known(&injected.id)?;
-        if self.log_seconds > 0 && !is_duplicate {
-            let line = PostLine {
-                seconds: now.seconds,
-                token: &token,
-                id: &String::from_utf8_lossy(&injected.id),
-                account: &poster.user,
-                host: &poster.host,
-                is_secure: poster.is_secure,
-            };
-            posts_log::append(&self.root, &line)
-                .with_context(|| format!("cannot write {}", posts_log::POSTS))?;
-        }
+        entry.write(&injected.id, is_duplicate)?;
         match &injected.route {
             Route::Mail { .. } if is_duplicate => Ok(Made::Duplicate),
             Route::File => Ok(Made::Article(injected.bytes, injected.id)),

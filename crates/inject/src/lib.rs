@@ -44,5 +44,5 @@ pub use mailer::{MailServer, Mailer};
 pub use moderators::Moderators;
 pub use post::{InjectRules, Injected, InjectionSite, InjectionTime, Reveal, Route, inject};
 pub use poster::{EveryGroup, Poster};
-pub use posts_log::PostLine;
+pub use posts_log::{LoggedPoster, PostEntry, PostLine};
 pub use refusal::Refusal;

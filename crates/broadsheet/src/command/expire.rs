@@ -204,9 +204,8 @@ pub fn carry_out(
     if !order.dry && !order.trace {
         expiry_report::record(&directory, &outcome, began.elapsed(), settings.report.days);
     }
-    let log_seconds = settings.post.log_seconds();
-    if !order.dry && !order.trace && log_seconds > 0 {
-        posts_log::rotate(directory.root(), now, log_seconds)
+    if !order.dry && !order.trace {
+        posts_log::rotate(directory.root(), now, settings.post.log_seconds())
             .with_context(|| format!("cannot renew {}", posts_log::POSTS))?;
     }
     if given.has("complain") {

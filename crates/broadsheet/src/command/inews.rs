@@ -6,7 +6,7 @@ use inject::{Draft, Refusal};
 
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::posting::{EXITS, Posting};
+use crate::posting::{self, EXITS, Posting};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -80,22 +80,15 @@ const HEADERS: &[(&str, &str)] = &[
 const FILLER: &[u8] = b"(no text)\n";
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let posting = Posting::begin(given)?;
-    let bytes = match posting.input(out)? {
-        Ok(bytes) => bytes,
-        Err(status) => return Ok(status),
-    };
-    let draft = match given.has("headers") {
-        true => Draft::parse(&bytes),
-        false => Ok(Draft::of_body(bytes.clone())),
-    };
-    match draft.and_then(|draft| with_flags(draft, given)) {
-        Ok(mut draft) => {
-            finish_body(&mut draft, &posting, given);
-            posting.post(draft, out)
-        }
-        Err(refusal) => posting.refuse_input(refusal, &bytes, out),
-    }
+    posting::run(given, out, |posting, bytes| {
+        let draft = match given.has("headers") {
+            true => Draft::parse(bytes)?,
+            false => Draft::of_body(bytes.to_vec()),
+        };
+        let mut draft = with_flags(draft, given)?;
+        finish_body(&mut draft, posting, given);
+        Ok(draft)
+    })
 }
 
 /// The flags become headers, in place of those of the input.

@@ -6,7 +6,7 @@ use inject::Draft;
 
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::posting::{EXITS, Posting};
+use crate::posting::{self, EXITS};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -42,19 +42,11 @@ moderator.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let posting = Posting::begin(given)?;
-    let bytes = match posting.input(out)? {
-        Ok(bytes) => bytes,
-        Err(status) => return Ok(status),
-    };
-    let draft = Draft::parse(&bytes).and_then(|mut draft| {
+    posting::run(given, out, |_, bytes| {
+        let mut draft = Draft::parse(bytes)?;
         if let Some(site) = given.value("exclude") {
             draft.exclude(site.as_encoded_bytes())?;
         }
         Ok(draft)
-    });
-    match draft {
-        Ok(draft) => posting.post(draft, out),
-        Err(refusal) => posting.refuse_input(refusal, &bytes, out),
-    }
+    })
 }

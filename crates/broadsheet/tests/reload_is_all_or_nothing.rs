@@ -146,8 +146,8 @@ fn faults_of_files_that_are_read_later_are_told_at_the_start() {
 }
 
 #[test]
-fn another_user_may_neither_stop_nor_reload_it() {
-    use std::os::unix::fs::PermissionsExt;
+fn another_user_may_not_ask_it_and_hears_so() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can be another user");
@@ -159,9 +159,20 @@ fn another_user_may_neither_stop_nor_reload_it() {
         std::fs::set_permissions(program.path(path), mode).unwrap();
     }
     let daemon = Daemon::start(&program);
-    for word in ["stop", "reload"] {
-        let mut command = program.command(&[word, "--dir", "news"]);
-        let told = command.uid(65_534).gid(65_534).output().unwrap();
+    let by_another = |words: &[&str]| {
+        let mut command = program.command(&[words, &["--dir", "news"]].concat());
+        // Of the directory's group, who may read.
+        let group = std::fs::metadata(program.path("news")).unwrap().gid();
+        command.uid(65_534).gid(group).output().unwrap()
+    };
+    for words in [
+        &["stop"][..],
+        &["reload"],
+        &["intake", "show"],
+        &["intake", "pause", "why"],
+        &["intake", "resume"],
+    ] {
+        let told = by_another(words);
         let said = String::from_utf8(told.stderr).unwrap();
         assert_eq!(told.status.code(), Some(2), "{said}");
         assert!(
@@ -169,6 +180,20 @@ fn another_user_may_neither_stop_nor_reload_it() {
             "{said}"
         );
     }
+    let told = by_another(&["status"]);
+    let said = String::from_utf8(told.stdout).unwrap();
+    assert!(
+        said.contains("unknown: only the owner of the news directory may ask"),
+        "{said}"
+    );
+    let state = |told: &[u8]| -> serde_json::Value {
+        let told: serde_json::Value = serde_json::from_slice(told).unwrap();
+        told["daemon_state"].clone()
+    };
+    let told = by_another(&["status", "--json"]);
+    assert_eq!(state(&told.stdout), "unknown");
+    let told = program.run(&["status", "--dir", "news", "--json"]);
+    assert_eq!(state(told.out.as_bytes()), "running");
     daemon.stop();
 }
 

@@ -272,7 +272,15 @@ impl PermitWatch {
 
 /// Requests the status of the daemon; `None` without a daemon.
 pub fn status(dir: &Path) -> Option<RunningDaemon> {
-    daemon(ask_word(dir, "status").ok()?)
+    owners_status(dir).ok().flatten()
+}
+
+/// As [`status`], for a command that must not take a refusal for a missing daemon.
+///
+/// # Errors
+/// This user may not ask the daemon.
+pub fn owners_status(dir: &Path) -> io::Result<Option<RunningDaemon>> {
+    Ok(ask_owner(dir, "status")?.and_then(daemon))
 }
 
 /// Requests the status of the daemon; `None` without a daemon, or if it does not reply in time.
@@ -331,19 +339,19 @@ pub fn send_mail(dir: &Path) -> bool {
 /// Pauses or resumes the acceptance of articles over NNTP; returns false without a daemon.
 ///
 /// # Errors
-/// The connection to the daemon was lost.
+/// The connection to the daemon was lost, or this user may not ask it.
 pub fn pause(dir: &Path, why: Option<&str>) -> io::Result<bool> {
     let one_line = |why: &str| why.replace(|c: char| c.is_control(), " ");
     let word = match why {
         Some(why) => format!("pause {}", one_line(why)),
         None => "resume".to_owned(),
     };
-    let Ok(stream) = ask_word(dir, &word) else {
+    let Some(stream) = ask_owner(dir, &word)? else {
         return Ok(false);
     };
     match answers(stream).next() {
         Some(Ok(Answer::Done(_))) => Ok(true),
-        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Err(refused(dir)),
     }
 }
 

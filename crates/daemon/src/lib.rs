@@ -100,5 +100,5 @@ pub use schedule::RUNNING_MAX;
 pub use serve::{Daemon, Ended, Options, Stopper};
 pub use socket::CLIENTS_MAX;
 pub use syslog::take_over_stderr;
-pub use system_status::{FeedBehind, FeedsStatus, SystemStatus, system_status};
+pub use system_status::{DaemonState, FeedBehind, FeedsStatus, SystemStatus, system_status};
 pub use writer_handle::JOBS_MAX;

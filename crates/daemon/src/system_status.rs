@@ -38,11 +38,24 @@ pub struct SystemStatus {
     pub feeds: Option<FeedsStatus>,
     /// The mounts that tell of themselves.
     pub mounts: Vec<Mounted>,
+    /// Whether a daemon runs.
+    pub daemon_state: DaemonState,
     /// `None`: no daemon answers.
     pub daemon: Option<RunningDaemon>,
-    /// Whether a daemon holds the lock of `serve`, even if it does not answer.
-    #[serde(skip)]
-    pub is_served: bool,
+}
+
+/// Whether a daemon serves the news directory.
+#[derive(Serialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum DaemonState {
+    /// It has told its status.
+    Running,
+    /// It holds the lock of `serve`, but does not answer.
+    Silent,
+    /// None runs.
+    None,
+    /// This user may not ask.
+    Unknown,
 }
 
 /// The feeds, and those for which articles wait.
@@ -83,7 +96,12 @@ pub fn system_status(
 ) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
     let root = directory.root();
     let snapshot = Snapshot::open(root)?;
-    let daemon = client::status(root);
+    let (daemon_state, daemon) = match client::owners_status(root) {
+        Ok(Some(daemon)) => (DaemonState::Running, Some(daemon)),
+        Ok(None) if client::is_served(root) => (DaemonState::Silent, None),
+        Ok(None) => (DaemonState::None, None),
+        Err(_) => (DaemonState::Unknown, None),
+    };
     let cluster_feeds = daemon
         .as_ref()
         .and_then(|daemon| daemon.status.cluster_feeds.clone());
@@ -105,7 +123,7 @@ pub fn system_status(
         mail_queue: inject::mail_queue::list(root)?.len(),
         feeds,
         mounts: mount::counters::read(root),
-        is_served: daemon.is_some() || client::is_served(root),
+        daemon_state,
         daemon,
     };
     Ok((status, error))

@@ -27,7 +27,7 @@ daemon retries soon); full, while less than [nntp] keep_free is free on the disk
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let Some(daemon) = client::status(directory.root()) else {
+    let Some(daemon) = client::owners_status(directory.root())? else {
         return asked::told_none(directory.root(), false);
     };
     given.print(&daemon.status.intake, out)?;

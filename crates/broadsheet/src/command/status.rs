@@ -4,7 +4,7 @@ mod serving_text;
 
 use std::io::{self, Write};
 
-use daemon::{FeedsStatus, SystemStatus, system_status};
+use daemon::{DaemonState, FeedsStatus, SystemStatus, system_status};
 use feed::feeds::NAMED_MOST;
 use mount::counters::Mounted;
 use serde_json::{Value, json};
@@ -50,8 +50,12 @@ impl Answer for SystemStatus {
                 let since = text::utc(daemon.since);
                 format!("process {} since {since}, {}", daemon.pid, daemon.state)
             }
-            None if self.is_served => "running, but does not reply".to_owned(),
-            None => "not running".to_owned(),
+            None => match self.daemon_state {
+                DaemonState::Running | DaemonState::Silent => "running, but does not reply",
+                DaemonState::None => "not running",
+                DaemonState::Unknown => "unknown: only the owner of the news directory may ask it",
+            }
+            .to_owned(),
         };
         let newest = self.newest_arrival;
         let feeds = self.feeds.as_ref();

@@ -8,11 +8,13 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use groups::command_line::CommandLine;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::draft::Draft;
 use crate::{message_id, smtp};
@@ -269,6 +271,7 @@ fn run(mail: File, command: &CommandLine, limit: Duration) -> Result<(), Error> 
         .args(words.map(|word| OsStr::from_bytes(word)))
         .stdin(Stdio::from(mail))
         .stdout(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(failed)?;
     let Some(status) = wait(child, limit).map_err(failed)? else {
@@ -286,7 +289,7 @@ fn run(mail: File, command: &CommandLine, limit: Duration) -> Result<(), Error> 
     }
 }
 
-/// Waits for a program; `None` if it exceeded the limit and was killed.
+/// Waits for a program; `None` if it exceeded the limit and was killed, with the programs that it started: each of them has the lock.
 fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -295,7 +298,7 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
             return Ok(Some(status));
         }
         if began.elapsed() >= limit {
-            child.kill()?;
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
             return Ok(None);
         }
@@ -328,8 +331,15 @@ mod tests {
         };
         let error = send(&found[0], b"false").unwrap_err();
         assert!(matches!(error, Error::NotTaken { .. }), "{error}");
-        let error = send(&found[0], b"sleep 100").unwrap_err();
-        assert!(matches!(error, Error::TooLong { .. }), "{error}");
+        // What the program started would keep the mail locked.
+        for words in [
+            "sleep 100",
+            "sh -c 'sleep 100; true'",
+            "sh -c 'sleep 100 & wait'",
+        ] {
+            let error = send(&found[0], words.as_bytes()).unwrap_err();
+            assert!(matches!(error, Error::TooLong { .. }), "{words}: {error}");
+        }
         // Another process is sending it.
         let other = File::open(&found[0].path).unwrap();
         other.lock().unwrap();

@@ -117,7 +117,10 @@ impl<'g> RefusedPosts<'g> {
 
 fn open(place: &Path) -> anyhow::Result<(PathBuf, File)> {
     let path = place.join(DEAD_ARTICLE);
-    let made = DirBuilder::new().recursive(true).mode(0o770).create(place);
+    let made = match place.is_dir() {
+        true => Ok(()),
+        false => DirBuilder::new().mode(0o770).create(place),
+    };
     let opened = made.and_then(|()| {
         OpenOptions::new()
             .append(true)

@@ -9,6 +9,7 @@ use crate::program;
 use std::path::{Path, PathBuf};
 
 use program::articles::{batch, filed, id, many};
+use program::daemon::Daemon;
 use program::{Program, Told};
 
 const ARTICLES: usize = 40;
@@ -225,4 +226,34 @@ fn articles_that_only_the_history_knows() {
         assert_eq!(again.count("accepted"), listed as u64, "{again:?}");
         program.assert_clean();
     }
+}
+
+/// Without the lines of `cancels`, removed articles would be shown.
+#[test]
+fn a_damaged_line_of_cancels_shows_no_removed_article() {
+    let program = news();
+    let shown = |number: usize| {
+        let told = program.run(&["article", "--dir", "news", &id("a", number)]);
+        told.status == 0
+    };
+    for number in [3, 5] {
+        let told = program.run(&["article", "remove", "--dir", "news", &id("a", number)]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let whole = program.read("news/cancels");
+    for damaged in [
+        whole.replacen('\t', "X", 1),
+        whole.replacen('\n', " ", 1),
+        whole[..whole.len() - 9].to_owned(),
+    ] {
+        program.write("news/cancels", damaged.as_bytes());
+        assert!(shown(4) && !shown(3) && !shown(5), "{damaged}");
+        assert_eq!(program.read("news/cancels"), whole);
+    }
+    let daemon = Daemon::start(&program);
+    program.write("news/cancels", whole.replacen('\t', "X", 1).as_bytes());
+    assert!(shown(4) && !shown(3) && !shown(5));
+    assert_eq!(program.read("news/cancels"), whole);
+    daemon.stop();
+    program.assert_clean();
 }

@@ -1,7 +1,7 @@
 //! An id of a cancelled article stays known, and the article stays away, when `cancels` and derived files of segments are lost together: the
 //! log has the cancels, also of an article whose space was returned.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use crate::news::News;
 use crate::story::small;
@@ -9,7 +9,7 @@ use crate::story::small;
 use std::fs;
 use std::path::Path;
 
-use store::{ExpiryDecision, Position, ReclaimPolicy, Spool, fsck, reclaim};
+use store::{ExpiryDecision, Position, ReclaimPolicy, Snapshot, Spool, fsck, reclaim};
 
 const ARTICLES: u64 = 40;
 
@@ -115,4 +115,62 @@ fn without_the_articles_of_a_segment() {
         let is_known = spool.has(id(number).as_bytes()).unwrap();
         assert_eq!(is_known, is_cancelled(number), "{number}");
     }
+}
+
+/// Whatever one byte of the file becomes, a reader that opens shows no cancelled article.
+#[test]
+fn a_damaged_line_of_cancels_shows_nothing_to_readers() {
+    let (news, positions) = punched();
+    let path = news.dir().join("cancels");
+    let text = fs::read(&path).unwrap();
+    let line = text.iter().position(|byte| *byte == b'\n').unwrap();
+    let spoil: [fn(&mut Vec<u8>, usize); 4] = [
+        |text, _| text[2] = b'X',
+        |text, _| text[2] = 0,
+        |text, line| text[line] = b' ',
+        |text, line| text.truncate(line - 1),
+    ];
+    for (way, spoil) in spoil.iter().enumerate() {
+        let mut bad = text.clone();
+        spoil(&mut bad, line);
+        fs::write(&path, bad).unwrap();
+        let snapshot = Snapshot::open(news.dir()).unwrap();
+        for (number, position) in (0..).zip(&positions) {
+            let is_away = snapshot.is_cancelled(*position);
+            assert_eq!(is_away, is_cancelled(number), "way {way}: {number}");
+        }
+        assert_eq!(fs::read(&path).unwrap(), text, "way {way}: made again");
+    }
+    fs::remove_file(&path).unwrap();
+    Snapshot::open(news.dir()).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), text);
+    check(news.dir(), &positions, "readers");
+}
+
+/// One that is open goes on with the removals that it knows.
+#[test]
+fn an_open_reader_takes_over_no_damaged_cancels() {
+    let news = News::new(&["a.b"]);
+    let mut spool = Spool::open(news.dir(), small()).unwrap();
+    let positions: Vec<Position> = (0..3)
+        .map(|number| news.file(&mut spool, &id(number), &["a.b"]))
+        .collect();
+    spool.commit().unwrap();
+    spool.cancel(positions[0], id(0).as_bytes()).unwrap();
+    spool.commit().unwrap();
+    let mut snapshot = Snapshot::open(news.dir()).unwrap();
+    let path = news.dir().join("cancels");
+    spool.cancel(positions[1], id(1).as_bytes()).unwrap();
+    spool.commit().unwrap();
+    let text = fs::read(&path).unwrap();
+    let mut bad = text.clone();
+    let second = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    bad[second] = b'X';
+    fs::write(&path, &bad).unwrap();
+    let error = snapshot.catch_up().unwrap_err().to_string();
+    assert!(error.contains("cancels is damaged at byte"), "{error}");
+    assert!(snapshot.is_cancelled(positions[0]));
+    fs::write(&path, &text).unwrap();
+    snapshot.catch_up().unwrap();
+    assert!(snapshot.is_cancelled(positions[1]) && !snapshot.is_cancelled(positions[2]));
 }

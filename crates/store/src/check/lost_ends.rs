@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::Error;
+use crate::check::derived_files::Removals;
 use crate::check::report::{LOST_IDS_MAX, Report};
 use crate::check::segment_files::{map_whole, names_of};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
-use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::io::disk::{File, Open};
 use crate::log::record::{HEADER_BYTES, Head};
@@ -20,7 +20,7 @@ use crate::log::segments::{SegmentFile, Segments};
 pub fn report_lost_ends(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = &**segments.disk();
     let expired = ExpiryState::read(disk, dir)?.unwrap_or_default();
-    let cancelled = Cancels::read(disk, dir, u64::MAX).unwrap_or_default();
+    let cancelled = Removals::of_file(disk, dir).unwrap_or_default().cancelled;
     let alive = Visibility {
         expired: &expired,
         cancelled: &cancelled,

@@ -1,9 +1,10 @@
 //! The cancelled and removed articles: a file of lines, derived from the log.
 //!
-//! A line is `position TAB id`, which may continue with `TAB time TAB until TAB how TAB text`; or `-position TAB id TAB time`: restored.
+//! A line is `position TAB id`, which may continue with `TAB time TAB until TAB how TAB text`; or `-position TAB id`: restored.
 //! The last line of a position counts.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use article::decimal;
@@ -148,17 +149,45 @@ fn push_clean(out: &mut Vec<u8>, text: &[u8]) {
 
 impl Cancels {
     /// Reads the cancels up to `end` of their file.
+    ///
+    /// # Errors
+    /// The file cannot be read; [`Error::Damaged`] if it is missing, shorter, or has an invalid line: without all cancels, articles that were
+    /// removed would be shown.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
         let path = dir.join("cancels");
         if end == 0 {
             return Ok(Cancels::default());
         }
         let at = |source| Error::io("read", &path, source);
-        let file = disk.open(&path, Open::Read).map_err(at)?;
-        let mut text = vec![0; file.length().map_err(at)?.min(end) as usize];
-        let got = file.read_at(&mut text, 0).map_err(at)?;
-        text.truncate(got);
+        let mut text = Vec::new();
+        match disk.open(&path, Open::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            opened => {
+                let file = opened.map_err(at)?;
+                text.resize(file.length().map_err(at)?.min(end) as usize, 0);
+                let got = file.read_at(&mut text, 0).map_err(at)?;
+                text.truncate(got);
+            }
+        }
+        Cancels::check(&path, &text, end)?;
         Ok(Cancels::parse(&text))
+    }
+
+    /// Checks the text of the file, which has lines up to `end`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it is shorter, or has an invalid line.
+    pub(crate) fn check(path: &Path, text: &[u8], end: u64) -> Result<(), Error> {
+        let length = text.len() as u64;
+        let is_short = length < end;
+        match Cancels::first_bad(text).or(is_short.then_some(length)) {
+            None => Ok(()),
+            Some(offset) => Err(Error::Damaged {
+                path: path.to_owned(),
+                offset,
+                what: "it does not name all removed articles",
+            }),
+        }
     }
 
     /// Calls `each` for every removal and restoration of the log, in order.
@@ -223,11 +252,22 @@ impl Cancels {
         self.positions.range(position..).count()
     }
 
-    /// Returns whether every line is valid. A write that the disk refused may have left zeros, which nothing else reports once the file
-    /// system was mounted again.
-    pub fn is_whole(text: &[u8]) -> bool {
-        crate::history::lines(text).all(|(_, line)| CancelLine::parse(line).is_some())
-            && (text.is_empty() || text.ends_with(b"\n"))
+    /// The offset of the first line that is not as [`CancelLine::push`] writes it. A write that the disk refused may have left zeros, which
+    /// nothing else reports once the file system was mounted again.
+    pub fn first_bad(text: &[u8]) -> Option<u64> {
+        let mut written = Vec::new();
+        let mut offset = 0;
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
+            written.clear();
+            if let Some(parsed) = CancelLine::parse(line.strip_suffix(b"\n").unwrap_or(line)) {
+                parsed.push(&mut written);
+            }
+            if written != line {
+                return Some(offset);
+            }
+            offset += line.len() as u64;
+        }
+        None
     }
 
     /// True when the article there was cancelled.

@@ -73,7 +73,8 @@ impl<'a> Found<'a> {
 }
 
 impl Snapshot {
-    /// Opens a news directory. Where a crash left work to do and the lock is free, that is done first.
+    /// Opens a news directory. Where a crash left work to do, or what has expired or was removed cannot be read, the writer's opening mends
+    /// that first, with the lock.
     pub fn open(dir: &Path) -> Result<Snapshot, Error> {
         Snapshot::open_on(Arc::new(RealDisk), dir)
     }
@@ -85,10 +86,13 @@ impl Snapshot {
             // Also while a checkpoint is made, or after one failed: it can be read.
             .filter(|index| index.is_of(segments.run_id()) && index.published().is_some())
             .filter(|index| is_reached(&segments, index));
-        if let Some(index) = known
-            && let Some(snapshot) = Snapshot::of_index(segments, dir, index, None)?
-        {
-            return Ok(snapshot);
+        if let Some(index) = known {
+            match Snapshot::of_index(segments, dir, index, None) {
+                Ok(Some(snapshot)) => return Ok(snapshot),
+                // The log tells it.
+                Ok(None) | Err(Error::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         let options = Options {
             patience: None,

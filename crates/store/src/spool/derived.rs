@@ -74,7 +74,8 @@ impl Derived {
             cancels,
             cancels_pending: Vec::new(),
             cancelled: Cancels::parse(&text),
-            were_cancels_whole: read as u64 == mark.cancels_end && Cancels::is_whole(&text),
+            were_cancels_whole: read as u64 == mark.cancels_end
+                && Cancels::first_bad(&text).is_none(),
             exp,
             exceptions: Exceptions::after(mark.newest),
         })

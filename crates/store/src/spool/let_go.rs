@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Error;
 use crate::expiry::state::END_OF_COPY;
-use crate::history::cancels::CancelLine;
+use crate::history::cancels::{CancelLine, Cancels};
 use crate::index::watermark::Watermark;
 use crate::io::disk::Open;
 use crate::io::replace::replace;
@@ -121,6 +121,7 @@ impl Spool {
             .read_at(&mut text, 0)
             .map_err(|source| Error::io("read", &cancels.path, source))?;
         text.truncate(got);
+        Cancels::check(&cancels.path, &text, cancels.end)?;
         Ok(text)
     }
 

@@ -131,6 +131,7 @@ impl Snapshot {
             let got = file.read_at(&mut text, from - 1).map_err(at)?;
             if got == text.len()
                 && let Some(added) = text.strip_prefix(b"\n")
+                && Cancels::first_bad(added).is_none()
             {
                 Arc::make_mut(&mut log.cancelled).add(added);
                 return Ok(());

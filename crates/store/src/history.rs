@@ -86,6 +86,18 @@ impl<'a> HistoryLine<'a> {
         })
     }
 
+    /// Whether everything in the line of a filed article can be read, as [`push_filed`] writes it.
+    pub(crate) fn is_intact(&self) -> bool {
+        let links = match self.links {
+            b"" => 0,
+            links => memchr::memchr2_iter(b' ', b',', links).count() + 1,
+        };
+        self.arrival.is_some()
+            && self.size.is_some()
+            && self.position.is_some()
+            && self.links().count() == links
+    }
+
     /// True when an article was filed under this id, whether or not it is still alive.
     pub fn is_filed(&self) -> bool {
         !self.links.is_empty()

@@ -174,3 +174,22 @@ fn an_open_reader_takes_over_no_damaged_cancels() {
     snapshot.catch_up().unwrap();
     assert!(snapshot.is_cancelled(positions[1]) && !snapshot.is_cancelled(positions[2]));
 }
+
+/// A byte of the line of an article whose record is gone: its number, its size, its time.
+#[test]
+fn a_damaged_line_of_a_gone_article_is_reported_and_its_id_kept() {
+    for (part, damaged) in [("\ta.b/", "\ta.b\x11"), ("~", "\x11"), ("\t1", "\tx")] {
+        let (news, positions) = punched();
+        let path = news.dir().join(format!("segments/{:020}.his", 4096));
+        let text = fs::read_to_string(&path).unwrap();
+        let line = text.lines().find(|line| line.starts_with("<10@x>"));
+        let line = line.unwrap();
+        let spoilt = text.replace(line, &line.replacen(part, damaged, 1));
+        fs::write(&path, spoilt).unwrap();
+        let told = fsck(news.dir(), false).unwrap();
+        assert!(told.faults > 0, "{part}: {told:?}");
+        let repaired = fsck(news.dir(), true).unwrap();
+        assert!(repaired.is_clean(), "{part}: {repaired:?}");
+        check(news.dir(), &positions, part);
+    }
+}

@@ -148,7 +148,7 @@ impl Removals {
     }
 
     /// From that file, as far as it can be read, and the log, whose lines count.
-    fn of_log(segments: &Segments, dir: &Path) -> Result<Removals, Error> {
+    pub(super) fn of_log(segments: &Segments, dir: &Path) -> Result<Removals, Error> {
         let mut removals = Removals::of_file(&**segments.disk(), dir).unwrap_or_default();
         Cancels::each_of_log(segments, |line| {
             removals.cancelled.apply(&line);
@@ -228,8 +228,8 @@ impl Views {
             let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
             let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
             let after = self.gone.back().map_or(0, |(last, _)| last + 1);
-            if let Some(offset) = offset.filter(|offset| *offset >= after) {
-                self.gone.push_back((offset, [text, b"\n"].concat()));
+            if let (Some(line), Some(offset)) = (line, offset.filter(|offset| *offset >= after)) {
+                self.gone.push_back((offset, readable_part(&line)));
             }
         }
         Ok(())
@@ -320,6 +320,26 @@ impl Views {
         let [his, ..] = &self.targets;
         sync_parent(disk, his)
     }
+}
+
+/// The line of a dead article, newline included. Of a damaged one, what can be read: its id stays known.
+fn readable_part(line: &HistoryLine<'_>) -> Vec<u8> {
+    let Some(position) = line.position.filter(|_| !line.is_intact()) else {
+        return [line.text, b"\n"].concat();
+    };
+    let mut text = Vec::new();
+    let dates = (line.arrival.unwrap_or_else(crate::now), line.expires);
+    let links: Vec<_> = line.links().collect();
+    let place = (position, line.is_late);
+    push_filed(
+        &mut text,
+        line.id,
+        dates,
+        line.size.unwrap_or(0),
+        place,
+        &links,
+    );
+    text
 }
 
 /// As [`Exceptions::look_at`], for a line of any kind.

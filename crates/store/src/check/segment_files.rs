@@ -61,7 +61,11 @@ impl Expected {
             if first.is_none() && line.is_empty() {
                 return rest.is_empty();
             }
-            let is_dead = |line| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
+            // Nothing else tells what a line without a record was.
+            let is_dead = |line| {
+                let line = HistoryLine::parse(line);
+                line.is_some_and(|line| line.is_intact() && alive.is_dead(&line))
+            };
             match first {
                 Some((_, first)) if is_dead(first) => self.his_at += first.len() as u64 + 1,
                 _ => break,

@@ -246,6 +246,78 @@ fn damage_is_found() {
     assert!(told.err.contains("is in the news directory"), "{told:?}");
 }
 
+/// Nothing but the checksum of the header is wrong: every article can be read.
+fn spoil_header(program: &Program) {
+    let arts = program.files("news/segments").into_iter();
+    let mut arts: Vec<PathBuf> = arts
+        .filter(|path| path.extension().is_some_and(|end| end == "art"))
+        .collect();
+    arts.sort();
+    let path = arts.pop().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[62] ^= 1;
+    fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_header_of_a_segment_is_reported_and_restored_whole() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let articles = many("a", 40, "comp.test", 2_000);
+    assert_eq!(program.rnews(&batch(&articles)).status, 0);
+    backup(&program, &[]);
+    spoil_header(&program);
+    let told = program.run(&["backup", "backups", "--dir", "news", "--keep", "1"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        ".art is damaged at byte 0",
+        "fsck --repair",
+        "back up again",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    // The one without the damage stays.
+    assert!(!told.out.contains("removed"), "{told:?}");
+    let told = restore(&program, &["--verify"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out.contains("header is not ours: rewritten"),
+        "{told:?}"
+    );
+    let active = program.read("restored/active");
+    assert!(active.contains("comp.test 0000010040 "), "{active}");
+    let out = program.run_bytes(&["article", "--dir", "restored", &id("a", 7)]);
+    assert!(out == filed(&articles[6], "comp.test:7"));
+    let next = batch(&many("b", 1, "comp.test", 10));
+    let told = program.feed(&["rnews", "--dir", "restored", "--json"], &next);
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    let row = program.run(&["overview", "--dir", "restored", "comp.test", "10041"]);
+    assert!(row.out.contains(&id("b", 1)), "{row:?}");
+    assert_eq!(
+        program.run(&["fsck", "--dir", "news", "--repair"]).status,
+        0
+    );
+    backup(&program, &["--keep", "1"]);
+}
+
+#[test]
+fn a_directory_that_was_not_restored_whole_is_named() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    backup(&program, &[]);
+    let largest = contents(&program)
+        .into_iter()
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    fs::write(&largest, b"").unwrap();
+    let told = restore(&program, &[]);
+    assert_eq!(told.status, 2, "{told:?}");
+    for part in [
+        "restored is not a whole news directory: remove it",
+        "the backup is damaged",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+}
+
 #[test]
 fn a_site_may_be_named_like_a_file_in_the_making() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");

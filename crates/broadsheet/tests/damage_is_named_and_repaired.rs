@@ -228,6 +228,31 @@ fn articles_that_only_the_history_knows() {
     }
 }
 
+/// Nothing can open the news directory, but fsck looks at the rest of it.
+#[test]
+fn behind_a_damaged_header_the_rest_is_checked() {
+    let program = news();
+    for (kind, at) in [("art", 62), ("ovr", 40)] {
+        let path = segment(&program, kind);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let told = fsck(&program, false);
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        ".art at byte 0: the segment's header is not ours\n",
+        ".ovr at byte 0: a block of rows is damaged",
+        "only its segments were checked",
+        "1 segments, 40 articles",
+        "not clean: run `broadsheet fsck --repair'",
+    ] {
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    }
+    assert_eq!(fsck(&program, true).status, 0);
+    assert_whole(&program);
+}
+
 /// Without the lines of `cancels`, removed articles would be shown.
 #[test]
 fn a_damaged_line_of_cancels_shows_no_removed_article() {

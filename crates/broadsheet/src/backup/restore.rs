@@ -61,6 +61,20 @@ pub fn restore(
     gap: u64,
 ) -> anyhow::Result<store::Rebuilt> {
     must_be_new(root)?;
+    fill(backups, manifest, root, gap).with_context(|| {
+        format!(
+            "{} is not a whole news directory: remove it before you try again, or with another backup (--at)",
+            root.display()
+        )
+    })
+}
+
+fn fill(
+    backups: &Path,
+    manifest: &Manifest,
+    root: &Path,
+    gap: u64,
+) -> anyhow::Result<store::Rebuilt> {
     let contents = Contents::of(backups);
     let mut directories = vec![root.to_owned()];
     make(root)?;

@@ -54,6 +54,8 @@ pub struct Taken {
     pub new_bytes: u64,
     /// Number of old backups that were removed.
     pub removed: usize,
+    /// The segments without a valid header.
+    pub faults: Vec<String>,
 }
 
 /// A file to copy.
@@ -130,7 +132,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         false => None,
     };
     taking.unlink()?;
-    let later = {
+    let (later, faults) = {
         let _lock = match may_change {
             true => Some(Lock::take(&root, None)?),
             false => None,
@@ -139,7 +141,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         for source in &now {
             taking.copy(source)?;
         }
-        later
+        (later, store::fsck::damaged_headers(&root)?)
     };
     for source in &later {
         taking.copy(source)?;
@@ -155,8 +157,9 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
     };
     manifest.write(&backups)?;
     let removed = match keep {
-        Some(keep) => remove_old(&backups, &taking.contents, keep.max(1))?,
-        None => 0,
+        // The older ones may be without the damage.
+        Some(keep) if faults.is_empty() => remove_old(&backups, &taking.contents, keep.max(1))?,
+        _ => 0,
     };
     Ok(Taken {
         time: manifest.time,
@@ -164,6 +167,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         bytes: manifest.entries.iter().map(|entry| entry.size).sum(),
         new_bytes: taking.new_bytes,
         removed,
+        faults: faults.iter().map(store::Error::to_string).collect(),
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::backup::take::{self, Taken};
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::text;
 
@@ -21,6 +21,7 @@ pub static COMMAND: Command = Command {
 Adds a backup to the directory BACKUPS, which must be outside the news directory. The daemon may run, and articles may be filed
 meanwhile: the backup has all that was filed before it began. Filing waits while the small files are copied; expire waits until the
 end. Contents that an earlier backup has are not copied again. The index and the log are left out.
+The headers of the segments are verified; fsck verifies the articles.
 
   broadsheet backup /srv/backup/news
   broadsheet restore /srv/backup/news --dir /srv/news2",
@@ -34,11 +35,14 @@ end. Contents that an earlier backup has are not copied again. The index and the
         JSON,
         Flag::new(
             "keep",
-            "Afterwards remove all backups but the newest N. Default: all are kept.",
+            "Afterwards remove all backups but the newest N, unless this one has damage. Default: all are kept.",
         )
         .value("N"),
     ],
-    exits: &[],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "the backup was made, but the header of a segment is damaged in it: run fsck --repair, and back up again",
+    }],
     run,
 };
 
@@ -58,11 +62,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let taken = take::take(directory.root(), backups, keep)?;
     given.print(&taken, out)?;
-    Ok(Status::OK)
+    Ok(match taken.faults.is_empty() {
+        true => Status::OK,
+        false => Status::NO,
+    })
 }
 
 impl Answer for Taken {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for fault in &self.faults {
+            eprintln!("broadsheet: {fault}, and back up again");
+        }
         let files = text::counted(self.files, "file");
         let bytes = groups::size::rough_bytes(self.bytes);
         let new = groups::size::rough_bytes(self.new_bytes);
@@ -82,7 +92,7 @@ impl Answer for Taken {
     fn json(&self) -> Value {
         json!({
             "time": self.time, "files": self.files, "bytes": self.bytes, "new_bytes": self.new_bytes,
-            "removed": self.removed,
+            "removed": self.removed, "faults": self.faults,
         })
     }
 }

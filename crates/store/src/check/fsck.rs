@@ -4,10 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
+use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment, map_whole};
 use crate::expiry::state::ExpiryState;
+use crate::expiry::visibility::Visibility;
+use crate::index::Index;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
@@ -17,6 +20,9 @@ use crate::spool::options::Options;
 use crate::spool::recover;
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
+
+/// The notice of a check that could not open the news directory.
+const UNOPENED: &str = "the news directory cannot be opened before it is repaired: only its segments were checked, not `index', `active' and `cancels'";
 
 /// Checks a news directory, and holds its lock meanwhile.
 pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
@@ -49,7 +55,19 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
     // A replay truncates the log at a torn commit: without repair, it must not take a bad sector for one.
     let opened_on = if repair { &segments } else { &plain };
-    let mut spool = recover::open(opened_on, dir, options, lock)?;
+    let mut spool = match recover::open(opened_on, dir, options, lock) {
+        Err(Error::Damaged { path, offset, what }) if !repair => {
+            check_unopened(&segments, dir, &mut report)?;
+            report.tell_once(&path, offset, what);
+            return Ok(report);
+        }
+        Err(Error::Active { path, what }) if !repair => {
+            check_unopened(&segments, dir, &mut report)?;
+            report.tell_once(&path, 0, what);
+            return Ok(report);
+        }
+        opened => opened?,
+    };
     if expired_bad {
         report.tell(
             &expired_path,
@@ -104,4 +122,44 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         repair::list_lost(&*disk, dir, &report)?;
     }
     Ok(report)
+}
+
+/// The segments without a valid header, each as an error. Reads nothing else of them; the caller holds the lock, or nobody can write.
+///
+/// # Errors
+/// The directory of the segments cannot be read.
+pub fn damaged_headers(dir: &Path) -> Result<Vec<Error>, Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    Segments::find(&disk, dir)?.damaged_headers()
+}
+
+/// Checks the segments of a news directory that cannot be opened before it is repaired; what lies behind the last commit is passed over.
+fn check_unopened(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let disk = segments.disk();
+    let index = Index::open_to_read(&**disk, dir, None).ok().flatten();
+    let mark = index.and_then(|index| index.published());
+    let expired = match ExpiryState::read(&**disk, dir)? {
+        Some(expired) => expired,
+        None => ExpiryState::fold(segments)?,
+    };
+    let cancelled = Removals::of_log(segments, dir)?.cancelled;
+    let alive = Visibility {
+        expired: &expired,
+        cancelled: &cancelled,
+    };
+    let mut seen = Seen::default();
+    for base in segments.bases()? {
+        let end = match mark {
+            Some(mark) if base > mark.base => continue,
+            Some(mark) if base == mark.base => mark.art_end,
+            _ => u64::MAX,
+        };
+        check_segment(segments, dir, (base, end), alive, &mut seen, report, false)?;
+        report.segments += 1;
+    }
+    for path in repair::orphans(segments)? {
+        report.tell(&path, 0, repair::ORPHAN, false);
+    }
+    report.notices.push(UNOPENED.to_owned());
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
+use crate::check::report::{Finding, Report};
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
@@ -11,7 +12,7 @@ use crate::log::segments::Segments;
 use crate::spool::Spool;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
-use crate::spool::recover::log_end::is_damage_notice;
+use crate::spool::recover::{self, log_end::is_damage_notice};
 use crate::{Error, check::repair};
 
 /// The result of a rebuild.
@@ -39,10 +40,15 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let disk = Salvage::of(Arc::new(RealDisk));
     // Expire reclaims space without the lock of the store.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
-    let spool = Spool::open_on(disk.clone(), dir, options)?;
+    let segments = Segments::find(&disk, dir)?;
+    let lock = Lock::take(dir, options.patience)?;
+    let mut report = Report::default();
+    repair::repair_headers(&segments, &mut report)?;
+    let spool = recover::open(&segments, dir, options, lock)?;
     repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
-    let segments = Segments::of(&disk, dir);
+    let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
+    told.notices.extend(report.findings.iter().map(text));
     let removals = Removals::of_file(&*disk, dir)?;
     for base in segments.bases()? {
         told.segments += 1;

@@ -46,9 +46,7 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
         };
         report.tell(&path, 0, format!("{ORPHAN}; moved to bad/{kept}"), true);
     }
-    for (place, &base) in bases.iter().enumerate() {
-        repair_header(segments, base, bases.get(place + 1), report)?;
-    }
+    repair_headers(segments, report)?;
     repair_active(segments, dir, report)?;
     let Some((_, sealed)) = bases.split_last() else {
         return Ok(());
@@ -139,6 +137,15 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
         .map_err(|source| Error::io("put aside", path, source))?;
     sync_parent(disk, &aside)?;
     sync_parent(disk, path)
+}
+
+/// Writes damaged headers anew.
+pub fn repair_headers(segments: &Segments, report: &mut Report) -> Result<(), Error> {
+    let bases = segments.bases()?;
+    for (place, &base) in bases.iter().enumerate() {
+        repair_header(segments, base, bases.get(place + 1), report)?;
+    }
+    Ok(())
 }
 
 /// The header has only data that the names of the segments have too.

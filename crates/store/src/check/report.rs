@@ -67,6 +67,14 @@ impl Report {
         }
     }
 
+    /// Adds an error that is not repaired, unless it was found already.
+    pub(crate) fn tell_once(&mut self, path: &Path, offset: u64, what: impl Into<String>) {
+        let is_it = |found: &Finding| found.path == path && found.offset == offset;
+        if !self.findings.iter().any(is_it) {
+            self.tell(path, offset, what, false);
+        }
+    }
+
     /// Whether there are no errors, or all of them were repaired.
     pub fn is_clean(&self) -> bool {
         self.faults == 0

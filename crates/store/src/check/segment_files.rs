@@ -107,8 +107,10 @@ pub fn check_segment(
         }
         offloaded::check_cancel_locks(segments, base, report, repair)?;
     }
-    if let Err(error) = SegmentHeader::read(&*file, &path) {
-        report.tell(&path, 0, error.to_string(), false);
+    match SegmentHeader::read(&*file, &path).and_then(|header| header.check_base(base, &path)) {
+        Err(Error::Damaged { offset, what, .. }) => report.tell(&path, offset, what, false),
+        Err(error) => report.tell(&path, 0, error.to_string(), false),
+        Ok(()) => {}
     }
     let (his_path, ovr_path) = (
         segments.path(base, SegmentFile::His),

@@ -29,13 +29,7 @@ impl Art {
     pub fn open(segments: &Segments, base: u64, end: u64) -> Result<Art, Error> {
         let append = segments.append(base, SegmentFile::Art, Open::Write, end)?;
         let header = SegmentHeader::read(&*append.file, &append.path)?;
-        if header.base != base {
-            return Err(Error::Damaged {
-                path: append.path,
-                offset: 16,
-                what: "its header names another segment",
-            });
-        }
+        header.check_base(base, &append.path)?;
         Ok(Art {
             append,
             header,

@@ -90,6 +90,21 @@ impl SegmentHeader {
         bytes
     }
 
+    /// Checks that the header is of the segment at `base`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it is not.
+    pub fn check_base(&self, base: u64, path: &Path) -> Result<(), Error> {
+        match self.base == base {
+            true => Ok(()),
+            false => Err(Error::Damaged {
+                path: path.to_owned(),
+                offset: 16,
+                what: "its header names another segment",
+            }),
+        }
+    }
+
     /// Reads and checks the header of an open `.art` file.
     pub fn read(file: &dyn File, path: &Path) -> Result<SegmentHeader, Error> {
         let mut bytes = [0; SEGMENT_HEADER_BYTES as usize];

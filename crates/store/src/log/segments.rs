@@ -144,6 +144,29 @@ impl Segments {
         self.folder.parent().unwrap_or(Path::new("."))
     }
 
+    /// The segments whose `.art` has no valid header, each as an error. The last one may be without it: its creation was interrupted before any
+    /// article was filed in it.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn damaged_headers(&self) -> Result<Vec<Error>, Error> {
+        let bases = self.bases()?;
+        let is_unfinished = |base: u64| {
+            bases.last() == Some(&base)
+                && self
+                    .length(base, SegmentFile::Art)
+                    .is_ok_and(|length| length <= SEGMENT_HEADER_BYTES)
+        };
+        let fault = |base: &u64| match self.header(*base) {
+            Ok(Some(header)) => header
+                .check_base(*base, &self.path(*base, SegmentFile::Art))
+                .err(),
+            Ok(None) => None,
+            Err(error) => Some(error).filter(|_| !is_unfinished(*base)),
+        };
+        Ok(bases.iter().filter_map(fault).collect())
+    }
+
     /// The header of the segment at `base`; `None` if there is no such segment.
     pub fn header(&self, base: u64) -> Result<Option<SegmentHeader>, Error> {
         let path = self.path(base, SegmentFile::Art);

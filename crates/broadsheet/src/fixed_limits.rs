@@ -162,6 +162,7 @@ fixed! {
     store::POSITION_MAX, Unit::Bytes, "log", "Total size of everything ever filed: the index stores addresses of 48 bits.";
     import::report::ENTRIES_MAX, Unit::Count("lines"), "report of an import", "Further lines are counted.";
     import::importer::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted, and all are listed in import.refused.";
+    import::kept::PIECES_KNOWN_MAX, Unit::Count("articles"), "articles in bad/import.unfiled that an import does not add again", "Further ones are added again; so are further lines of import.refused.";
     import::importer::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
     import::inn::history::LINE_BYTES_MAX, Unit::Bytes, "line of INN's history", "A longer line is skipped and counted.";
     import::conf_file::FILE_BYTES_MAX, Unit::Bytes, "file of settings or groups of another system", "A larger one is an error.";

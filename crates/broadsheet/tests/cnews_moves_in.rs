@@ -523,3 +523,67 @@ fn an_explist_with_errors_keeps_everything() {
     let checked = made.program.run(&["check", "--dir", "news"]);
     assert_eq!(checked.status, 0, "{checked:?}");
 }
+
+#[test]
+fn a_second_run_over_a_bare_tree_counts_what_is_here() {
+    let made = Made::new(ACTIVE);
+    for (number, article) in (5..).zip(many("b", 3, "comp.test", 20)) {
+        made.file(&article, &[("comp.test", number)]);
+    }
+    let cross = with("<x@example.com>", "comp.test,rec.test", "", b"cross\n");
+    made.file(&cross, &[("comp.test", 90), ("rec.test", 7)]);
+    let program = made.program;
+    let of = |counts: serde_json::Value| {
+        ["filed", "known", "unfiled"].map(|key| counts[key].as_u64().unwrap())
+    };
+    assert_eq!(of(counts(&program, 0)), [4, 0, 0]);
+    assert_eq!(of(counts(&program, 0)), [0, 4, 0]);
+    program.assert_clean();
+}
+
+#[test]
+fn other_articles_under_used_numbers_are_kept_and_named() {
+    let made = Made::new(ACTIVE);
+    for (number, article) in (5..).zip(many("b", 3, "comp.test", 20)) {
+        made.file(&article, &[("comp.test", number)]);
+    }
+    let program = &made.program;
+    assert_eq!(counts(program, 0)["filed"], 3);
+    // A tree of another site: another article, and another text with the same id.
+    let other = with("<other@example.com>", "comp.test", "", b"other\n");
+    program.write("arts/comp/test/5", &other);
+    let text = with("<b.2@example.com>", "comp.test", "", b"changed\n");
+    program.write("arts/comp/test/6", &text);
+    let told = counts(program, 1);
+    let told = ["filed", "known", "unfiled"].map(|key| told[key].as_u64().unwrap());
+    assert_eq!(told, [0, 1, 2]);
+    let refused = program.read("news/import.refused");
+    for why in [
+        "<other@example.com>: number 5 of comp.test is taken",
+        "comp.test/6: <b.2@example.com>: another article with this id is here",
+    ] {
+        assert!(refused.contains(why), "{why}: {refused}");
+    }
+    let kept = program.read("news/bad/import.unfiled");
+    assert!(
+        kept.contains("other\n") && kept.contains("changed\n"),
+        "{kept}"
+    );
+    program.assert_clean();
+}
+
+#[test]
+fn a_file_without_a_message_id_is_named_so() {
+    let made = Made::new(ACTIVE);
+    fs::create_dir_all(made.program.path("arts/comp/test")).unwrap();
+    made.program.write(
+        "arts/comp/test/7",
+        b"From: a@b\nSubject: none\nNewsgroups: comp.test\n\nx\n",
+    );
+    counts(&made.program, 1);
+    let refused = made.program.read("news/import.refused");
+    assert!(
+        refused.starts_with("comp.test/7: no Message-ID: header; the article is kept in "),
+        "{refused}"
+    );
+}

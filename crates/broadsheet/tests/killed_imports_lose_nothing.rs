@@ -180,6 +180,38 @@ fn what_cannot_be_filed_is_kept_and_named() {
     program.assert_clean();
 }
 
+#[test]
+fn another_text_with_a_known_id_is_kept() {
+    let mut made = Made::new();
+    for (number, article) in (5..).zip(many("o", 2, "comp.test", 20)) {
+        made.add(&article, "comp.test", number);
+    }
+    let program = made.done();
+    assert_eq!(counts(&program, 0)["filed"], 2);
+    let other = with(
+        &id("o", 1),
+        "comp.test",
+        "Xref: inn.example.org comp.test:5\n",
+        b"other\n",
+    );
+    program.write("inn/spool/articles/comp/test/5", &other);
+    let counts = counts(&program, 1);
+    assert_eq!(
+        (&counts["known"], &counts["unfiled"]),
+        (&1.into(), &1.into())
+    );
+    let refused = program.read("news/import.refused");
+    assert!(
+        refused.contains("<o.1@example.com>: another article with this id is here"),
+        "{refused}"
+    );
+    assert!(
+        program
+            .read("news/bad/import.unfiled")
+            .ends_with("\nother\n")
+    );
+}
+
 fn counts(program: &Program, status: i32) -> serde_json::Value {
     let told = program.run(&[&IMPORT[..], &["--json"]].concat());
     assert_eq!(told.status, status, "{told:?}");

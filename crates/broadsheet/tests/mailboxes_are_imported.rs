@@ -378,3 +378,79 @@ fn a_full_disk_ends_it_before_it_is_full() {
     let (status, json, err) = import(&program, &["box"]);
     assert_eq!((status, json["filed"].as_u64()), (0, Some(3)), "{err}");
 }
+
+#[test]
+fn the_same_refusals_are_written_once() {
+    let program = Program::with_news(ACTIVE);
+    program.write("x.mbox", &broken());
+    let lists = || {
+        ["import.refused", "bad/import.unfiled"].map(|name| program.read(&format!("news/{name}")))
+    };
+    let (status, first, err) = import(&program, &["x.mbox"]);
+    assert_eq!((status, first["unfiled"].as_u64()), (1, Some(3)));
+    let written = lists();
+    // They are refused, and told, in each run.
+    let (status, again, told) = import(&program, &["x.mbox"]);
+    assert_eq!((status, again["unfiled"].as_u64()), (1, Some(3)));
+    assert_eq!(told, err);
+    assert!(lists() == written);
+    // Other articles are added.
+    program.write(
+        "y.mbox",
+        &mbox(&[with("<y@example.com>", "alt.none", "", b"y\n")]),
+    );
+    let (status, _, _) = import(&program, &["y.mbox"]);
+    assert_eq!(status, 1);
+    let [refused, kept] = lists();
+    assert!(refused.starts_with(&written[0]) && refused.contains("<y@example.com>: none of"));
+    assert!(
+        kept.starts_with(&written[1]) && kept.ends_with("\n\ny\n"),
+        "{kept}"
+    );
+    // An article that somebody took away is kept again.
+    fs::remove_file(program.path("news/bad/import.unfiled")).unwrap();
+    import(&program, &["x.mbox"]);
+    assert!(lists()[1] == written[1]);
+}
+
+#[test]
+fn another_article_with_the_same_id_is_kept_and_named() {
+    let program = Program::with_news(ACTIVE);
+    let article = |path: &str, more: &str, body: &[u8]| {
+        let text = with("<1@example.com>", "comp.test", more, body);
+        let text = String::from_utf8(text).unwrap();
+        let (start, rest) = text.split_once("Path: ").unwrap();
+        let (_, end) = rest.split_once('\n').unwrap();
+        format!("{start}Path: {path}\n{end}").into_bytes()
+    };
+    let first = article("a!x", "", b"one\n");
+    // It came by another way, and its mailbox has an empty line more.
+    let same = article("b!x", "Xref: b comp.test:7\n", b"one\n\n");
+    let header = article("a!x", "Keywords: other\n", b"one\n");
+    let body = article("a!x", "", b"two\n");
+    program.write(
+        "x.mbox",
+        &mbox(&[first.clone(), same, header, body.clone()]),
+    );
+    for filed in [1, 0] {
+        let (status, told, err) = import(&program, &["x.mbox"]);
+        assert_eq!(status, 1, "{err}");
+        let counts = ["filed", "known", "unfiled"].map(|key| told[key].as_u64().unwrap());
+        assert_eq!(counts, [filed, 2 - filed, 2], "{told}");
+        let why = ": <1@example.com>: another article with this id is here";
+        assert_eq!(err.matches(why).count(), 2, "{err}");
+        assert_eq!(program.read("news/import.refused").matches(why).count(), 2);
+        let kept = program.read("news/bad/import.unfiled");
+        assert_eq!(kept.matches("#! rnews ").count(), 2, "{kept}");
+        assert!(
+            kept.ends_with(&String::from_utf8(body.clone()).unwrap()),
+            "{kept}"
+        );
+    }
+    // A removed one does not come back.
+    program.run(&["article", "remove", "--dir", "news", "<1@example.com>"]);
+    program.write("y.mbox", &mbox(&[first]));
+    let (status, told, _) = import(&program, &["y.mbox"]);
+    assert_eq!((status, told["known"].as_u64()), (0, Some(1)), "{told}");
+    program.assert_clean();
+}

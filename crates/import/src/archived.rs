@@ -3,7 +3,7 @@
 //! Articles that rnews would refuse are refused, except for their age. Control messages have no effect, and are filed in `control`. Articles do
 //! not go to peers.
 //!
-//! *Invariant:* an article whose id is known is passed over, and a mended article always gets the same id; so an import that was interrupted is run again.
+//! *Invariant:* an article that is here is passed over (another one with its id is kept and reported), and a mended article always gets the same id; so an import that was interrupted is run again.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use article::{Article, Form, Header, message_id, newsgroups, old};
 use groups::{Active, Flag};
 
 use crate::error::Error;
-use crate::importer::{Counts, Importer, Unfiled, text_of};
+use crate::importer::{Counts, Importer, OTHER_ARTICLE, Unfiled, text_of};
 use crate::mend::{Surroundings, mend};
 
 /// Options of an import of articles without the files of a news system.
@@ -173,6 +173,9 @@ impl Archived {
         }
         let id = article.value(Header::MessageId).unwrap_or_default();
         if importer.spool().has(id)? {
+            if importer.is_another(article)? {
+                return Ok(Err(Unfiled(OTHER_ARTICLE.to_owned())));
+            }
             importer.count_known();
             return Ok(Ok(()));
         }

@@ -1,7 +1,7 @@
 //! Files imported articles: with the numbers of the other system, or with the next ones of their groups.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::borrow::Cow;
+use std::fs::File;
 use std::path::Path;
 
 use article::date::{self, Utc};
@@ -10,10 +10,11 @@ use groups::Flag;
 use groups::active::NUMBER_MAX;
 use groups::times::GroupCreation;
 use relay::compose::{self, NewLines};
-use store::{Expires, Filing, GroupEdits, OverviewFields, Piece, Spool};
+use store::{Expires, Filing, GroupEdits, OverviewFields, Piece, Snapshot, Spool};
 
 use crate::error::Error;
 use crate::hashes::Hashes;
+use crate::kept::{Kept, Pieces};
 
 /// Articles that could not be filed, a batch in `bad/`.
 pub const UNFILED: &str = "bad/import.unfiled";
@@ -23,6 +24,9 @@ pub const REFUSED: &str = "import.refused";
 pub const MENDED: &str = "import.mended";
 /// Faults of single articles that are reported one by one; the others are counted, and all are in [`REFUSED`].
 pub const FAULTS_NAMED_MAX: u64 = 50;
+/// The reason why an article is kept whose id another one has.
+pub const OTHER_ARTICLE: &str =
+    "another article with this id is here, and differs in more than Path and Xref";
 /// Most groups of one imported article; the others are left out.
 pub const LINKS_MAX: usize = 1000;
 
@@ -80,9 +84,11 @@ pub struct Importer<'a> {
     /// The time of the import, epoch seconds.
     now: i64,
     spool: Spool,
+    /// What was here, since the first article with a known id: its segments stay mapped.
+    before: Option<Snapshot>,
     hashes: Option<Hashes>,
     counts: Counts,
-    unfiled: Option<File>,
+    unfiled: Kept,
     refused: List,
     mended: List,
     lines: NewLines,
@@ -109,9 +115,10 @@ impl<'a> Importer<'a> {
             keep_free,
             now: relay::Now::read().seconds,
             spool,
+            before: None,
             hashes: None,
             counts: Counts::default(),
-            unfiled: None,
+            unfiled: Kept::new(UNFILED, Pieces::Batch),
             refused: List::new(REFUSED),
             mended: List::new(MENDED),
             lines: NewLines::default(),
@@ -471,21 +478,50 @@ impl<'a> Importer<'a> {
         Ok(Ok(()))
     }
 
+    /// Whether the article that is here with the same id is another one: it differs in more than Path and Xref. One that is gone, or cannot
+    /// be compared (it is damaged, in the object store, or came without its body), is not.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn is_another(&mut self, article: &Article<'_>) -> Result<bool, Error> {
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let Some(position) = self.spool.find(id)?.and_then(|line| line.position) else {
+            return Ok(false);
+        };
+        let before = match &self.before {
+            Some(before) => before,
+            None => {
+                let mut before = self.spool.snapshot()?;
+                before.never_fetch();
+                self.before.insert(before)
+            }
+        };
+        let mut buffer = Vec::new();
+        let record = match position < before.end() {
+            true => before.record(position, &mut buffer),
+            false => self.spool.record(position, &mut buffer),
+        };
+        let record = match record {
+            Ok(Some(record)) if !record.head.header_only => record,
+            Ok(_) | Err(store::Error::Offloaded(_) | store::Error::Damaged { .. }) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut here = Vec::new();
+        record.push_native(&mut here);
+        let given = native_of(article);
+        let parsed = |bytes: &[u8]| without_trace(&Article::parse(bytes, Form::Native));
+        Ok(parsed(&here) != parsed(&given))
+    }
+
     /// Keeps an article in the batch of those that cannot be filed, in native form; returns the reason, with the place.
     ///
     /// # Errors
     /// The batch cannot be written.
     pub fn keep(&mut self, article: &Article<'_>, why: String) -> Result<Unfiled, Error> {
-        let mut native = Vec::new();
-        match article.form() {
-            Form::Native => native.extend_from_slice(article.bytes()),
-            Form::Wire => article::wire::push_native(&mut native, article.bytes()),
-        }
-        let path = self.dir.join(UNFILED);
-        let file = open_once(&mut self.unfiled, &path)?;
-        file.write_all(format!("#! rnews {}\n", native.len()).as_bytes())
-            .and_then(|()| file.write_all(&native))
-            .map_err(Error::io("write", &path))?;
+        let native = native_of(article);
+        self.unfiled.add(self.dir, &native)?;
         Ok(Unfiled(format!("{why}; the article is kept in {UNFILED}")))
     }
 
@@ -504,12 +540,8 @@ impl<'a> Importer<'a> {
     /// Those of the store and of the files.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
-        let lists = [&self.refused, &self.mended].map(|list| (&list.file, list.name));
-        for (file, name) in [(&self.unfiled, UNFILED)].into_iter().chain(lists) {
-            if let Some(file) = file {
-                let path = self.dir.join(name);
-                file.sync_all().map_err(Error::io("sync", &path))?;
-            }
+        for file in [&self.unfiled, &self.refused.file, &self.mended.file] {
+            file.sync(self.dir)?;
         }
         self.hashes.as_mut().map_or(Ok(()), Hashes::sync)
     }
@@ -553,40 +585,53 @@ fn check_space(dir: &Path, keep_free: u64) -> Result<(), Error> {
 
 /// A file with a line for each event; the first ones are also told.
 struct List {
-    name: &'static str,
-    file: Option<File>,
+    file: Kept,
     lines: u64,
 }
 
 impl List {
     fn new(name: &'static str) -> List {
         List {
-            name,
-            file: None,
+            file: Kept::new(name, Pieces::Lines),
             lines: 0,
         }
     }
 
     /// Adds a line; returns whether it is to be told, too.
     fn add(&mut self, dir: &Path, line: &str) -> Result<bool, Error> {
-        let path = dir.join(self.name);
-        let file = open_once(&mut self.file, &path)?;
-        file.write_all(format!("{line}\n").as_bytes())
-            .map_err(Error::io("write", &path))?;
+        self.file.add(dir, line.as_bytes())?;
         self.lines += 1;
         Ok(self.lines <= FAULTS_NAMED_MAX)
     }
 }
 
-/// Opens a file for appending, once.
-fn open_once<'f>(file: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, Error> {
-    match file {
-        Some(file) => Ok(file),
-        None => {
-            let opened = OpenOptions::new().create(true).append(true).open(path);
-            Ok(file.insert(opened.map_err(Error::io("write", path))?))
+/// An article in native form.
+fn native_of<'a>(article: &Article<'a>) -> Cow<'a, [u8]> {
+    match article.form() {
+        Form::Native => Cow::Borrowed(article.bytes()),
+        Form::Wire => {
+            let mut native = Vec::new();
+            article::wire::push_native(&mut native, article.bytes());
+            Cow::Owned(native)
         }
     }
+}
+
+/// An article without Path and Xref, and without the empty lines at its end, of which a mailbox may have more or less.
+fn without_trace(article: &Article<'_>) -> Vec<u8> {
+    let path = article.line(Header::Path).into_iter();
+    let mut lines: Vec<_> = path.chain(article.xref_lines()).collect();
+    lines.sort_unstable_by_key(|line| line.start);
+    let bytes = article.bytes();
+    let mut rest = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for line in lines {
+        rest.extend_from_slice(bytes.get(from..line.start).unwrap_or_default());
+        from = line.end;
+    }
+    rest.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    rest.truncate(rest.trim_ascii_end().len());
+    rest
 }
 
 fn expires_of<'a>(article: &Article<'a>) -> Expires<'a> {

@@ -9,6 +9,7 @@
 //! | [`archived`], [`mend`] | files articles that come without a history; their missing headers |
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
+//! | [`kept`] | the files of what could not be filed |
 //! | [`error`] | the error that ends an import |
 //! | `regular` | opens regular files only |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
@@ -21,6 +22,7 @@ pub mod error;
 mod hashes;
 pub mod importer;
 pub mod inn;
+pub mod kept;
 pub mod mbox;
 pub mod mend;
 pub mod moved;

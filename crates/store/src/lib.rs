@@ -74,6 +74,7 @@ pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use spool::erase::Erased;
+pub use spool::free_numbers::UsedByGroup;
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 pub use spool::{Committed, Spool};
 pub use state::applied_entry::AppliedEntry;

@@ -9,7 +9,7 @@ mod edited_active;
 pub(crate) mod erase;
 mod expire;
 pub(crate) mod follow_log;
-mod free_numbers;
+pub(crate) mod free_numbers;
 mod group_changes;
 mod ids;
 mod let_go;

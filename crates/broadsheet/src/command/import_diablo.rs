@@ -23,8 +23,8 @@ an import that was interrupted is simply run again. Nothing of Diablo's is chang
 
 Diablo's history has hashes instead of ids, which cannot be remembered here; and articles that were
 cancelled there, but still lie in the spool, come back. Articles of which only the header was stored
-are not imported. What cannot be filed is reported, listed in import.refused in the news directory,
-and kept in bad/import.unfiled.
+are not imported. What cannot be filed, or has the id of another article here, is reported, listed
+in import.refused in the news directory, and kept in bad/import.unfiled.
 
   broadsheet import diablo /news/spool/news/P.00 /news/spool/news/P.01
   broadsheet import diablo --xref news.example.org /news/spool/news/P.00",

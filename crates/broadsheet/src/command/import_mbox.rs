@@ -24,8 +24,9 @@ are filed in the group control. The time of arrival is that of the import; expir
 
 An article that cannot be filed is reported, listed in import.refused in the news directory, and
 kept in bad/import.unfiled: articles without Message-ID, Date, Path, Newsgroups, Subject or From,
-and those without a group in active. With --mend, missing headers are added as far as they can be
-known; import.mended lists each.
+those without a group in active, and those whose id another article here has (it differs in more
+than Path and Xref). Both files have each article once, however often the import is run. With
+--mend, missing headers are added as far as they can be known; import.mended lists each.
 
   broadsheet import mbox comp.lang.c.mbox.zip
   broadsheet import mbox --mend --group local.old old-*.mbox.gz",

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::xref::Xref;
-use article::{Article, Form, Header, message_id};
-use store::history;
+use article::{Article, Form, Header, HeaderError, message_id};
+use store::{UsedByGroup, history};
 
 use crate::cnews::history::Line;
 use crate::cnews::installation::Installation;
 use crate::cnews::tree::{self, Tree};
 use crate::error::Error;
-use crate::importer::{Importer, LINKS_MAX, Unfiled, text_of};
+use crate::importer::{Importer, LINKS_MAX, OTHER_ARTICLE, Unfiled, text_of};
 use crate::run::Source;
 
 /// The articles of a C News.
@@ -22,6 +22,8 @@ pub struct CnewsSource {
     tree: Tree,
     article: Vec<u8>,
     now: i64,
+    /// The files with the articles of the history.
+    accounted: UsedByGroup,
 }
 
 impl CnewsSource {
@@ -32,6 +34,7 @@ impl CnewsSource {
             tree: Tree::of(&cnews.articles),
             article: Vec::new(),
             now: seconds(SystemTime::now()),
+            accounted: UsedByGroup::default(),
         }
     }
 
@@ -76,7 +79,12 @@ impl CnewsSource {
                 text_of(own)
             ))));
         }
+        self.accounted.note(links.iter().copied());
         if importer.spool().has(own)? {
+            if importer.is_another(&article)? {
+                let why = format!("{}: {OTHER_ARTICLE}", text_of(id));
+                return importer.keep(&article, why).map(Err);
+            }
             importer.count_known();
             return Ok(Ok(true));
         }
@@ -85,7 +93,7 @@ impl CnewsSource {
         Ok(done.map(|()| true))
     }
 
-    /// Imports the article of a file that the history does not have. One whose number is not free is passed over if its id is known.
+    /// Imports the article of a file that the history does not have. One whose number is not free is passed over if it is here.
     fn found(
         &mut self,
         (group, number, is_free): (&[u8], u64, bool),
@@ -103,13 +111,32 @@ impl CnewsSource {
         }
         let article = Article::parse(&self.article, Form::Native);
         let id = article.value(Header::MessageId).unwrap_or_default();
-        if let Err(error) = message_id::check(id) {
+        let fault = match id {
+            b"" => Some(HeaderError::Missing(Header::MessageId).to_string()),
+            id => message_id::check(id).err().map(|error| error.to_string()),
+        };
+        if let Some(fault) = fault {
             return importer
-                .keep(&article, format!("{}: {error}", place()))
+                .keep(&article, format!("{}: {fault}", place()))
                 .map(Err);
         }
         if importer.spool().has(id)? {
+            if importer.is_another(&article)? {
+                let why = format!("{}: {}: {OTHER_ARTICLE}", place(), text_of(id));
+                return importer.keep(&article, why).map(Err);
+            }
             if !is_free {
+                // Once, however many of its groups have a file of it.
+                let line = importer.spool().find(id)?;
+                let is_there = |(group, number): &(&[u8], u64)| {
+                    self.tree
+                        .file(group, *number)
+                        .is_some_and(|file| file.is_file())
+                };
+                let first = line.and_then(|line| line.links().find(is_there));
+                if first == Some((group, number)) {
+                    importer.count_known();
+                }
                 return Ok(Ok(()));
             }
             let why = format!(
@@ -173,12 +200,10 @@ impl Source for CnewsSource {
                 }
             };
             for number in numbers {
-                let spool = importer.spool_mut();
-                // The history has its article.
-                if spool.is_used(&group, number)? {
+                if self.accounted.has(&group, number) {
                     continue;
                 }
-                let is_free = spool.is_free(&group, number)?;
+                let is_free = importer.spool_mut().is_free(&group, number)?;
                 if let Err(unfiled) = self.found((&group, number, is_free), importer)? {
                     importer.refuse(&unfiled)?;
                 }

@@ -8,7 +8,7 @@ use article::{Article, Header};
 use store::seen_hashes;
 
 use crate::error::Error;
-use crate::importer::{Importer, Unfiled, form_of, text_of};
+use crate::importer::{Importer, OTHER_ARTICLE, Unfiled, form_of, text_of};
 use crate::inn::history::{self, Id, Line};
 use crate::inn::installation::Installation;
 use crate::inn::spools::Spools;
@@ -98,6 +98,10 @@ fn file(
     // Not of `seen.hashes`: an earlier run may have remembered the id because it did not find the article, such as in a spool that was not
     // mounted.
     if importer.spool().has_line(id)? {
+        if importer.is_another(&article)? {
+            let why = format!("{}: {OTHER_ARTICLE}", text_of(id));
+            return importer.keep(&article, why).map(Err);
+        }
         importer.count_known();
         return Ok(Ok(()));
     }

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::overview::used_numbers::UsedNumbers;
 use crate::spool::Spool;
 
-/// The numbers that overview rows use in each group.
+/// Numbers that are used, in each group.
 #[derive(Debug, Default)]
 pub struct UsedByGroup(HashMap<Vec<u8>, UsedNumbers>);
 
@@ -18,7 +18,8 @@ impl UsedByGroup {
         }
     }
 
-    fn has(&self, group: &[u8], number: u64) -> bool {
+    /// Whether a link was noted.
+    pub fn has(&self, group: &[u8], number: u64) -> bool {
         self.0.get(group).is_some_and(|used| used.has(number))
     }
 }
@@ -51,7 +52,7 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Spool::is_free`].
-    pub fn is_used(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
+    fn is_used(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
         if self.used.is_none() {
             self.used = Some(self.used_by_group()?);
         }

@@ -258,6 +258,11 @@ fn names_and_tables_are_checked() {
             .contains("[[pull]]: 1 server to pull from\n    up: 2 groups\n"),
         "{told:?}"
     );
+    let locked = settings.replace("name = \"up\"", "name = \"up.lock\"");
+    leaf.write("news/broadsheet.toml", locked.as_bytes());
+    let told = leaf.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(told.err.contains("ends with .lock"), "{told:?}");
     let secure =
         format!("{settings}user = \"us\"\npassword_file = \"absent\"\ntls = \"starttls\"\n");
     leaf.write("news/broadsheet.toml", secure.as_bytes());
@@ -288,13 +293,13 @@ fn names_and_tables_are_checked() {
 fn by_newnews_where_the_server_allows_it() {
     let (there, served) = server(&many("n", 5, "comp.test", 100));
     let leaf = pulling(&served.address, "newnews = true");
-    // The first time by number; then a group that the marks do not know shows that it was NEWNEWS.
+    // The first time by number; then a mark that stays where it was shows that it was NEWNEWS.
     assert_eq!(pulled(&leaf), (5, 5));
     there.rnews(&batch(&many("o", 3, "comp.other", 100)));
     let marks = || leaf.read("news/pull/up");
     assert!(marks().contains("*newnews "), "{}", marks());
     until("they are listed", || pulled(&leaf) == (3, 3));
-    assert!(!marks().contains("comp.other "), "{}", marks());
+    assert!(marks().contains("comp.other 0 -\n"), "{}", marks());
     assert_eq!(pulled(&leaf), (0, 0));
     // A server without it.
     let mut fake = Fake::default();

@@ -6,7 +6,7 @@
 use crate::program;
 
 use program::articles::{many, with};
-use program::pulling::{Fake, filed, pull, pulled, pulling};
+use program::pulling::{Fake, filed, post, pull, pulled, pulling, take_first};
 
 #[test]
 fn a_server_that_numbers_anew() {
@@ -396,20 +396,7 @@ fn a_server_that_takes_no_posts_is_read() {
         let (address, fake) = fake.start();
         let leaf = pulling(&address, "post = true");
         assert_eq!(pulled(&leaf), (3, 3));
-        let words = [
-            "inews",
-            "--dir",
-            "news",
-            "-S",
-            "-V",
-            "-n",
-            "comp.test",
-            "-t",
-            "waits",
-            "-f",
-            "us@example.com",
-        ];
-        assert_eq!(leaf.feed(&words, b"text\n").status, 0);
+        post(&leaf, "waits");
         fake.lock().unwrap().put(4, &many("q", 1, "comp.test", 100));
         let told = pull(&leaf);
         let counts = ["fetched", "posted"].map(|of| told.count(of));
@@ -470,4 +457,137 @@ fn a_server_named_twice_is_visited_once() {
     assert_eq!(told.status, 0, "{told:?}");
     assert_eq!(told.out.lines().count(), 1, "{told:?}");
     assert_eq!(told.count("accepted"), 3, "{told:?}");
+}
+
+#[test]
+fn a_group_that_was_empty_at_first_is_read_whole() {
+    let (address, fake) = Fake::default().start();
+    let leaf = pulling(&address, "");
+    take_first(&leaf, 2);
+    assert_eq!(pulled(&leaf), (0, 0));
+    fake.lock().unwrap().put(1, &many("e", 5, "comp.test", 100));
+    assert_eq!(pulled(&leaf), (5, 5));
+    // Nothing of its past is wanted.
+    let mut fake = Fake::default();
+    fake.put(1, &many("past", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    take_first(&leaf, 0);
+    assert_eq!(pulled(&leaf), (0, 0));
+    fake.lock().unwrap().put(4, &many("z", 4, "comp.test", 100));
+    assert_eq!(pulled(&leaf), (4, 4));
+    // The server tells of numbers, but has no article (RFC 3977, 6.1.1.2).
+    let fake = Fake {
+        replies: vec![("GROUP comp.test", "211 0 1 7 comp.test\r\n")],
+        ..Fake::default()
+    };
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    take_first(&leaf, 2);
+    assert_eq!(pulled(&leaf), (0, 0));
+    let mut locked = fake.lock().unwrap();
+    locked.replies.clear();
+    locked.put(8, &many("n", 5, "comp.test", 100));
+    drop(locked);
+    assert_eq!(pulled(&leaf), (5, 5));
+}
+
+#[test]
+fn a_post_for_which_the_server_has_no_room_goes_up_later() {
+    let fake = Fake {
+        replies: vec![("MODE", "200 read and post\r\n")],
+        ..Fake::default()
+    };
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "post = true");
+    assert_eq!(pulled(&leaf), (0, 0));
+    post(&leaf, "waits");
+    let counts = |told: &program::Told| ["posted", "posts_refused"].map(|of| told.count(of));
+    for reply in [
+        "441 Try again later: the disk is full\r\n",
+        "441 436 No space\r\n",
+    ] {
+        fake.lock().unwrap().after_post = reply;
+        let told = pull(&leaf);
+        assert_eq!((told.status, counts(&told)), (0, [0, 0]), "{told:?}");
+        assert!(told.err.contains("1 posts made here wait"), "{told:?}");
+    }
+    fake.lock().unwrap().after_post = "";
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (0, [1, 0]), "{told:?}");
+    // One that it does not want stays here, and the run says so.
+    post(&leaf, "is unwanted");
+    fake.lock().unwrap().after_post = "441 No such group\r\n";
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (75, [0, 1]), "{told:?}");
+    assert!(told.err.contains("not sent again"), "{told:?}");
+    let told = pull(&leaf);
+    assert_eq!((told.status, counts(&told)), (0, [0, 0]), "{told:?}");
+}
+
+#[test]
+fn posts_made_while_the_server_was_never_reached_go_up() {
+    let (address, fake) = Fake::default().start();
+    fake.lock().unwrap().replies = vec![("MODE", "200 read and post\r\n")];
+    let leaf = pulling("127.0.0.1:1", "post = true");
+    post(&leaf, "stays here");
+    assert_eq!(pull(&leaf).status, 75);
+    post(&leaf, "goes up");
+    let settings = leaf.read("news/broadsheet.toml");
+    let settings = settings.replace("\"127.0.0.1:1\"", &format!("\"{address}\""));
+    leaf.write("news/broadsheet.toml", settings.as_bytes());
+    let told = pull(&leaf);
+    assert_eq!((told.status, told.count("posted")), (0, 1), "{told:?}");
+}
+
+#[test]
+fn a_server_that_numbers_anew_as_far_as_before() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("old", 10, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    take_first(&leaf, 4);
+    assert_eq!(pulled(&leaf), (4, 4));
+    assert_eq!(pulled(&leaf), (0, 0));
+    // The same numbers, and nothing that is known: the whole group is read.
+    let mut locked = fake.lock().unwrap();
+    locked.articles.clear();
+    locked.put(1, &many("new", 10, "comp.test", 100));
+    drop(locked);
+    let told = pull(&leaf);
+    let counts = ["fetched", "groups_renumbered"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (0, [10, 1]), "{told:?}");
+    // Once more, and no article has the number of the mark.
+    let mut locked = fake.lock().unwrap();
+    locked.articles.clear();
+    locked.put(4, &many("anew", 6, "comp.test", 100));
+    locked.put(12, &many("after", 2, "comp.test", 100));
+    drop(locked);
+    let told = pull(&leaf);
+    let counts = ["fetched", "groups_renumbered"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (0, [8, 1]), "{told:?}");
+}
+
+#[test]
+fn a_last_article_that_is_cancelled_is_no_new_numbering() {
+    let mut fake = Fake::default();
+    fake.put(1, &many("c", 10, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "");
+    take_first(&leaf, 4);
+    assert_eq!(pulled(&leaf), (4, 4));
+    let mut locked = fake.lock().unwrap();
+    locked.articles.pop();
+    locked.replies = vec![("GROUP comp.test", "211 9 1 10 comp.test\r\n")];
+    drop(locked);
+    for _ in 0..2 {
+        let told = pull(&leaf);
+        let counts = ["fetched", "groups_renumbered"].map(|of| told.count(of));
+        assert_eq!((told.status, counts), (0, [0, 0]), "{told:?}");
+    }
+    let mut locked = fake.lock().unwrap();
+    locked.replies.clear();
+    locked.put(11, &many("d", 2, "comp.test", 100));
+    drop(locked);
+    assert_eq!(pulled(&leaf), (2, 2));
 }

@@ -5,7 +5,7 @@ use nntp::client::{GroupMarks, is_id, listed};
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
 use crate::marks::Mark;
-use crate::plan::{Plan, plan, renumbered};
+use crate::plan::{Plan, first_mark, plan, renumbered};
 use crate::run::{Row, Visit};
 
 /// Most numbers of one request for an overview.
@@ -14,13 +14,24 @@ pub const ROWS_MAX: u64 = 2000;
 /// Most portions of [`ROWS_MAX`] numbers without an article that one visit asks for in a group.
 pub const EMPTY_PORTIONS_MAX: u64 = 1000;
 
+/// Numbers before a mark whose article has gone: their articles show whether the server has numbered anew.
+const NEARBY_NUMBERS: u64 = 100;
+
 impl Visit<'_> {
     /// Reads what is new in some groups. Three round trips do for all groups with few new articles: the numbers, the overviews, and the
     /// articles.
     pub(crate) fn by_number(&mut self, groups: &[&[u8]]) -> Result<(), Error> {
         let mut small = Vec::new();
         for (group, marks) in self.ask(groups)? {
-            let plan = plan(self.marks.get(group), marks, self.source.first);
+            let mark = match self.marks.get(group) {
+                Some(mark) => mark.clone(),
+                None => {
+                    let mark = first_mark(marks, self.source.first);
+                    self.marks.set(group, mark.clone());
+                    mark
+                }
+            };
+            let plan = plan(&mark, marks, self.source.first);
             match plan {
                 Plan::Nothing => {}
                 Plan::Read { from, until, .. } if until - from < ROWS_MAX => {
@@ -37,7 +48,7 @@ impl Visit<'_> {
             }
         }
         self.connection.send(&commands)?;
-        let (mut lists, mut anew) = (Vec::new(), Vec::new());
+        let mut lists = Vec::new();
         for (group, marks, plan) in small {
             // A group that has gone meanwhile has no rows: the group before is still selected.
             let is_there = self.numbers(group)?.is_some();
@@ -49,16 +60,20 @@ impl Visit<'_> {
             else {
                 continue;
             };
-            let Some(mut rows) = self.receive_rows(group, (from, until))? else {
-                continue;
-            };
-            match is_there {
-                false => {}
-                true if self.is_anew(group, is_checked, &mut rows) => anew.push((group, marks)),
-                true => lists.push((group, rows)),
+            if let Some(rows) = self.receive_rows(group, (from, until))?
+                && is_there
+            {
+                lists.push((group, marks, is_checked, rows));
             }
         }
-        self.fetch(&lists)?;
+        let (mut same, mut anew) = (Vec::with_capacity(lists.len()), Vec::new());
+        for (group, marks, is_checked, mut rows) in lists {
+            match self.is_anew(group, is_checked, &mut rows)? {
+                true => anew.push((group, marks)),
+                false => same.push((group, rows)),
+            }
+        }
+        self.fetch(&same)?;
         for (group, marks) in anew {
             let plan = renumbered(marks, self.source.first);
             self.group(group, marks, plan)?;
@@ -98,20 +113,61 @@ impl Visit<'_> {
         Ok(GroupMarks::of(reply)?)
     }
 
-    /// Compares the first row with the mark, and removes it if it is the same article.
-    fn is_anew(&self, group: &[u8], is_checked: bool, rows: &mut Vec<Row>) -> bool {
-        let mark = self.marks.get(group).filter(|_| is_checked);
-        let Some((mark, row)) = mark.zip(rows.first()) else {
-            return false;
+    /// Compares the first row with the mark, and removes it if it is the same article. No reply is awaited.
+    fn is_anew(
+        &mut self,
+        group: &[u8],
+        is_checked: bool,
+        rows: &mut Vec<Row>,
+    ) -> Result<bool, Error> {
+        let Some(mark) = self.marks.get(group).filter(|_| is_checked) else {
+            return Ok(false);
         };
-        if row.number != mark.number {
-            return false;
+        let (number, id) = (mark.number, mark.id.clone());
+        match rows.first() {
+            Some(row) if row.number == number => {
+                let is_same = Some(&row.id) == id.as_ref();
+                if is_same {
+                    rows.remove(0);
+                }
+                Ok(!is_same)
+            }
+            _ => self.is_anew_nearby(group, number, id.as_deref()),
         }
-        let is_same = Some(&row.id) == mark.id.as_ref();
-        if is_same {
-            rows.remove(0);
+    }
+
+    /// Whether the server has numbered anew, although the article of the mark has gone: the articles before it are unknown here. If the history
+    /// has forgotten that article, or its neighbours were never asked for, that is no sign. The mark goes back to the last of those that are known.
+    fn is_anew_nearby(
+        &mut self,
+        group: &[u8],
+        number: u64,
+        id: Option<&[u8]>,
+    ) -> Result<bool, Error> {
+        let is_known = id.map_or(Ok(false), |id| self.snapshot.has(id))?;
+        if !is_known || self.source.first == 0 {
+            return Ok(false);
         }
-        !is_same
+        let range = (
+            number.saturating_sub(NEARBY_NUMBERS).max(1),
+            number.saturating_sub(1),
+        );
+        let mut commands = Vec::new();
+        select(&mut commands, group);
+        self.ask_rows(&mut commands, range);
+        self.connection.send(&commands)?;
+        let is_there = self.numbers(group)?.is_some();
+        let rows = self.receive_rows(group, range)?.unwrap_or_default();
+        let Some(last) = rows.last().filter(|_| is_there) else {
+            return Ok(false);
+        };
+        for row in &rows {
+            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
+                self.marks.set(group, last.mark());
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Reads a group with many new articles, or one that is numbered anew.
@@ -146,7 +202,7 @@ impl Visit<'_> {
                         break;
                     }
                     if range.0 == from
-                        && self.is_anew(group, is_checked, &mut rows)
+                        && self.is_anew(group, is_checked, &mut rows)?
                         && let Plan::Overlap { from, until, last } =
                             renumbered(marks, self.source.first)
                     {
@@ -179,6 +235,10 @@ impl Visit<'_> {
         let last = usize::try_from(last).unwrap_or(usize::MAX);
         let start = first_known.unwrap_or(rows.len().saturating_sub(last));
         let rows = rows.split_off(start);
+        if first_known.is_none() {
+            let (group, count) = (group.escape_ascii(), rows.len());
+            self.news.message(&format!("{group}: the server has numbered the group anew, and none of its articles is known here; its last {count} are fetched"));
+        }
         if let Some(row) = rows.first() {
             // A mark among the numbers of before does not hold the group before an article that the server refuses.
             let number = row.number.saturating_sub(1);

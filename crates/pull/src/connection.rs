@@ -180,7 +180,7 @@ impl Connection {
             240 => Ok(Posted::Taken),
             // After a kill between the reply and the mark.
             441 if is_duplicate(reply.text) => Ok(Posted::Taken),
-            441 => Ok(Posted::Refused(words(reply))),
+            441 if !is_deferral(reply.text) => Ok(Posted::Refused(words(reply))),
             400 => Err(reply.to_error().into()),
             _ => Ok(Posted::NotNow(words(reply))),
         }
@@ -211,6 +211,13 @@ fn is_duplicate(text: &[u8]) -> bool {
     text.split(|byte| !byte.is_ascii_digit())
         .any(|number| number == b"435")
         || has(b"duplicate") && names_the_article && !has(b"header")
+}
+
+/// Whether a server that does not take a post wants it later; there is no code for that (Broadsheet: `441 Try again later`; INN: `441 436` and
+/// what its transfer said).
+fn is_deferral(text: &[u8]) -> bool {
+    let text = text.trim_ascii().to_ascii_lowercase();
+    text.starts_with(b"try again later") || text.split(|byte| *byte == b' ').next() == Some(b"436")
 }
 
 /// Spreads the bytes over the time.
@@ -269,6 +276,20 @@ mod tests {
             b"4350 bytes are too many for an article",
         ] {
             assert!(!is_duplicate(text), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_post_for_later_is_not_refused() {
+        for (text, is_later) in [
+            ("Try again later: the disk is full", true),
+            (" try again later", true),
+            ("436 No space", true),
+            ("437 No such group", false),
+            ("Article exceeds 4360 bytes", false),
+            ("", false),
+        ] {
+            assert_eq!(is_deferral(text.as_bytes()), is_later, "{text}");
         }
     }
 }

@@ -60,6 +60,9 @@ pub enum Error {
         /// Number of articles.
         articles: u64,
     },
+    /// The server refused posts; everything else was fetched.
+    #[error("the server refuses posts made here: {0}; they are not sent again")]
+    PostsRefused(u64),
     /// The server does not end a reply.
     #[error("the server does not end its {0}")]
     Endless(String),

@@ -4,10 +4,11 @@
 //! The daemon notes it in memory, and writes the file now and then. What a kill loses lets a group rest a little earlier.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use groups::wildmat::Wildmat;
+use store::disk::RealDisk;
 
 use crate::error::Error;
 use crate::source::Source;
@@ -142,17 +143,9 @@ impl Interest {
             text.extend_from_slice(format!(" {} {woken}\n", asked.last).as_bytes());
         }
         let path = news.join(FILE);
-        replace(&path, &text).map_err(|error| Error::Marks { path, error })
+        store::replace(&RealDisk, &path, |file| file.write_at(&text, 0))?;
+        Ok(())
     }
-}
-
-fn replace(path: &PathBuf, text: &[u8]) -> io::Result<()> {
-    let mut fresh = path.clone().into_os_string();
-    fresh.push(".new");
-    let mut file = std::fs::File::create(&fresh)?;
-    file.write_all(text)?;
-    file.sync_data()?;
-    std::fs::rename(&fresh, path)
 }
 
 /// The servers whose groups rest, as the daemon watches them.

@@ -1,11 +1,11 @@
 //! How far each group of a server was read: the file `pull/NAME` in the news directory, see docs/formats/pull.md.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use store::Position;
+use store::disk::RealDisk;
 
 use crate::error::Error;
 use crate::run::REMEMBERED_MAX;
@@ -194,28 +194,17 @@ impl Marks {
             text.extend_from_slice(mark.id.as_deref().unwrap_or(b"-"));
             text.push(b'\n');
         }
-        self.replace(&text).map_err(|error| Error::Marks {
-            path: self.path.clone(),
-            error,
-        })?;
+        store::replace(&RealDisk, &self.path, |file| file.write_at(&text, 0))?;
         self.is_changed = false;
         Ok(())
-    }
-
-    fn replace(&self, text: &[u8]) -> io::Result<()> {
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let mut fresh = self.path.clone().into_os_string();
-        fresh.push(".new");
-        let mut file = File::create(&fresh)?;
-        file.write_all(text)?;
-        file.sync_data()?;
-        std::fs::rename(&fresh, &self.path)?;
-        File::open(directory)?.sync_all()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use super::*;
 
     #[test]
@@ -253,6 +242,11 @@ mod tests {
         assert_eq!(again.posts, Some(Position(4096)));
         assert_eq!(again.newnews, Some(time));
         assert!(again.is_refused(b"<r@b>") && !again.is_refused(b"<a@b>"));
+        let mode = || std::fs::metadata(&path).unwrap().mode() & 0o777;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        again.set(b"comp.other", mark(1, None));
+        again.save().unwrap();
+        assert_eq!(mode(), 0o640);
         for line in [
             "*refused 5",
             "*newnews 5 x",

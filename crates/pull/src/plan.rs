@@ -22,7 +22,7 @@ pub enum Plan {
         is_checked: bool,
     },
     /// The numbers mean something else than before: look through these, and read from the first article on that the history knows; without
-    /// one, read the last ones.
+    /// one, read the last ones: all, if these are all that the group has.
     Overlap {
         /// First number.
         from: u64,
@@ -33,24 +33,24 @@ pub enum Plan {
     },
 }
 
-/// Plans which articles of a group with these numbers to read; `first`: number of articles of a group without a mark.
-pub fn plan(mark: Option<&Mark>, marks: GroupMarks, first: u64) -> Plan {
+/// The mark of a group that was never read, before its last `first` articles: also where it has none, so that nothing that comes later counts as
+/// old.
+pub fn first_mark(marks: GroupMarks, first: u64) -> Mark {
     let GroupMarks { low, high, .. } = marks;
-    let Some(mark) = mark else {
-        return match high < low || high == 0 || first == 0 {
-            true => Plan::Nothing,
-            false => Plan::Read {
-                from: low.max(high.saturating_add(1).saturating_sub(first)),
-                until: high,
-                is_checked: false,
-            },
-        };
-    };
+    Mark {
+        number: high.saturating_sub(first).max(low.saturating_sub(1)),
+        id: None,
+    }
+}
+
+/// Plans which articles of a group with these numbers to read; `first`: number of articles of a renumbered group of which none is known.
+pub fn plan(mark: &Mark, marks: GroupMarks, first: u64) -> Plan {
+    let GroupMarks { low, high, .. } = marks;
     if high < mark.number {
         // An empty group may forget its numbers; then there is nothing to look at.
         return renumbered(marks, first);
     }
-    if high == mark.number || high < low {
+    if high < low || high == mark.number && mark.id.is_none() {
         return Plan::Nothing;
     }
     if mark.number < low {
@@ -79,7 +79,10 @@ pub fn renumbered(marks: GroupMarks, first: u64) -> Plan {
         false => Plan::Overlap {
             from: low.max(high.saturating_add(1).saturating_sub(OVERLAP_ARTICLES_MAX)),
             until: high,
-            last: first,
+            last: match high - low < OVERLAP_ARTICLES_MAX {
+                true => u64::MAX,
+                false => first,
+            },
         },
     }
 }
@@ -113,50 +116,57 @@ mod tests {
 
     #[test]
     fn the_first_time_the_last_ones_are_read() {
-        assert_eq!(plan(None, marks(1, 500), 100), read(401, 500, false));
-        assert_eq!(plan(None, marks(450, 500), 100), read(450, 500, false));
-        assert_eq!(plan(None, marks(1, 500), u64::MAX), read(1, 500, false));
+        let first = |low, high, first| {
+            let marks = marks(low, high);
+            plan(&first_mark(marks, first), marks, first)
+        };
+        assert_eq!(first(1, 500, 100), read(401, 500, false));
+        assert_eq!(first(450, 500, 100), read(450, 500, false));
+        assert_eq!(first(1, 500, u64::MAX), read(1, 500, false));
         for (low, high) in [(0, 0), (1, 0), (501, 500)] {
-            assert_eq!(plan(None, marks(low, high), 100), Plan::Nothing);
+            assert_eq!(first(low, high, 100), Plan::Nothing);
         }
-        assert_eq!(plan(None, marks(1, 500), 0), Plan::Nothing);
+        assert_eq!(first(1, 500, 0), Plan::Nothing);
+    }
+
+    #[test]
+    fn what_comes_after_an_empty_first_time_is_all_read() {
+        for ((low, high), first) in [((0, 0), 1), ((1, 0), 1), ((5, 4), 1), ((1, 4), 0)] {
+            let mark = first_mark(marks(low, high), first);
+            let from = if high == 4 { 5 } else { 1 };
+            let later = plan(&mark, marks(from.min(low.max(1)), 300), first);
+            assert_eq!(later, read(from, 300, false), "{low} {high}");
+        }
     }
 
     #[test]
     fn then_what_lies_behind_the_mark() {
-        assert_eq!(plan(Some(&mark(500)), marks(1, 500), 100), Plan::Nothing);
-        assert_eq!(plan(Some(&mark(500)), marks(501, 500), 100), Plan::Nothing);
-        assert_eq!(
-            plan(Some(&mark(500)), marks(1, 510), 100),
-            read(500, 510, true)
-        );
+        assert_eq!(plan(&mark(500), marks(1, 500), 100), read(500, 500, true));
+        assert_eq!(plan(&mark(500), marks(501, 500), 100), Plan::Nothing);
+        assert_eq!(plan(&mark(500), marks(1, 510), 100), read(500, 510, true));
         let unnamed = Mark {
             number: 500,
             id: None,
         };
-        assert_eq!(
-            plan(Some(&unnamed), marks(1, 510), 100),
-            read(501, 510, false)
-        );
+        assert_eq!(plan(&unnamed, marks(1, 500), 100), Plan::Nothing);
+        assert_eq!(plan(&unnamed, marks(1, 510), 100), read(501, 510, false));
     }
 
     #[test]
     fn other_numbers_are_looked_through() {
         let overlap = |from, until, last| Plan::Overlap { from, until, last };
-        assert_eq!(
-            plan(Some(&mark(500)), marks(1, 499), 100),
-            overlap(1, 499, 100)
-        );
-        assert_eq!(plan(Some(&mark(500)), marks(1, 0), 100), Plan::Nothing);
-        let last = plan(Some(&mark(9_500_000)), marks(1_000_000, 9_000_000), 100);
+        let all = plan(&mark(500), marks(1, 499), 100);
+        assert_eq!(all, overlap(1, 499, u64::MAX));
+        assert_eq!(plan(&mark(500), marks(1, 0), 100), Plan::Nothing);
+        let last = plan(&mark(9_500_000), marks(1_000_000, 9_000_000), 100);
         assert_eq!(last, overlap(8_980_001, 9_000_000, 100));
     }
 
     #[test]
     fn articles_behind_an_expired_mark_are_all_read() {
-        let all = plan(Some(&mark(500)), marks(600, 700), 100);
+        let all = plan(&mark(500), marks(600, 700), 100);
         assert_eq!(all, read(600, 700, false));
-        let all = plan(Some(&mark(9)), marks(1_000_000, 9_000_000), 100);
+        let all = plan(&mark(9), marks(1_000_000, 9_000_000), 100);
         assert_eq!(all, read(1_000_000, 9_000_000, false));
     }
 }

@@ -35,7 +35,7 @@ pub fn send(
     news: &mut dyn News,
 ) -> Result<(u64, u64), Error> {
     let end = snapshot.end();
-    // What was posted before the first visit stays here. The log ends earlier where it was made anew.
+    // The log ends earlier where it was made anew.
     let from = marks.posts.map_or(end, |from| from.min(end));
     let mut posts: Vec<(Position, Vec<u8>, Vec<u8>)> = Vec::new();
     let _: ControlFlow<()> = snapshot.each_article((from, end), |logged| {
@@ -67,7 +67,9 @@ pub fn send(
             Posted::Refused(answer) => {
                 refused += 1;
                 let id = id.escape_ascii();
-                news.message(&format!("the server refuses the post {id}: {answer}"));
+                news.message(&format!(
+                    "the server refuses the post {id}: {answer}; it is here only, and not sent again"
+                ));
             }
         }
         left -= 1;

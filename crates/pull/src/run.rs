@@ -52,7 +52,7 @@ fn is_asked_for(wire: &[u8], id: &[u8], wanted: &Wildmat) -> bool {
             .is_some_and(ArticlePath::is_of_injection)
 }
 
-/// Visits a server. `groups`: those of our active; `host`: our name in Path; `news_directory`: where the marks are.
+/// Visits a server. `groups`: those of our active; `host`: our name in Path; `news_directory`: where the marks and the files of the settings are.
 ///
 /// The counts are valid after an error, too.
 ///
@@ -60,20 +60,13 @@ fn is_asked_for(wire: &[u8], id: &[u8], wanted: &Wildmat) -> bool {
 /// Why the visit ended early. What came before is filed, and the next visit goes on there.
 pub fn pull(
     source: &Source,
-    remote: &Remote,
     (news_directory, host, groups): (&Path, &str, &[Vec<u8>]),
     article_bytes_max: u64,
     news: &mut dyn News,
 ) -> (Pulled, Result<(), Error>) {
     let mut pulled = Pulled::default();
-    let begun = Marks::read(news_directory, &source.name)
-        .and_then(|marks| Ok((marks, Connection::open(remote, source)?)));
-    let (marks, (connection, ready)) = match begun {
+    let (marks, (connection, ready), snapshot) = match begin(source, news_directory, news) {
         Ok(begun) => begun,
-        Err(error) => return (pulled, Err(error)),
-    };
-    let snapshot = match news.snapshot() {
-        Ok(snapshot) => snapshot,
         Err(error) => return (pulled, Err(error)),
     };
     let mut visit = Visit {
@@ -102,6 +95,22 @@ pub fn pull(
     };
     visit.pulled.bytes = visit.connection.received_bytes;
     (pulled, result.and(filed))
+}
+
+/// Connects. Posts made from the first visit on go up, even if the server cannot be reached in it.
+fn begin(
+    source: &Source,
+    news_directory: &Path,
+    news: &mut dyn News,
+) -> Result<(Marks, (Connection, Ready), Snapshot), Error> {
+    let mut marks = Marks::read(news_directory, &source.name)?;
+    if source.post && marks.posts.is_none() {
+        marks.set_posts(news.snapshot()?.end());
+        marks.save()?;
+    }
+    let remote = Remote::open(news_directory, &source.server)?;
+    let connection = Connection::open(&remote, source)?;
+    Ok((marks, connection, news.snapshot()?))
 }
 
 pub(crate) struct Visit<'a> {
@@ -141,7 +150,7 @@ impl Row {
         self.id.len() + b"ARTICLE \r\n".len()
     }
 
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             number: self.number,
             id: Some(self.id.clone()),
@@ -177,6 +186,7 @@ impl Visit<'_> {
             }
         }
         let (groups, articles) = (self.pulled.groups_refused, self.pulled.refused);
+        let posts = self.pulled.posts_refused;
         let is_refused = groups + articles > 0;
         // The next visit asks from the same time again, or by number, as long as some articles are left.
         if let Some(now) = now
@@ -186,9 +196,10 @@ impl Visit<'_> {
             self.marks.set_newnews(Some(now));
         }
         self.marks.keep_refused(&self.refused);
-        match is_refused {
-            true => Err(Error::Refused { groups, articles }),
-            false => Ok(()),
+        match (is_refused, posts) {
+            (true, _) => Err(Error::Refused { groups, articles }),
+            (false, 0) => Ok(()),
+            (false, _) => Err(Error::PostsRefused(posts)),
         }
     }
 
@@ -230,7 +241,9 @@ impl Visit<'_> {
                 in_flight_bytes -= row.request_bytes();
             }
             match self.refused.contains(&row.id) {
-                true => self.hold(group, row.number),
+                // Its mark stays before it.
+                true if group.is_empty() => {}
+                true => _ = self.held.insert(group.to_vec()),
                 false if group.is_empty() || self.held.contains(*group) => {}
                 false => self.marks.set(group, row.mark()),
             }
@@ -240,18 +253,6 @@ impl Visit<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Keeps the mark of a group before this number for the rest of the visit.
-    fn hold(&mut self, group: &[u8], number: u64) {
-        if group.is_empty() || !self.held.insert(group.to_vec()) {
-            return;
-        }
-        if self.marks.get(group).is_none() {
-            // Without a mark, the next visit would ask for the last articles only.
-            let number = number.saturating_sub(1);
-            self.marks.set(group, Mark { number, id: None });
-        }
     }
 
     /// Leaves out a group that the server refuses in this visit.

@@ -42,7 +42,14 @@ pub fn read(top: &mut TableReader<'_, '_>) -> Vec<Source> {
 fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
     let name = table.take("name", |value| {
         let name = String::from_utf8(value::name(value)?);
-        name.map_err(|_| "is not UTF-8".to_owned())
+        let name = name.map_err(|_| "is not UTF-8".to_owned())?;
+        // pull/NAME.new and pull/NAME.lock are files of another name.
+        match [".new", ".lock"].iter().find(|end| name.ends_with(**end)) {
+            Some(end) => Err(format!(
+                "ends with {end}, as a file of broadsheet pull; choose another name, and say `server = \"{name}\"'"
+            )),
+            None => Ok(name),
+        }
     });
     let address = if table.has("server") {
         "server"

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use daemon::client::{self, FileRequest};
-use feed::{Remote, serving};
+use feed::serving;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use pull::marks::DIRECTORY;
 use pull::{Error, Interest, News, Pulled, Source};
@@ -191,10 +191,6 @@ impl Shared<'_> {
             }
             Err(error) => return Visited::failed(source, error.to_string()),
         };
-        let remote = match Remote::open(root, &source.server) {
-            Ok(remote) => remote,
-            Err(error) => return Visited::failed(source, error.to_string()),
-        };
         let mut news = Filing {
             shared: self,
             name: &source.name,
@@ -205,7 +201,6 @@ impl Shared<'_> {
         let (awake, resting) = awake(source, groups, self.interest.as_ref());
         let (pulled, result) = pull::pull(
             source,
-            &remote,
             (root, &self.settings.name, &awake),
             article_bytes_max,
             &mut news,

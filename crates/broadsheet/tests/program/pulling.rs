@@ -39,6 +39,22 @@ pub fn pull(program: &Program) -> Told {
     program.run(&["pull", "--dir", "news", "--json"])
 }
 
+/// Takes so many articles of a group when it is read for the first time.
+pub fn take_first(program: &Program, count: u64) {
+    let settings = program.read("news/broadsheet.toml");
+    let changed = settings.replace("first = 100000", &format!("first = {count}"));
+    assert_ne!(settings, changed);
+    program.write("news/broadsheet.toml", changed.as_bytes());
+}
+
+/// Posts an article here.
+pub fn post(program: &Program, subject: &str) {
+    let words = ["inews", "--dir", "news", "-S", "-V", "-n", "comp.test"];
+    let words = [&words[..], &["-t", subject, "-f", "us@example.com"]].concat();
+    let told = program.feed(&words, b"text\n");
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
 /// Pulls without an error; returns the numbers of fetched and accepted articles.
 pub fn pulled(program: &Program) -> (u64, u64) {
     let told = pull(program);
@@ -72,6 +88,8 @@ pub struct Fake {
     pub gone: usize,
     /// Its replies to commands that begin with these words.
     pub replies: Vec<(&'static str, &'static str)>,
+    /// Its reply to the text of a post; empty: it takes the post.
+    pub after_post: &'static str,
     /// A line that it repeats without end after these replies.
     pub endless: &'static str,
     /// The commands that it got.
@@ -168,7 +186,11 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
             "POST" => {
                 socket.write_all(b"340 send it\r\n")?;
                 while lines.next().transpose()?.is_some_and(|line| line != ".") {}
-                out.extend_from_slice(b"240 it is posted\r\n");
+                let reply = match fake.after_post {
+                    "" => "240 it is posted\r\n",
+                    reply => reply,
+                };
+                out.extend_from_slice(reply.as_bytes());
             }
             "DATE" if !fake.date.is_empty() => writeln!(out, "111 {}\r", fake.date)?,
             "NEWNEWS" if !fake.date.is_empty() => {

@@ -269,7 +269,7 @@ fn start(line: &CommandLine, directory: &Path, now: Instant) -> Result<Running, 
 }
 
 /// Kills the process group: `sh -c` has children. The group may have ended already.
-fn kill(child: &mut Child) {
+pub(crate) fn kill(child: &mut Child) {
     if !matches!(child.try_wait(), Ok(Some(_)))
         && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
     {

@@ -85,7 +85,11 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
         Ok(Some(status)) => ended(status),
         Ok(None) if limit.is_over() => "killed, because the time was over".to_owned(),
         Ok(None) => format!("killed after {} seconds", limit.most().as_secs()),
-        Err(error) => format!("waiting for it failed: {error}"),
+        Err(error) => {
+            // It would go on beside the next attempt with the same batch.
+            crate::program::kill(&mut child);
+            format!("killed, because waiting for it failed: {error}")
+        }
     };
     Err(Error::Refused {
         program: program(),

@@ -23,7 +23,7 @@ fn streaming() {
     );
     let got =
         client.say("TAKETHIS <new@test>\r\nA: b\r\n\r\n..x\r\n.\r\nTAKETHIS <1@test>\r\n.\r\n");
-    assert_eq!(got, b"239 <new@test>\r\n439 <1@test>\r\n");
+    assert_eq!(got, b"239 <new@test>\r\n439 <1@test> Duplicate\r\n");
     assert_eq!(client.articles, [b"A: b\r\n\r\n..x\r\n"]);
 }
 

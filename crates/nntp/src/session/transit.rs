@@ -35,7 +35,7 @@ impl Session {
     ) -> bool {
         let (code, why): (&[u8], &[u8]) = match (kind, outcome) {
             (TransferKind::TakeThis, TransferOutcome::Accepted) => (b"239 ", b""),
-            (TransferKind::TakeThis, TransferOutcome::Duplicate) => (b"439 ", b""),
+            (TransferKind::TakeThis, TransferOutcome::Duplicate) => (b"439 ", b"Duplicate"),
             (TransferKind::TakeThis, TransferOutcome::Refused(why)) => (b"439 ", why),
             (TransferKind::TakeThis, TransferOutcome::Deferred(why)) => (b"400 ", why),
             (TransferKind::Ihave, TransferOutcome::Accepted) => {
@@ -133,7 +133,7 @@ impl Session {
             return None;
         } else {
             match backend.id_status(id) {
-                Ok(IdStatus::Known) => [b"439 ", id, b"\r\n"].concat(),
+                Ok(IdStatus::Known) => [b"439 ", id, b" Duplicate\r\n"].concat(),
                 Ok(IdStatus::Unknown | IdStatus::InTransfer) => {
                     self.state = receive_state(TransferKind::TakeThis, id);
                     return None;

@@ -211,6 +211,19 @@ fn two_sites_exchange_articles_by_what_it_writes_and_prints() {
     let text = red.read("news/broadsheet.toml") + "\n# The last line of mine.\n";
     red.write("news/broadsheet.toml", text.as_bytes());
     let host = format!("127.0.0.1:{green_port}");
+    // Its port is that of `listen'.
+    let told = red.run(&[
+        "peer",
+        "add",
+        "green.example",
+        "--dir",
+        "news",
+        "--own-host",
+        &host,
+        "--no-test",
+    ]);
+    assert_eq!(told.status, 64, "{told:?}");
+    assert_eq!(red.read("news/broadsheet.toml"), text);
     let words = [
         "peer",
         "add",

@@ -1,6 +1,7 @@
 //! `broadsheet peer add`
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::net::Ipv6Addr;
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -22,6 +23,22 @@ pub const OWN_HOST: Flag = Flag::new(
     "The host at which the peer reaches us, for the lines of its administrator; default: our name.",
 )
 .value("HOST");
+
+/// The value of [`OWN_HOST`].
+///
+/// # Errors
+/// It has a port.
+pub fn own_host(given: &Given) -> anyhow::Result<Option<String>> {
+    let host = given.value(OWN_HOST.name);
+    let host = host.map(|host| host.to_string_lossy().into_owned());
+    let has_port = |host: &String| host.contains(':') && host.parse::<Ipv6Addr>().is_err();
+    match host.as_ref().is_some_and(has_port) {
+        true => Err(given
+            .usage("--own-host is a host or an address without a port; the port is that of [nntp] listen")
+            .into()),
+        false => Ok(host),
+    }
+}
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -80,6 +97,7 @@ peer is written also when the test fails, since the other site may have to do it
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let own = own_host(given)?;
     let directory = NewsDirectory::meant(given)?;
     let before = directory.settings()?.settings;
     let name = given.operands.first();
@@ -198,7 +216,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     store::replace(&store::disk::RealDisk, &real, |file| {
         file.write_at(changed.as_bytes(), 0)
     })?;
-    let own = given.value("own-host").map(|host| host.to_string_lossy());
     let lines = for_others(
         &Ours::of(&before, own.as_deref()),
         direction,

@@ -9,7 +9,7 @@ use groups::sites::Via;
 use serde_json::{Value, json};
 use store::Snapshot;
 
-use super::peer_add::{OWN_HOST, lines_json, write_lines};
+use super::peer_add::{OWN_HOST, lines_json, own_host, write_lines};
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -70,7 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .with_context(|| format!("cannot read {}", path.display()))?;
     let sent = settings::patterns_of_site(&toml, &name)?.unwrap_or_else(|| "all".to_owned());
     let taken = entry.map_or("*", |entry| entry.send.as_str());
-    let own = given.value("own-host").map(|host| host.to_string_lossy());
+    let own = own_host(given)?;
     let lines = for_others(
         &Ours::of(&settings, own.as_deref()),
         direction,

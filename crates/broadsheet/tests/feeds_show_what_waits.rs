@@ -217,3 +217,19 @@ fn a_site_that_begins_earlier_needs_no_proc_sys() {
     }
     assert_eq!(waiting(&program, "west"), 2);
 }
+
+#[test]
+fn articles_of_a_renamed_site_go_to_its_new_name() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\nold:all:f:\n");
+    program.rnews(&articles::batch(&articles::many("r", 3, "comp.a", 100)));
+    program.write("news/sys", b"ME:all\nnew:all:f:\n");
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    let hint = "    under another name: `broadsheet feed reset NAME --to DATE' ";
+    assert!(told.out.contains(hint), "{told:?}");
+    assert_eq!(waiting(&program, "new"), 0);
+    let words = ["feed", "reset", "--dir", "news", "new", "--to"];
+    let told = program.run(&[&words[..], &["1 Jan 1990"]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(waiting(&program, "new"), 3);
+}

@@ -99,6 +99,8 @@ enum Fault {
     Backwards,
     /// It refuses each article.
     Refuses,
+    /// Another peer has sent each between CHECK and TAKETHIS.
+    Knows,
 }
 
 /// A peer; returns how often it got each article.
@@ -184,6 +186,7 @@ fn converse(
                 *got.entry(id.clone()).or_default() += 1;
                 say(match fault {
                     Fault::Refuses => format!("439 {id} Unwanted newsgroup \"comp.{id}\""),
+                    Fault::Knows => format!("439 {id} Duplicate"),
                     _ => format!("239 {id}"),
                 })?;
             }
@@ -270,4 +273,83 @@ fn refusals_are_counted_by_reason() {
     assert_eq!(listed["peer"]["refusals"], refusals);
     daemon.stop();
     peer.join().unwrap();
+}
+
+#[test]
+fn duplicates_are_no_refusals_in_the_journal() {
+    for (fault, is_told) in [(Fault::Knows, false), (Fault::Refuses, true)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let program = feeding(&listener.local_addr().unwrap().to_string(), "");
+        let peer = peer(listener, fault, 5);
+        let daemon = Daemon::start(&program);
+        file(&program, "a", 5, 1_000);
+        until("all are counted", || {
+            program::feeding::listed(&program)["peer"]["refused"] == 5
+        });
+        if is_told {
+            daemon.until_said("the peer refused an article");
+        }
+        let said = daemon.said();
+        let again = said.iter().any(|line| line.contains("refused an article"));
+        assert!(!again, "{said:?}");
+        daemon.stop();
+        peer.join().unwrap();
+    }
+}
+
+#[test]
+fn deferred_articles_are_shown_and_go_when_the_administrator_asks() {
+    let there = Program::with_news(ACTIVE);
+    listen(&there, ALL_MAY);
+    let served = Served::start(&there);
+    let intake = |words: &[&str]| {
+        let told = there.run(&[&["intake"], words, &["--dir", "news"]].concat());
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    intake(&["pause", "full"]);
+    let here = feeding(&served.address, "");
+    let daemon = Daemon::start(&here);
+    file(&here, "d", 3, 1_000);
+    daemon.until_said("the peer wants articles later");
+    until("the cursor has passed them", || waiting(&here) == 0);
+    let status = || {
+        let told = here.run(&["status", "--dir", "news", "--json"]).summary();
+        told["feeds"]["behind"].clone()
+    };
+    assert_eq!(status()[0]["deferred"], 3, "{}", status());
+    assert_eq!(status()[0]["articles"], 0);
+    let told = here.run(&["status", "--dir", "news"]);
+    let line = "1, articles wait for 1: peer (0 articles, 3 deferred)\n";
+    assert!(told.out.contains(line), "{told:?}");
+    let flush = || here.run(&["feed", "flush", "--dir", "news", "peer"]);
+    let told = flush();
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("deferred 3 articles"), "{told:?}");
+    // A site that has gone is shown as long as they wait.
+    let settings = here.read("news/broadsheet.toml");
+    let without = settings.split("\n[[site]]").next().unwrap();
+    here.write("news/broadsheet.toml", without.as_bytes());
+    let told = here.run(&["feed", "list", "--dir", "news"]);
+    assert!(told.out.contains("peer  no longer in sys"), "{told:?}");
+    assert!(told.out.contains("    deferred 3 articles\n"), "{told:?}");
+    here.write("news/broadsheet.toml", settings.as_bytes());
+    intake(&["resume"]);
+    // The next offer would be due only later: the delays are a minute by now.
+    for _ in 0..2 {
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        flush();
+    }
+    let told = flush();
+    assert_eq!(told.status, 0, "{told:?}");
+    for number in 1..=3 {
+        let told = there.run(&["article", "--dir", "news", &id("d", number)]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let listed = program::feeding::listed(&here);
+    let counts = ["sent", "deferred", "articles"].map(|of| listed[of].as_u64());
+    assert_eq!(counts, [Some(3), Some(0), Some(0)], "{listed}");
+    assert!(listed["sent_bytes"].as_u64() > Some(2_000), "{listed}");
+    assert_eq!(status(), serde_json::json!([]));
+    daemon.stop();
+    served.daemon.stop();
 }

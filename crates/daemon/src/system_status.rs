@@ -83,6 +83,8 @@ pub struct FeedBehind {
     pub bytes: u64,
     /// Arrival of the oldest of them, epoch seconds.
     pub oldest_arrival: Option<i64>,
+    /// Number of articles that it deferred: they are offered again, and do not count as waiting.
+    pub deferred: u64,
     /// Whether it is paused.
     pub paused: bool,
 }
@@ -141,12 +143,13 @@ impl FeedsStatus {
         let (told, untold) =
             // On the other nodes of a cluster the cursors are old.
             feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied().filter(|_| is_here));
-        let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
+        let behind = told.iter().filter(|feed| !feed.has_all());
         let behind = behind.map(|feed| FeedBehind {
             site: site_state::shown(feed.name),
             articles: feed.backlog.articles,
             bytes: feed.backlog.bytes,
             oldest_arrival: feed.backlog.oldest,
+            deferred: feed.look.deferred.len() as u64,
             paused: feed.look.paused.is_some(),
         });
         let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));

@@ -28,8 +28,30 @@ pub struct Deferred {
 
 /// Longest delay before the next offer, seconds.
 pub const DELAY_LAST: i64 = 3600;
+/// First delay, seconds. Each further one is twice as long.
+const DELAY_FIRST: i64 = 15;
+
+/// The delay after so many offers, seconds.
+fn delay(attempts: u64) -> i64 {
+    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+    (DELAY_FIRST << doublings.min(16)).min(DELAY_LAST)
+}
 
 impl Deferred {
+    /// An article that was offered now, and so many times in all.
+    pub fn new(position: Position, attempts: u64, now: i64) -> Deferred {
+        Deferred {
+            position,
+            due: now.saturating_add(delay(attempts)),
+            attempts,
+        }
+    }
+
+    /// Time of the last offer, seconds since 1970.
+    pub fn offered_at(&self) -> i64 {
+        self.due.saturating_sub(delay(self.attempts))
+    }
+
     /// Whether it is to be offered again. One that is due later than any delay was deferred while the clock was ahead.
     pub fn is_due(&self, now: i64) -> bool {
         is_due(self.due, now)

@@ -50,6 +50,8 @@ pub struct Serving<'a> {
     pub uucp_spool: PathBuf,
     /// The local time of a site's hours.
     pub zone: &'static dyn LocalZone,
+    /// Whether an administrator asks: articles that a peer deferred are offered at once.
+    pub is_asked: bool,
     planned: Vec<Planned>,
     /// The tree that was written last, and its feed: its directories stay open.
     tree: Option<(Vec<u8>, Tree)>,
@@ -106,6 +108,7 @@ impl<'a> Serving<'a> {
             limit: Duration::from_secs(crate::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(crate::UUCP_SPOOL),
             zone: &Utc,
+            is_asked: false,
             planned: Vec::new(),
             tree: None,
         }
@@ -293,7 +296,8 @@ impl<'a> Serving<'a> {
     ) -> Result<Vec<ServedFeed<'n>>, Error> {
         let plans = feeds.iter();
         let plans = plans.filter_map(|(name, site)| PeerPlan::of(name, site, self.zone));
-        let delivered = nntp::deliver(self.root, (&self.sites, plans.collect()), &self.limit)?;
+        let how = (&self.limit, self.is_asked);
+        let delivered = nntp::deliver(self.root, (&self.sites, plans.collect()), how)?;
         let result = |name: &[u8]| match delivered.iter().find(|delivered| delivered.name == name) {
             Some(delivered) if delivered.is_busy => Err(Error::Busy(site_state::shown(name))),
             Some(delivered) => Ok(match site_state::paused(self.root, name)? {

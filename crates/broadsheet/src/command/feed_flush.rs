@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use feed::site_state::{self, SiteSummary};
 use groups::sites::{Site, Via};
+use relay::Now;
 use serde_json::{Value, json};
 use settings::SystemZone;
 use store::{Position, Snapshot};
@@ -17,6 +18,7 @@ use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::text;
 use daemon::FedPeer;
 use daemon::client;
+use feed::deferred::Deferred;
 use feed::feeds;
 use feed::serving::{Served, ServedFeed, Serving, serve_immediate, why_it_waits};
 
@@ -35,7 +37,8 @@ pub static COMMAND: Command = Command {
 Serves each SITE, or every site, once, whatever its schedule: sends batches, writes the lines of its
 file, passes articles to its program or command, or files them in the other news directory. A
 program that was started for it gets end of file at the end, and the command waits for it to exit.
-If the daemon runs, the articles go to the daemon's program, or over its connections to the peer.",
+If the daemon runs, the articles go to the daemon's program, or over its connections to the peer.
+Articles that a peer deferred are offered at once.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -92,6 +95,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut call = Call::new(directory.root(), &daemons, snapshot.end())?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.zone = SystemZone::read();
+    serving.is_asked = true;
     if let Some(permit) = &permit {
         serving.limit = serving.limit.within(permit);
     }
@@ -160,6 +164,8 @@ struct Call<'a> {
     root: &'a Path,
     end: Position,
     began: Instant,
+    /// When it began, seconds since 1970.
+    began_at: i64,
     /// The feeds that it still serves, with the number of articles that they had got before.
     feeds: Vec<(&'a [u8], u64)>,
 }
@@ -171,6 +177,7 @@ impl<'a> Call<'a> {
         feeds: &[(&'a [u8], &Site)],
         end: Position,
     ) -> Result<Call<'a>, feed::Error> {
+        let began_at = Now::read().seconds;
         let before = |name| Ok((name, look(root, name)?.cursor.sent));
         let feeds: Vec<_> = feeds
             .iter()
@@ -183,6 +190,7 @@ impl<'a> Call<'a> {
             root,
             end,
             began: Instant::now(),
+            began_at,
             feeds,
         })
     }
@@ -225,8 +233,15 @@ impl<'a> Call<'a> {
                 waits,
             }))
         };
-        if now.cursor.position >= self.end {
-            return delivered(None);
+        let is_offered = |article: &Deferred| article.offered_at() >= self.began_at;
+        if now.cursor.position >= self.end && now.deferred.iter().all(is_offered) {
+            return delivered(match now.deferred.len() as u64 {
+                0 => None,
+                count => Some(format!(
+                    "the peer deferred {}; see `broadsheet feed list'",
+                    text::counted(count, "article")
+                )),
+            });
         }
         let shown = site_state::shown(name);
         let mut stopped = peers

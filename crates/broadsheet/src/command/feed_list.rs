@@ -13,6 +13,7 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
 use daemon::{FedPeer, client};
 use feed::feeds::{self, FeedStatus};
+use feed::waiting::Backlog;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -22,8 +23,9 @@ pub static COMMAND: Command = Command {
     about: "\
 Prints for each site, or each SITE: its state, the number and size of the waiting articles, when the
 oldest of them arrived, and the totals sent so far. Articles that expired or were cancelled while
-they waited are not counted. A site with a damaged cursor is reported on standard error, and the
-others are listed. A site that is no longer in sys is listed while articles wait for it.",
+they waited are not counted, nor are those that the site deferred, which have a line of their own.
+A site with a damaged cursor is reported on standard error, and the others are listed. A site that
+is no longer in sys is listed while articles wait for it.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -72,7 +74,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let names = left.iter().map(Vec::as_slice);
         // A damaged cursor of theirs is nobody's sorrow.
         let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
-        for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
+        for feed in told.iter().filter(|feed| !feed.has_all()) {
             given.print(&LeftOver(feed), out)?;
         }
     }
@@ -119,9 +121,6 @@ impl Answer for ListedFeed<'_> {
             Some(why) => writeln!(out, "  paused: {why}")?,
             None => writeln!(out, "  {}", self.state())?,
         }
-        let oldest = backlog.oldest.map_or_else(String::new, |time| {
-            format!(", the oldest from {}", text::utc(time))
-        });
         if let Some(peer) = self.peer.filter(|peer| !peer.why.is_empty()) {
             let next = peer.next.map_or_else(String::new, |next| {
                 format!(", next attempt at {}", text::utc(next))
@@ -135,11 +134,8 @@ impl Answer for ListedFeed<'_> {
         }
         let articles = text::counted(backlog.articles, "article");
         let bytes = text::rough_bytes(backlog.bytes);
-        writeln!(out, "    waiting {articles}, {bytes}{oldest}")?;
-        if !look.deferred.is_empty() {
-            let deferred = text::counted(look.deferred.len() as u64, "article");
-            writeln!(out, "    deferred {deferred}")?;
-        }
+        writeln!(out, "    waiting {articles}, {bytes}{}", oldest(backlog))?;
+        deferred(self.feed, out)?;
         let last = match i64::try_from(cursor.sent_at) {
             Ok(time) if time > 0 => format!(", last at {}", text::utc(time)),
             _ => String::new(),
@@ -157,7 +153,7 @@ impl Answer for ListedFeed<'_> {
         let connections = text::counted(peer.connections, "connection");
         writeln!(
             out,
-            "    since the daemon started: {connections} now, offered {}, accepted {}, not wanted {}, refused {}, deferred {}, given up {}, {}",
+            "    since the daemon started or was reloaded: {connections} now, offered {}, accepted {}, not wanted {}, refused {}, deferred {}, given up {}, {}",
             peer.offered,
             peer.accepted,
             peer.not_wanted,
@@ -199,6 +195,20 @@ impl Answer for ListedFeed<'_> {
     }
 }
 
+/// When the oldest waiting article arrived.
+fn oldest(backlog: &Backlog) -> String {
+    backlog.oldest.map_or_else(String::new, |time| {
+        format!(", the oldest from {}", text::utc(time))
+    })
+}
+
+fn deferred(feed: &FeedStatus<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match feed.look.deferred.len() as u64 {
+        0 => Ok(()),
+        count => writeln!(out, "    deferred {}", text::counted(count, "article")),
+    }
+}
+
 /// A feed that is no longer in sys, but for which articles wait.
 struct LeftOver<'a>(&'a FeedStatus<'a>);
 
@@ -211,7 +221,13 @@ impl Answer for LeftOver<'_> {
             out,
             "{name}  no longer in sys: remove feeds/{name} if the site does not return"
         )?;
-        writeln!(out, "    waiting {articles}, {bytes}")
+        let oldest = oldest(&self.0.backlog);
+        writeln!(out, "    waiting {articles}, {bytes}{oldest}")?;
+        deferred(self.0, out)?;
+        writeln!(
+            out,
+            "    under another name: `broadsheet feed reset NAME --to DATE' sends what arrived since then"
+        )
     }
 
     fn json(&self) -> Value {
@@ -219,6 +235,7 @@ impl Answer for LeftOver<'_> {
         json!({
             "site": site_state::shown(self.0.name), "state": "no longer in sys",
             "articles": backlog.articles, "bytes": backlog.bytes,
+            "oldest_arrival": backlog.oldest, "deferred": self.0.look.deferred.len(),
         })
     }
 }

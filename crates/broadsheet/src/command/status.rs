@@ -131,7 +131,11 @@ fn feeds_text(feeds: &FeedsStatus) -> String {
     let named = feeds.behind.iter().take(NAMED_MOST).map(|feed| {
         let paused = if feed.paused { ", paused" } else { "" };
         let articles = text::counted(feed.articles, "article");
-        format!("{} ({articles}{paused})", feed.site)
+        let deferred = match feed.deferred {
+            0 => String::new(),
+            count => format!(", {count} deferred"),
+        };
+        format!("{} ({articles}{deferred}{paused})", feed.site)
     });
     let named = named.collect::<Vec<_>>().join(", ");
     let told = match (behind, behind.saturating_sub(NAMED_MOST)) {

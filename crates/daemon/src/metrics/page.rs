@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use feed::waiting::Backlog;
 use feed::{feeds, site_state};
 use mount::counters::{self, Mounted};
 use server::Counter;
@@ -35,8 +36,8 @@ struct Shelf {
     log_bytes: u64,
     ids: u64,
     newest: Option<i64>,
-    /// Name, articles, bytes and oldest arrival.
-    feeds: Vec<(String, u64, u64, Option<i64>)>,
+    /// Name, backlog, and number of deferred articles.
+    feeds: Vec<(String, Backlog, usize)>,
 }
 
 impl Shelf {
@@ -48,9 +49,8 @@ impl Shelf {
         names.retain(|_| is_feeding);
         let (told, _) = feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied());
         let feed = |feed: &feeds::FeedStatus<'_>| {
-            let backlog = &feed.backlog;
             let name = site_state::shown(feed.name);
-            (name, backlog.articles, backlog.bytes, backlog.oldest)
+            (name, feed.backlog, feed.look.deferred.len())
         };
         Ok(Shelf {
             segments: snapshot.segments().len() as u64,
@@ -197,17 +197,24 @@ impl Text {
         }
         let help = "Articles that wait for a site.";
         self.begin("feed_backlog_articles", "gauge", help);
-        for (name, articles, _, _) in &shelf.feeds {
+        for (name, backlog, _) in &shelf.feeds {
+            let articles = backlog.articles;
             self.sample("feed_backlog_articles", &[("feed", name)], articles);
         }
         self.begin("feed_backlog_bytes", "gauge", "Their bytes.");
-        for (name, _, bytes, _) in &shelf.feeds {
-            self.sample("feed_backlog_bytes", &[("feed", name)], bytes);
+        for (name, backlog, _) in &shelf.feeds {
+            self.sample("feed_backlog_bytes", &[("feed", name)], backlog.bytes);
+        }
+        let help =
+            "Articles that a site deferred; they are offered again, and are not in the backlog.";
+        self.begin("feed_deferred_articles", "gauge", help);
+        for (name, _, deferred) in &shelf.feeds {
+            self.sample("feed_deferred_articles", &[("feed", name)], deferred);
         }
         let name = "feed_oldest_arrival_timestamp_seconds";
         self.begin(name, "gauge", "When the oldest of them arrived.");
-        for (feed, _, _, oldest) in &shelf.feeds {
-            if let Some(oldest) = oldest {
+        for (feed, backlog, _) in &shelf.feeds {
+            if let Some(oldest) = backlog.oldest {
                 self.sample(name, &[("feed", feed)], oldest);
             }
         }

@@ -5,14 +5,16 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use store::Position;
 
-use crate::deferred::{DELAY_LAST, Deferred, is_due};
+use super::lane::Settled;
+use crate::deferred::{Deferred, is_due};
+use crate::site_state::Progress;
 
-/// Most offers of an article that the peer defers.
+/// Most offers of an article that the peer defers, of those after which it accepted another one.
 pub const ATTEMPTS_MAX: u64 = 24;
+/// As many offers lead to the longest delay. Offers to a peer that accepts nothing count no further: its disk may be full for days.
+const ATTEMPTS_TO_LONGEST: u64 = 9;
 /// Most deferred articles that are taken up at once.
 const QUEUE_MAX: usize = 1_000;
-/// First delay of a deferred article, seconds.
-const DELAY_FIRST: i64 = 15;
 
 /// A change of the list of deferred articles.
 #[derive(Debug, Default)]
@@ -21,12 +23,16 @@ pub(super) struct Deferrals {
     queue: VecDeque<Position>,
     /// Those of the queue, and those that are offered again, without an answer.
     on_the_way: HashSet<Position>,
-    /// Answered since the list was written: whether the peer wants it later once more.
-    answered: HashMap<Position, bool>,
+    /// The answers since the list was written.
+    answered: HashMap<Position, Settled>,
     /// When the next one is due, seconds since 1970.
     next_due: Option<i64>,
     /// All positions of the list.
     listed: HashSet<Position>,
+    /// When the peer accepted an article last, seconds since 1970.
+    accepted_at: Option<i64>,
+    /// When somebody asked for a pass: those offered before are due. Seconds since 1970.
+    called_at: Option<i64>,
 }
 
 impl Deferrals {
@@ -39,7 +45,30 @@ impl Deferrals {
 
     fn find_next_due(&mut self, list: &[Deferred]) {
         let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
-        self.next_due = list.iter().filter(rests).map(|one| one.due).min();
+        self.next_due = list.iter().filter(rests).map(|one| self.due(one)).min();
+    }
+
+    /// When an article is due, seconds since 1970.
+    fn due(&self, one: &Deferred) -> i64 {
+        match self.called_at {
+            Some(at) if one.offered_at() < at => 0,
+            _ => one.due,
+        }
+    }
+
+    /// Makes all due that were offered before. The list is read, or followed, afterwards.
+    pub fn call(&mut self, now: i64) {
+        self.called_at = Some(now);
+    }
+
+    /// Notes that the peer accepted an article.
+    pub fn accepted(&mut self, now: i64) {
+        self.accepted_at = Some(now);
+    }
+
+    /// Whether any is to be offered, or without an answer.
+    pub fn are_on_the_way(&self) -> bool {
+        !self.on_the_way.is_empty()
     }
 
     fn is_on_the_way(&self, position: Position) -> bool {
@@ -77,22 +106,21 @@ impl Deferrals {
     /// The next one to offer again.
     pub fn next(&mut self, list: &[Deferred], now: i64) -> Option<Position> {
         if self.queue.is_empty() && self.next_due.is_some_and(|due| is_due(due, now)) {
-            let due = list.iter().filter(|one| one.is_due(now));
+            let due = list.iter().filter(|one| is_due(self.due(one), now));
             let due = due.map(|one| one.position);
-            let (on_the_way, answered) = (&mut self.on_the_way, &self.answered);
-            let due = due.filter(|position| {
-                !answered.contains_key(position) && on_the_way.insert(*position)
-            });
+            let mut fresh = HashSet::new();
+            let due = due.filter(|at| !self.is_on_the_way(*at) && fresh.insert(*at));
             self.queue = due.take(QUEUE_MAX).collect();
+            self.on_the_way.extend(&self.queue);
             self.find_next_due(list);
         }
         self.queue.pop_front()
     }
 
     /// Notes the answer about one.
-    pub fn settle(&mut self, position: Position, is_deferred: bool) {
+    pub fn settle(&mut self, position: Position, settled: Settled) {
         self.on_the_way.remove(&position);
-        self.answered.insert(position, is_deferred);
+        self.answered.insert(position, settled);
     }
 
     /// Takes one back whose connection failed.
@@ -102,7 +130,11 @@ impl Deferrals {
 
     /// Forgets what is in flight: the list has it.
     pub fn reset(&mut self, list: &[Deferred]) {
-        *self = Deferrals::default();
+        *self = Deferrals {
+            accepted_at: self.accepted_at,
+            called_at: self.called_at,
+            ..Deferrals::default()
+        };
         self.follow(list);
     }
 
@@ -111,27 +143,54 @@ impl Deferrals {
         !self.answered.is_empty()
     }
 
-    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time, each once; and the
-    /// number of those that are given up.
+    /// The progress by the answers since the list was written; `size`: the size of an article, bytes.
+    pub fn progress(&self, mut size: impl FnMut(Position) -> u64) -> Progress {
+        let mut progress = Progress::default();
+        for (position, settled) in &self.answered {
+            match settled {
+                Settled::Accepted => {
+                    progress.sent += 1;
+                    progress.sent_bytes += size(*position);
+                }
+                Settled::Gone => progress.skipped += 1,
+                Settled::Refused | Settled::Deferred => {}
+            }
+        }
+        progress
+    }
+
+    /// Number of offers of a listed article, after another deferral.
+    fn attempts(&self, one: &Deferred) -> u64 {
+        let next = one.attempts.saturating_add(1);
+        match self.accepted_at.is_some_and(|at| at >= one.offered_at()) {
+            true => next,
+            false => one.attempts.max(next.min(ATTEMPTS_TO_LONGEST)),
+        }
+    }
+
+    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time, each once; and those
+    /// that are given up.
     pub fn list(
         &self,
         list: &[Deferred],
         deferred: impl Iterator<Item = Position>,
         now: i64,
-    ) -> (Vec<Deferred>, u64) {
-        let mut given_up = 0;
+    ) -> (Vec<Deferred>, Vec<Position>) {
+        let mut given_up = Vec::new();
         let mut fresh: Vec<Deferred> = Vec::with_capacity(list.len());
         let mut known = HashSet::with_capacity(list.len());
         for one in list.iter().filter(|one| known.insert(one.position)) {
             match self.answered.get(&one.position) {
                 None => fresh.push(*one),
-                Some(false) => {}
-                Some(true) if one.attempts + 1 >= ATTEMPTS_MAX => given_up += 1,
-                Some(true) => fresh.push(later(one.position, one.attempts + 1, now)),
+                Some(Settled::Deferred) => match self.attempts(one) {
+                    ATTEMPTS_MAX.. => given_up.push(one.position),
+                    attempts => fresh.push(Deferred::new(one.position, attempts, now)),
+                },
+                Some(_) => {}
             }
         }
         let deferred = deferred.filter(|position| known.insert(*position));
-        fresh.extend(deferred.map(|position| later(position, 1, now)));
+        fresh.extend(deferred.map(|position| Deferred::new(position, 1, now)));
         (fresh, given_up)
     }
 
@@ -142,26 +201,17 @@ impl Deferrals {
     }
 }
 
-/// An article that was deferred so many times.
-fn later(position: Position, attempts: u64, now: i64) -> Deferred {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(u32::MAX).min(16);
-    Deferred {
-        position,
-        due: now + (DELAY_FIRST << doublings).min(DELAY_LAST),
-        attempts,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deferred::DELAY_LAST;
 
     #[test]
     fn each_is_offered_again_and_given_up_in_the_end() {
         let mut deferrals = Deferrals::default();
         let (mut list, _) = deferrals.list(&[], [Position(8), Position(16)].into_iter(), 1000);
         deferrals.written(&list);
-        let (mut now, mut offers, mut given_up) = (1000, 1, 0);
+        let (mut now, mut offers, mut given_up) = (1000, 1, Vec::new());
         while !list.is_empty() {
             now = deferrals.next_due().unwrap();
             while let Some(position) = deferrals.next(&list, now) {
@@ -171,22 +221,102 @@ mod tests {
                     deferrals.give_back(position);
                     assert_eq!(deferrals.next(&list, now), Some(position));
                 }
-                deferrals.settle(position, position == Position(8));
+                let settled = match position {
+                    Position(8) => Settled::Deferred,
+                    _ => Settled::Accepted,
+                };
+                deferrals.settle(position, settled);
             }
+            // The peer accepts others.
+            deferrals.accepted(now);
             let (fresh, more) = deferrals.list(&list, std::iter::empty(), now);
-            given_up += more;
+            given_up.extend(more);
             list = fresh;
             deferrals.written(&list);
         }
-        assert_eq!((offers, given_up), (ATTEMPTS_MAX, 1));
+        assert_eq!((offers, given_up), (ATTEMPTS_MAX, vec![Position(8)]));
         assert!(now < 1000 + 24 * DELAY_LAST);
         assert_eq!(deferrals.next_due(), None);
     }
 
     #[test]
+    fn none_is_given_up_while_the_peer_accepts_nothing() {
+        let mut deferrals = Deferrals::default();
+        deferrals.accepted(999);
+        let (mut list, _) = deferrals.list(&[], [Position(8)].into_iter(), 1000);
+        deferrals.written(&list);
+        let mut now = 1000;
+        let mut defer = |deferrals: &mut Deferrals, list: &mut Vec<Deferred>| {
+            now = deferrals.next_due().unwrap();
+            assert_eq!(deferrals.next(list, now), Some(Position(8)));
+            deferrals.settle(Position(8), Settled::Deferred);
+            let (fresh, given_up) = deferrals.list(list, std::iter::empty(), now);
+            deferrals.written(&fresh);
+            *list = fresh;
+            (now, given_up.len())
+        };
+        let mut longest = 0;
+        for _ in 0..1000 {
+            let before = list[0].due;
+            assert_eq!(defer(&mut deferrals, &mut list).1, 0);
+            longest = list[0].due - before;
+        }
+        assert_eq!(
+            (list[0].attempts, longest),
+            (ATTEMPTS_TO_LONGEST, DELAY_LAST)
+        );
+        // It works again, and defers this one only: it has all its offers.
+        let mut offers = 0;
+        while !list.is_empty() {
+            let (now, _) = defer(&mut deferrals, &mut list);
+            deferrals.accepted(now);
+            offers += 1;
+        }
+        assert!(offers >= ATTEMPTS_MAX - ATTEMPTS_TO_LONGEST, "{offers}");
+    }
+
+    #[test]
+    fn all_are_due_once_after_a_call() {
+        let list = [8, 16].map(|number| Deferred::new(Position(number), 9, 1000));
+        let mut deferrals = Deferrals::default();
+        deferrals.call(1100);
+        deferrals.reset(&list);
+        assert!(deferrals.is_due(1100));
+        while let Some(position) = deferrals.next(&list, 1100) {
+            assert!(deferrals.are_on_the_way());
+            deferrals.settle(position, Settled::Deferred);
+        }
+        let (list, _) = deferrals.list(&list, std::iter::empty(), 1100);
+        deferrals.written(&list);
+        assert!(!deferrals.is_due(1101) && !deferrals.are_on_the_way());
+        assert_eq!(deferrals.next_due(), Some(1100 + DELAY_LAST));
+    }
+
+    #[test]
+    fn what_was_deferred_counts_as_sent_when_it_is_accepted() {
+        let list = [8, 16, 24, 32].map(|number| Deferred::new(Position(number), 1, 0));
+        let mut deferrals = Deferrals::default();
+        deferrals.reset(&list);
+        let answers = [
+            Settled::Accepted,
+            Settled::Gone,
+            Settled::Refused,
+            Settled::Deferred,
+        ];
+        for settled in answers {
+            let position = deferrals.next(&list, 1000).unwrap();
+            deferrals.settle(position, settled);
+        }
+        let progress = deferrals.progress(|position| position.0);
+        assert_eq!((progress.sent, progress.sent_bytes), (1, 8));
+        assert_eq!((progress.skipped, progress.last), (1, None));
+    }
+
+    #[test]
     fn those_deferred_while_the_clock_was_ahead_are_due() {
         let now = 1000;
-        let list = [later(Position(8), 2, now), later(Position(16), 2, 1 << 40)];
+        let list = [(8, now), (16, 1 << 40)];
+        let list = list.map(|(number, now)| Deferred::new(Position(number), 2, now));
         let mut deferrals = Deferrals::default();
         deferrals.reset(&list);
         assert!(!deferrals.is_due(now));
@@ -200,25 +330,25 @@ mod tests {
 
     #[test]
     fn a_position_is_listed_once() {
-        let list = [later(Position(8), 3, 0), later(Position(8), 1, 0)];
+        let list = [3, 1].map(|attempts| Deferred::new(Position(8), attempts, 0));
         let deferrals = Deferrals::default();
         let again = [Position(8), Position(16), Position(16)].into_iter();
         let (list, given_up) = deferrals.list(&list, again, 1000);
         let listed = list.iter().map(|one| (one.position.0, one.attempts));
         assert_eq!(listed.collect::<Vec<_>>(), [(8, 3), (16, 1)]);
-        assert_eq!(given_up, 0);
+        assert_eq!(given_up, []);
     }
 
     #[test]
     fn each_of_a_long_list_is_offered_once() {
-        let list = (0..100_000).map(|one| later(Position(one % 99_999), 1, 0));
+        let list = (0..100_000).map(|one| Deferred::new(Position(one % 99_999), 1, 0));
         let list: Vec<Deferred> = list.collect();
         let mut deferrals = Deferrals::default();
         deferrals.reset(&list);
         assert!(deferrals.has(Position(99_998)) && deferrals.knows(&list));
         let mut count = 0;
         while let Some(position) = deferrals.next(&list, i64::MAX) {
-            deferrals.settle(position, false);
+            deferrals.settle(position, Settled::Refused);
             count += 1;
         }
         assert_eq!(count, 99_999);

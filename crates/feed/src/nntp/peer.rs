@@ -289,8 +289,10 @@ impl Peer {
         paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
     }
 
-    /// Somebody asks for a pass: what failed is tried again at once, and the files are read again when nothing is in flight.
-    pub fn call(&mut self) {
+    /// Somebody asks for a pass: what failed is tried again at once, deferred articles are due, and the files are read again when nothing is
+    /// in flight.
+    pub fn call(&mut self, time: i64) {
+        self.deferrals.call(time);
         self.back_off.skip();
         self.retry_at = None;
         self.holds_until = None;
@@ -299,8 +301,12 @@ impl Peer {
         self.writes = true;
     }
 
-    /// One pass: it ends when nothing waits, and then the cursor is where the log ends.
-    pub fn call_once(&mut self) {
+    /// One pass: it ends when nothing waits, and then the cursor is where the log ends. `asked`: when somebody asked for it, seconds since 1970;
+    /// deferred articles are due then.
+    pub fn call_once(&mut self, asked: Option<i64>) {
+        if let Some(time) = asked {
+            self.deferrals.call(time);
+        }
         self.writes = true;
     }
 

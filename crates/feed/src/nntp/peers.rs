@@ -106,7 +106,7 @@ impl PeersHandle {
         self.mailboxes.iter().for_each(|mailbox| mailbox.filed());
     }
 
-    /// Asks for a pass: what failed is tried again at once, and what may have changed is looked at.
+    /// Asks for a pass: what failed is tried again at once, deferred articles are offered, and what may have changed is looked at.
     pub fn call(&self) {
         self.mailboxes.iter().for_each(|mailbox| mailbox.call());
     }
@@ -160,14 +160,14 @@ pub struct Delivered {
     pub is_busy: bool,
 }
 
-/// Sends what waits for these peers, until nothing is left, or a peer fails, or `limit` is over.
+/// Sends what waits for these peers, until nothing is left, or a peer fails, or `limit` is over; `is_asked`: also what they deferred, at once.
 ///
 /// # Errors
 /// The store cannot be opened, or no descriptor is left.
 pub fn deliver(
     root: &Path,
     (sites, plans): (&Sites, Vec<PeerPlan>),
-    limit: &Limit,
+    (limit, is_asked): (&Limit, bool),
 ) -> Result<Vec<Delivered>, Error> {
     let tell: Tell = Arc::new(|_| {});
     let permit = limit.permit();
@@ -181,7 +181,7 @@ pub fn deliver(
         )));
     }
     for peer in peers.peers.iter_mut().flatten() {
-        peer.call_once();
+        peer.call_once(is_asked.then(|| Now::read().seconds));
     }
     let end = peers.snapshot.end();
     let until = Instant::now() + limit.most();
@@ -394,8 +394,9 @@ impl Peers {
                 // What was filed is seen in the log.
                 Message::Filed => {}
                 Message::Call => {
+                    let time = Now::read().seconds;
                     for peer in self.peers.iter_mut().flatten() {
-                        peer.call();
+                        peer.call(time);
                     }
                     self.due.extend(0..self.peers.len());
                 }

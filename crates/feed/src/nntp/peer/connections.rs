@@ -63,6 +63,7 @@ impl Peer {
                 counts: &self.counts,
                 deferred_in_a_row: &mut self.deferred_in_a_row,
                 refusal: None,
+                time: context.time,
             };
             let read = connection.receive(context.now, &mut |flying, outcome| {
                 answers.take(flying, outcome);
@@ -178,7 +179,7 @@ impl Peer {
             }
             match (flying, &mut lane) {
                 (Flying::Deferred(position), _) if is_reason => {
-                    self.deferrals.settle(position, true);
+                    self.deferrals.settle(position, Settled::Deferred);
                 }
                 (Flying::Deferred(position), _) => self.deferrals.give_back(position),
                 (Flying::Article(ticket), Some(lane)) if is_reason => {
@@ -463,6 +464,8 @@ struct Answers<'a> {
     deferred_in_a_row: &'a mut u32,
     /// The text of the first refusal.
     refusal: Option<String>,
+    /// Seconds since 1970.
+    time: i64,
 }
 
 impl Answers<'_> {
@@ -471,6 +474,7 @@ impl Answers<'_> {
         let settled = match outcome {
             Outcome::Accepted => {
                 add(&counts.accepted, 1);
+                self.deferrals.accepted(self.time);
                 Settled::Accepted
             }
             Outcome::NotWanted(text) => {
@@ -481,7 +485,10 @@ impl Answers<'_> {
             Outcome::Refused(text) => {
                 add(&counts.refused, 1);
                 counts.count_refusal(RefusalAnswer::Refused, &text);
-                self.refusal.get_or_insert(text);
+                // Between CHECK and TAKETHIS another peer may send it.
+                if !text.to_ascii_lowercase().contains("duplicate") {
+                    self.refusal.get_or_insert(text);
+                }
                 Settled::Refused
             }
             Outcome::Deferred => {
@@ -505,8 +512,7 @@ impl Answers<'_> {
         match (flying, &mut self.lane) {
             (Flying::Article(ticket), Some(lane)) => lane.settle(ticket, settled),
             (Flying::Deferred(position), _) => {
-                self.deferrals
-                    .settle(position, settled == Settled::Deferred);
+                self.deferrals.settle(position, settled);
             }
             (Flying::Article(_), None) => {}
         }

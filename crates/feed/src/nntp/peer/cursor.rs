@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use store::{Position, Snapshot};
+
 use super::super::counts::add;
 use super::super::deferrals::ATTEMPTS_MAX;
 use super::super::lane::Lane;
@@ -137,13 +139,25 @@ impl Peer {
             }
         };
         self.list_written = Some(context.now);
+        let snapshot = &*context.snapshot;
+        let size = |position| id_and_size(snapshot, position).map_or(0, |(_, size)| size);
+        let progress = self.deferrals.progress(size);
         self.deferrals.written(state.deferred());
-        if given_up > 0 {
-            add(&self.counts.given_up, given_up);
-            let name = site_state::shown(&self.plan.name);
+        add(&self.counts.given_up, given_up.len() as u64);
+        let name = site_state::shown(&self.plan.name);
+        for position in given_up {
+            let article = match id_and_size(snapshot, position) {
+                Some((id, _)) => id,
+                None => format!("the article at {}", position.0),
+            };
             (context.tell)(&format!(
-                "{name}: {given_up} articles are given up: the peer deferred each {ATTEMPTS_MAX} times"
+                "{name}: {article} is given up: the peer deferred it {ATTEMPTS_MAX} times"
             ));
+        }
+        let mut cursor = *state.cursor();
+        count(&mut cursor, &progress, context.time);
+        if cursor != *state.cursor() {
+            state.set_cursor(cursor, false)?;
         }
         written
     }
@@ -174,6 +188,13 @@ impl Lanes {
             _ => (cursor.position, cursor.ahead) = (self.new.passed(), None),
         }
     }
+}
+
+/// The message-id of an article, for messages, and its size, bytes. `None`: it has gone.
+fn id_and_size(snapshot: &Snapshot, position: Position) -> Option<(String, u64)> {
+    let mut room = Vec::new();
+    let line = snapshot.line_at(position, &mut room).ok()??;
+    Some((line.id.escape_ascii().to_string(), line.size.unwrap_or(0)))
 }
 
 fn count(cursor: &mut Cursor, progress: &Progress, time: i64) {

@@ -207,7 +207,9 @@ impl Source<'_> {
     fn is_gone(&mut self, flying: Flying) {
         match (flying, &mut self.deferrals) {
             (Flying::Article(ticket), _) => self.lane.settle(ticket, Settled::Gone),
-            (Flying::Deferred(position), Some(deferrals)) => deferrals.settle(position, false),
+            (Flying::Deferred(position), Some(deferrals)) => {
+                deferrals.settle(position, Settled::Gone)
+            }
             (Flying::Deferred(_), None) => {}
         }
     }

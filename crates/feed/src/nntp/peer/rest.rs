@@ -100,7 +100,8 @@ impl Peer {
         if self.paused.is_some() || (rests && !self.why.is_empty()) {
             return true;
         }
-        self.has_all(end) && !self.deferrals.is_due(time) && !self.writes
+        let are_deferrals_idle = !self.deferrals.is_due(time) && !self.deferrals.are_on_the_way();
+        self.has_all(end) && are_deferrals_idle && !self.writes
     }
 
     /// Whether all articles as far as `end` are settled.

@@ -205,7 +205,8 @@ pub fn carry_out(
     let is_feeding = removes && feeding.is_none_or(|feeds| feeds.is_here);
     let sites = directory.sys(&settings);
     let sites = sites.as_ref().ok().filter(|_| is_feeding);
-    let waiting = sites.map(|sites| waiting(&directory, sites)).transpose()?;
+    // On a full disk the index may not open: then expire makes room, and tells nothing.
+    let waiting = sites.and_then(|sites| waiting(&directory, sites).ok());
     let outcome = match &log {
         Some(log) => {
             let apply = |decision: &_| log.expire(decision);
@@ -286,7 +287,7 @@ pub fn carry_out(
 fn waiting<'s>(
     directory: &NewsDirectory,
     sites: &'s Sites,
-) -> anyhow::Result<(Vec<FeedStatus<'s>>, Position)> {
+) -> Result<(Vec<FeedStatus<'s>>, Position), store::Error> {
     let snapshot = Snapshot::open(directory.root())?;
     let names = sites.feeds().map(|(name, _)| name);
     let (mut told, _) = feeds::backlogs(directory.root(), sites, &snapshot, names);

@@ -41,7 +41,7 @@ pub const RATIO_MAX: u64 = 1000;
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
 /// Default of [`WrapLimits::layers_max`]: c7 around compress inside one more wrapper, and one to spare.
 pub const LAYERS_MAX: usize = 4;
-/// Compressed batches shorter than this, bytes, are empty and ignored, as in C News.
+/// Data of compress shorter than this, bytes, has no code, so the batch is empty and ignored, as in C News.
 pub const EMPTY_BELOW_BYTES: usize = 5;
 /// Largest window that zstd may use, log2 of bytes: 2^27 = 128 MiB, as in `zstd -22`.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
@@ -251,7 +251,12 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
             }
             (_, found) => found,
         };
-        if (line.is_some() || kind.is_some()) && head.len() < EMPTY_BELOW_BYTES && !will_fail {
+        // Every other compression makes more of an empty batch: fewer bytes are a truncated one.
+        let is_empty = match kind {
+            Some(Compression::Compress) => head.len() < EMPTY_BELOW_BYTES,
+            _ => line.is_some() && head.is_empty(),
+        };
+        if is_empty && !will_fail {
             layers.extend(kind);
             return Ok(Unwrapped {
                 source: PeekReader::new(Source::Empty),
@@ -297,8 +302,7 @@ impl<R> Unwrapped<R> {
         self.lines == 0 && self.layers.is_empty()
     }
 
-    /// Whether this is a compressed batch without content (C News: fewer than 5 bytes), which the caller
-    /// ignores silently.
+    /// Whether this is a wrapper's line or a header of compress without content, which the caller ignores silently.
     pub fn is_empty_wrapper(&self) -> bool {
         matches!(self.source.inner(), Source::Empty)
     }
@@ -334,7 +338,8 @@ impl Line {
             b"xunbatch",
         ];
         known.contains(&name).then(|| Line {
-            text: String::from_utf8_lossy(line).into_owned(),
+            // A stranger wrote it, and a terminal may show it.
+            text: line.escape_ascii().to_string(),
             bytes: end.saturating_add(1),
             is_c7: name == b"c7unbatch",
         })

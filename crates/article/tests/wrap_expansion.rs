@@ -393,10 +393,11 @@ fn a_wrapper_line_before_unknown_data_is_an_error() {
 fn an_empty_compressed_batch_is_empty() {
     for empty in [
         &b"#! cunbatch\n"[..],
+        b"#! gunbatch\n",
+        b"#! c7unbatch\n",
         b"#! cunbatch\n\x1f\x9d\x90",
-        b"#! cunbatch\nabcd",
+        b"\x1f\x9d",
         b"\x1f\x9d\x90",
-        b"\x1f\x8b\x08\x00",
     ] {
         let unwrapped = wrap::open(empty, WrapLimits::default()).unwrap();
         assert!(unwrapped.is_empty_wrapper(), "{empty:?}");
@@ -405,6 +406,32 @@ fn an_empty_compressed_batch_is_empty() {
     }
     let plain = wrap::open(&b"abc"[..], WrapLimits::default()).unwrap();
     assert!(!plain.is_empty_wrapper());
+}
+
+#[test]
+fn the_first_bytes_of_a_compressed_batch_are_a_truncated_batch() {
+    for torn in [
+        &b"\x1f\x8b"[..],
+        b"\x1f\x8b\x08\x00",
+        b"\x28\xb5\x2f\xfd",
+        b"#! cunbatch\n\x1f\x8b\x08",
+        b"#! gunbatch\n\x1f",
+        b"#! xunbatch\n\xfd7zX",
+        b"#! cunbatch\nabcd",
+    ] {
+        let is_empty = wrap::open(torn, WrapLimits::default())
+            .is_ok_and(|unwrapped| unwrapped.is_empty_wrapper());
+        assert!(!is_empty, "{torn:?}");
+        let (out, _, error) = read(torn);
+        assert!(out.is_empty() && error.is_some(), "{torn:?}");
+    }
+}
+
+#[test]
+fn a_wrapper_line_is_shown_without_control_bytes() {
+    let (_, _, error) = read(b"#! cunbatch \x1b[2J\xff\nsome text that is not compressed");
+    let text = error.unwrap().to_string();
+    assert!(text.contains("`#! cunbatch \\x1b[2J\\xff'"), "{text}");
 }
 
 #[test]

@@ -19,24 +19,24 @@ impl CommandSet {
             .flat_map(|section| section.commands.iter().copied())
     }
 
-    /// The command that the first words, or the program's own name, stand for; and the words after it.
+    /// The command that the first words, or the program's own name, stand for; the word that chose it; and the words after it.
     ///
     /// # Errors
     /// No command, or an unknown one, with the nearest known.
     pub fn chosen(
         self,
         mut arguments: Vec<OsString>,
-    ) -> Result<(&'static Command, Vec<OsString>), UsageError> {
+    ) -> Result<(&'static Command, String, Vec<OsString>), UsageError> {
         let program = arguments.first().map(Path::new).and_then(Path::file_name);
-        if let Some(command) = program
-            .and_then(OsStr::to_str)
-            .and_then(|name| self.classic(name))
+        if let Some(name) = program.and_then(OsStr::to_str)
+            && let Some(command) = self.classic(name)
         {
+            let called = name.to_owned();
             arguments.drain(..1);
-            return Ok((command, arguments));
+            return Ok((command, called, arguments));
         }
         let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
-        let (command, words) = match (word(1), word(2)) {
+        let (command, called, words) = match (word(1), word(2)) {
             (None, _) => {
                 return Err(UsageError::before(match arguments.get(1) {
                     None => "a command is missing".to_owned(),
@@ -55,20 +55,21 @@ impl CommandSet {
                     word => word,
                 };
                 match self.named(&[first, second.unwrap_or_default()]) {
-                    Some((command, words)) => (command, 1 + words),
+                    Some((command, words)) => (command, first.to_owned(), 1 + words),
                     // `feed --help' is `help feed'.
                     None if matches!(second, Some("--help" | "-h"))
                         && !self.of_noun(first).is_empty()
                         && let Some((help, _)) = self.named(&["help"]) =>
                     {
                         arguments.truncate(2);
-                        (help, 1)
+                        (help, "help".to_owned(), 1)
                     }
                     None => return Err(self.unknown(first, second)),
                 }
             }
         };
-        Ok((command, arguments.split_off(words.min(arguments.len()))))
+        let rest = arguments.split_off(words.min(arguments.len()));
+        Ok((command, called, rest))
     }
 
     /// The command these words begin with, by its own words or a classic name, and how many they are.
@@ -138,7 +139,7 @@ mod tests {
 
     fn of(words: &[&str]) -> Result<(String, Vec<OsString>), String> {
         match CommandSet(SECTIONS).chosen(words.iter().map(OsString::from).collect()) {
-            Ok((command, rest)) => Ok((command.name(), rest)),
+            Ok((command, _, rest)) => Ok((command.name(), rest)),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -174,6 +174,8 @@ pub struct Given {
     pub sections: &'static [Section],
     /// The command that was chosen.
     pub command: &'static Command,
+    /// The word that chose it: its own first word, or a classic name.
+    pub called: String,
     flags: Vec<(&'static str, Option<OsString>)>,
     /// The operands, in order.
     pub operands: Vec<OsString>,
@@ -257,12 +259,13 @@ impl UsageError {
 /// unwanted value, too few or too many operands.
 pub fn parse(
     sections: &'static [Section],
-    command: &'static Command,
+    (command, called): (&'static Command, String),
     rest: Vec<OsString>,
 ) -> Result<Given, UsageError> {
     let mut given = Given {
         sections,
         command,
+        called,
         flags: Vec::new(),
         operands: Vec::new(),
     };
@@ -400,7 +403,8 @@ mod tests {
     };
 
     fn given(words: &[&str]) -> Result<Given, String> {
-        parse(&[], &PLAIN, words.iter().map(OsString::from).collect()).map_err(|e| e.to_string())
+        let command = (&PLAIN, "plain".to_owned());
+        parse(&[], command, words.iter().map(OsString::from).collect()).map_err(|e| e.to_string())
     }
 
     fn refused(words: &[&str]) -> String {

@@ -36,6 +36,7 @@ mod matcher;
 mod moving_in;
 mod new_directory;
 mod new_password;
+mod operand;
 mod peer;
 mod posting;
 mod pull_status;
@@ -83,8 +84,8 @@ fn object_store(dir: &Path) -> io::Result<store::offload::Connection> {
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let (command, rest) = CommandSet(SECTIONS).chosen(arguments)?;
-    let given = flags::parse(SECTIONS, command, rest)?;
+    let (command, called, rest) = CommandSet(SECTIONS).chosen(arguments)?;
+    let given = flags::parse(SECTIONS, (command, called), rest)?;
     if given.has("help") {
         help::write_command(out, command)?;
         return Ok(Status::OK);

@@ -20,6 +20,7 @@ use crate::account::Account;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::Given;
+use crate::operand;
 use crate::spooling;
 use refused::{Failed, RefusedPosts};
 use settings::{Settings, SystemZone};
@@ -77,9 +78,7 @@ fn input(given: &Given) -> anyhow::Result<Box<dyn Read>> {
         false => Box::new(std::io::empty()),
     };
     for path in &given.operands {
-        let path = Path::new(path);
-        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        all = Box::new(all.chain(file));
+        all = Box::new(all.chain(operand::open(path)?));
     }
     Ok(all)
 }

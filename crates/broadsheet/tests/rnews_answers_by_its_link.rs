@@ -50,6 +50,45 @@ fn from_standard_input_and_from_files() {
     assert_eq!(rows.lines().count(), 3, "{rows}");
 }
 
+/// The classic front end ran a program of that name; here the bytes tell.
+#[test]
+fn the_name_of_a_decompressor_has_no_effect() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let gzipped = |id: &str| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let text = batch(&[article(id, "comp.test")]);
+        packer.write_all(&text).unwrap();
+        packer.finish().unwrap()
+    };
+    for name in ["rnews", "relaynews", "cunbatch"] {
+        let link = program.path(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
+    }
+    for (name, words, id) in [
+        ("rnews", &["-d", "gunzip"][..], "<1@x>"),
+        ("rnews", &["-d", "gunzip", "--spool"], "<2@x>"),
+        ("cunbatch", &["-d", "uncompress"], "<3@x>"),
+    ] {
+        let words = [&["--dir", "news"], words].concat();
+        let told = program.run_as(&program.path(name), &words, &gzipped(id));
+        assert_eq!((told.status, told.err.as_str()), (0, ""), "{name} {told:?}");
+    }
+    assert_eq!(program.run(&["newsrun", "--dir", "news"]).status, 0);
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+    // There it is a flag without a value, and the next word a batch.
+    program.write("batch", &gzipped("<4@x>"));
+    let told = program.run_as(
+        &program.path("relaynews"),
+        &["--dir", "news", "-d", "batch"],
+        b"",
+    );
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(told.err.contains("broadsheet explain"), "{told:?}");
+    let told = program.run(&["relaynews", "--dir", "news", "-d", "batch"]);
+    assert_eq!(told.status, 64, "{told:?}");
+}
+
 #[test]
 fn without_a_news_directory_it_says_what_to_do() {
     let program = Program::new();

@@ -50,6 +50,25 @@ fn values_that_cannot_be_are_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_directory_in_the_place_of_a_file_is_named() {
+    let program = Program::with_news("test 0 1 y\n");
+    std::fs::create_dir(program.path("folder")).expect("a directory");
+    for words in [
+        &["batcher", "--dir", "news", "folder"][..],
+        &["inews", "--dir", "news", "-n", "test", "folder"],
+        &["explain", "--dir", "news", "folder"],
+        &["history", "import", "--dir", "news", "folder"],
+    ] {
+        let said = program.run(words);
+        assert_ne!(said.status, 0, "{words:?}: {said:?}");
+        assert!(
+            said.err.contains("cannot read folder: "),
+            "{words:?}: {said:?}"
+        );
+    }
+}
+
+#[test]
 fn help_lists_what_begins_with_a_word() {
     let program = Program::new();
     for (noun, words) in [

@@ -1,10 +1,9 @@
 //! `broadsheet batcher`, also the classic `batcher`: a batch of the articles of a list.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use anyhow::Context;
 use article::wrap::{WrapFormat, WrapWriter};
 use feed::push_article;
 use rustix::fs::OFlags;
@@ -14,6 +13,7 @@ use super::article::link;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::operand;
 
 /// A longer line of a list is passed over.
 const LIST_LINE_BYTES_MAX: usize = 4096;
@@ -81,10 +81,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let snapshot = Snapshot::open(directory.root())?;
     let list: Box<dyn Read> = match given.operands.first().filter(|name| *name != "-") {
         None => Box::new(io::stdin().lock()),
-        Some(name) => {
-            let doing = || format!("cannot read {}", Path::new(name).display());
-            Box::new(File::open(name).with_context(doing)?)
-        }
+        Some(name) => Box::new(operand::open(name)?),
     };
     let list = BufReader::with_capacity(LIST_BUFFER_BYTES, list);
     let mut packer = WrapWriter::new(out, packing)?;

@@ -1,9 +1,7 @@
 //! `broadsheet explain`
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 
-use anyhow::Context;
 use article::Form;
 use groups::matrix::Matrix;
 use relay::decide::{Arrival, State};
@@ -15,6 +13,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::operand;
 use settings::{Settings, SystemZone};
 
 /// The table.
@@ -96,9 +95,7 @@ pub fn explained(
 /// The article; of one over the limit enough to show that it is.
 fn read(given: &Given, article_bytes_max: u64) -> anyhow::Result<Vec<u8>> {
     let source: Box<dyn Read> = match given.operands.first() {
-        Some(path) if path != "-" => {
-            Box::new(File::open(path).with_context(|| format!("cannot read {}", path.display()))?)
-        }
+        Some(path) if path != "-" => Box::new(operand::open(path)?),
         _ => Box::new(io::stdin().lock()),
     };
     let mut bytes = Vec::new();

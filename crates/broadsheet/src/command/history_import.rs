@@ -1,15 +1,14 @@
 //! `broadsheet history import`
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
-use anyhow::Context;
 use import::cnews::history::epoch;
 use store::{Spool, history};
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
+use crate::operand;
 
 /// Lines that could not be read are named up to this many; the rest are counted.
 const NAMED_MAX: u64 = 20;
@@ -56,7 +55,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let Some(path) = given.operands.first() else {
         return Ok(Status::NO);
     };
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = operand::open(path)?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut spool = Spool::open(directory.root(), settings.store_options())?;
     let now = relay::Now::read().seconds;

@@ -73,6 +73,13 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
             "Reject articles whose Date is more than DAYS ago, instead of limits.article_age_days_max.",
         )
         .value("DAYS"),
+        Flag::classic(
+            'd',
+            "decompressor",
+            "Accepted without effect: the first bytes of a batch tell its compression. Refused as `relaynews', \
+            where -d was for debugging.",
+        )
+        .value("NAME"),
         Flag::classic('i', "log-output", "Accepted without effect: log lines always go to `log'."),
         Flag::classic('r', "log-all", "Accepted without effect: log lines always go to `log'."),
         Flag::refused(
@@ -80,7 +87,6 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
             "accept-again",
             "there are no article files to restore; `broadsheet fsck --repair' rebuilds the derived files",
         ),
-        Flag::refused('d', "debug", "`broadsheet explain FILE' shows how an article is processed, and why"),
         Flag::refused('n', "note", "no links are made, so none can be reported; ids of rejected articles are stored unless -h is given"),
     ],
     exits: &[
@@ -99,6 +105,12 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    if given.called == "relaynews" && given.has("decompressor") {
+        let hint = "`broadsheet explain FILE' shows how an article is processed, and why";
+        return Err(given
+            .usage(format!("-d of relaynews is not supported: {hint}"))
+            .into());
+    }
     let directory = NewsDirectory::meant(given)?;
     let mut inputs = inputs(given)?;
     let mut watch = Watcher::new(&inputs);

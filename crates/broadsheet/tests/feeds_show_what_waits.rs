@@ -153,6 +153,12 @@ fn a_damaged_cursor_is_told_and_put_right() {
     std::fs::remove_file(program.path("news/feeds/one/cursor")).expect("removed");
     let told = program.run(&["feed", "list", "--dir", "news"]);
     assert_eq!(told.status, 2, "no cursor though it is known: {told:?}");
+    let said = "the cursor of one is missing (feeds/one/cursor)";
+    assert!(told.err.contains(said), "{told:?}");
+    let told = program.run(&["feed", "flush", "--dir", "news", "one"]);
+    assert!(told.status == 1 && told.out.contains(said), "{told:?}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(told.status == 1 && told.out.contains(said), "{told:?}");
     for is_there in [false, true] {
         if is_there {
             program.write("news/feeds/one/cursor", b"rubbish");

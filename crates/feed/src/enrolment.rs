@@ -38,7 +38,7 @@ pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error
     names.sort_unstable();
     names.dedup();
     let path = news.join(FILE);
-    let known = store::regular::read(&path).unwrap_or_default();
+    let known = read(&path)?;
     let mut roll = names.join(&b'\n');
     roll.push(b'\n');
     if known == roll || (known.is_empty() && names.is_empty()) {
@@ -72,7 +72,7 @@ pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error
 /// # Errors
 /// As [`enrol`].
 pub fn introduce(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
-    let known = store::regular::read(&news.join(FILE)).unwrap_or_default();
+    let known = read(&news.join(FILE))?;
     let mut fresh = Vec::new();
     for site in once_each(sites) {
         if !is_on(&known, site.name) && begin(news, end, site, || Snapshot::open(news))? {
@@ -83,6 +83,23 @@ pub fn introduce(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Ve
         sync(news)?;
     }
     Ok(fresh)
+}
+
+/// Whether a site was enrolled, so that it had a cursor.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_enrolled(news: &Path, site: &[u8]) -> Result<bool, Error> {
+    Ok(is_on(&read(&news.join(FILE))?, site))
+}
+
+/// The names of enrolled sites; a missing file has none. An unreadable one counts as an error: a site that lost its cursor would begin at
+/// the end of the log.
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    match store::regular::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(Error::io("read", path)),
+    }
 }
 
 fn once_each<'s, 'n>(sites: &'s [NewSite<'n>]) -> impl Iterator<Item = &'s NewSite<'n>> {

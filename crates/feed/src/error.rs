@@ -25,7 +25,13 @@ pub enum Error {
         .0.display()
     )]
     Cursor(PathBuf),
-    /// The site has no cursor.
+    /// The site had a cursor, which is gone.
+    #[error(
+        "the cursor of {site} is missing (feeds/{site}/cursor), so the position of the site is unknown; use `broadsheet feed reset {site} --to WHERE', with oldest if in doubt: the site refuses articles that it has as duplicates",
+        site = .0
+    )]
+    NoCursor(String),
+    /// No site has this name.
     #[error("no feed `{0}'; `broadsheet feed list` shows the feeds, `broadsheet check` the sites")]
     Unknown(String),
     /// Another program serves the site.

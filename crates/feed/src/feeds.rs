@@ -119,7 +119,7 @@ pub fn backlogs<'s>(
     for name in names {
         match site_state::look(news, name) {
             Ok(Some(look)) => known.push((name, look)),
-            Ok(None) => untold.push((name, Error::Unknown(site_state::shown(name)))),
+            Ok(None) => untold.push((name, Error::NoCursor(site_state::shown(name)))),
             Err(error) => untold.push((name, error)),
         }
     }

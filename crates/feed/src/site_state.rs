@@ -12,6 +12,7 @@ use store::{Lock, Position, Snapshot};
 
 use crate::cursor::{Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
+use crate::enrolment;
 use crate::error::Error;
 
 /// The directory of all sites, in the news directory.
@@ -183,7 +184,7 @@ pub fn paused(news: &Path, site: &[u8]) -> Result<Option<String>, Error> {
 /// Pauses a feed, also while it is served and after a power cut, until [`resume`].
 ///
 /// # Errors
-/// [`Error::Unknown`], or an I/O error.
+/// [`Error::Unknown`], [`Error::NoCursor`], or an I/O error.
 pub fn pause(news: &Path, site: &[u8], why: &str) -> Result<(), Error> {
     let dir = known(news, site)?;
     let path = dir.join(PAUSED);
@@ -195,7 +196,7 @@ pub fn pause(news: &Path, site: &[u8], why: &str) -> Result<(), Error> {
 /// Resumes a feed. Returns false if it was not paused.
 ///
 /// # Errors
-/// [`Error::Unknown`], or an I/O error.
+/// [`Error::Unknown`], [`Error::NoCursor`], or an I/O error.
 pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     let path = known(news, site)?.join(PAUSED);
     match std::fs::remove_file(&path) {
@@ -225,6 +226,7 @@ fn known(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     let dir = directory(news, site)?;
     match dir.is_dir() {
         true => Ok(dir),
+        false if enrolment::is_enrolled(news, site)? => Err(Error::NoCursor(shown(site))),
         false => Err(Error::Unknown(shown(site))),
     }
 }
@@ -236,7 +238,7 @@ impl SiteState {
     /// articles sent twice as duplicates.
     ///
     /// # Errors
-    /// [`Error::Busy`], [`Error::Unknown`], [`Error::Cursor`], or the store's.
+    /// [`Error::Busy`], [`Error::Unknown`], [`Error::NoCursor`], [`Error::Cursor`], or the store's.
     pub fn take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
         SiteState::take_only(news, site)?.check(snapshot)
     }
@@ -296,7 +298,7 @@ impl SiteState {
             error => Error::Store(error),
         })?;
         let (file, cursor) =
-            CursorFile::open(&dir, true)?.ok_or_else(|| Error::Unknown(shown(site)))?;
+            CursorFile::open(&dir, true)?.ok_or_else(|| Error::NoCursor(shown(site)))?;
         Ok(SiteState {
             deferred: deferred::read(&dir)?,
             site: site.to_vec(),

@@ -97,6 +97,28 @@ fn the_last_site_may_go_and_come_back() {
 }
 
 #[test]
+fn a_site_that_lost_its_cursor_gets_no_other_one() {
+    let news = News::new();
+    enrolment::enrol(&news.spool, &[NORTH]).unwrap();
+    std::fs::remove_dir_all(news.dir().join("feeds/north")).unwrap();
+    let end = news.snapshot().end();
+    let fresh = enrolment::introduce(news.dir(), end, &[NORTH]).unwrap();
+    assert!(fresh.is_empty());
+    let taken = SiteState::take_only(news.dir(), b"north");
+    assert!(matches!(taken, Err(feed::Error::NoCursor(_))));
+    // Nobody can read whether the site is new.
+    let known = news.dir().join(enrolment::FILE);
+    std::fs::remove_file(&known).unwrap();
+    std::fs::create_dir(&known).unwrap();
+    for sites in [&[NORTH][..], &[NORTH, SOUTH]] {
+        let error = enrolment::introduce(news.dir(), end, sites).unwrap_err();
+        assert!(error.to_string().contains("sites.known"), "{error}");
+        assert!(enrolment::enrol(&news.spool, sites).is_err());
+    }
+    assert!(!news.dir().join("feeds/north").exists());
+}
+
+#[test]
 fn without_the_file_that_tells_since_when_the_subscription_is_asked() {
     let mut news = News::new();
     enrolment::enrol(&news.spool, &[NORTH]).unwrap();

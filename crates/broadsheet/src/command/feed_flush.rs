@@ -258,7 +258,7 @@ impl<'a> Call<'a> {
 }
 
 fn look(root: &Path, name: &[u8]) -> Result<SiteSummary, feed::Error> {
-    site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)))
+    site_state::look(root, name)?.ok_or_else(|| feed::Error::NoCursor(site_state::shown(name)))
 }
 
 fn articles(served: &Served) -> u64 {

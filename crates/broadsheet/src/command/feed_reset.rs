@@ -76,7 +76,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let name = site.as_bytes();
         match take(directory.root(), name) {
             Ok(mut place) => place.reset(position)?,
-            Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
+            Err(feed::Error::Cursor(_) | feed::Error::NoCursor(_) | feed::Error::Unknown(_))
+                if names.contains(&name) =>
+            {
                 let cursor = Cursor::new(position);
                 let site = site_state::directory(directory.root(), name)?;
                 std::fs::create_dir_all(&site)?;

@@ -350,7 +350,7 @@ impl Peer {
             return Ok(());
         }
         let summary = site_state::look(&self.root, &self.plan.name)?;
-        let summary = summary.ok_or_else(|| Error::Unknown(site_state::shown(&self.plan.name)))?;
+        let summary = summary.ok_or_else(|| Error::NoCursor(site_state::shown(&self.plan.name)))?;
         self.paused = summary.paused;
         self.paused_looked = Some(context.now);
         self.deferrals.reset(&summary.deferred);

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use expire::{Explist, Policy};
+use expire::{Explist, Policy, Warning};
 use groups::newsgroups::Newsgroups;
 use groups::sites::{Queue, To, Via};
 use groups::wildmat::Wildmat;
@@ -20,6 +20,7 @@ use crate::mail_review;
 use crate::server_review;
 use crate::text;
 use feed::serving::BATCHPARMS;
+use feed::{enrolment, site_state};
 use settings::{Faults, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
@@ -70,7 +71,9 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             file: "mail",
             told: mail_review::mail(directory, settings, &groups),
         },
-        look("explist", &|text| explist(&text, &groups, directory.root())),
+        look("explist", &|text| {
+            explist(&text, &whole.expiry, &groups, directory.root())
+        }),
         Finding {
             file: settings::FILE,
             told: tables(&whole.expiry, &groups, directory.root()),
@@ -257,6 +260,22 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         {
             faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
         }
+        if let Via::Batch(via) = &site.via
+            && let Err(error @ (feed::Error::SiteName(_) | feed::Error::NoHost { .. })) =
+                parms.parms(&site.name, via, None)
+        {
+            faults.push(format!(
+                "{} ({}): no batch can be sent to it: {error}; rename the site, and exclude its old name (`NAME/OLD' in sys, `exclude' in [[site]])",
+                feed.escape_ascii(),
+                site.place
+            ));
+        }
+        // The other nodes of a cluster have no use for their cursors.
+        if !settings.is_node()
+            && let Some(error) = no_cursor(directory.root(), feed)
+        {
+            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
+        }
     }
     if !faults.is_empty() {
         return told_or_faults(faults, 0, String::new);
@@ -292,6 +311,19 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         told.push_str(&format!("\n    and {more} more"));
     }
     Ok(told)
+}
+
+/// Why the position of a site is unknown. A new site gets its cursor from whoever files or feeds next.
+fn no_cursor(root: &Path, feed: &[u8]) -> Option<feed::Error> {
+    match site_state::look(root, feed) {
+        Ok(Some(_)) => None,
+        Ok(None) => match enrolment::is_enrolled(root, feed) {
+            Ok(true) => Some(feed::Error::NoCursor(site_state::shown(feed))),
+            Ok(false) => None,
+            Err(error) => Some(error),
+        },
+        Err(error) => Some(error),
+    }
 }
 
 /// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.
@@ -398,9 +430,18 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
 }
 
 /// Every group has to be covered; a line that rules no group is only told.
-fn explist(text: &[u8], active: &Active, root: &Path) -> Result<String, String> {
-    // `@` stands for the directory of `expire -a`, which is not known here; any will do.
-    let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
+fn explist(
+    text: &[u8],
+    expiry: &Result<expire::Tables, Faults>,
+    active: &Active,
+    root: &Path,
+) -> Result<String, String> {
+    let archive = match expiry {
+        Ok(tables) if tables.rules.is_empty() => tables.archive_directory(),
+        // It is not used, or the settings have an error; any directory will do.
+        _ => Some(&b"/"[..]),
+    };
+    let list = Explist::parse(text, "explist", archive).map_err(|fault| fault.to_string())?;
     policy(list, active, root, "")
 }
 
@@ -425,7 +466,7 @@ fn tables(
     if tables.rules.is_empty() {
         return Ok("no [[expire]] rules: explist is used".to_owned());
     }
-    let list = tables.explist(settings::FILE, Some(b"/"));
+    let list = tables.explist(settings::FILE, None);
     let of = " of [[expire]]; explist is not used";
     policy(list.map_err(|fault| fault.to_string())?, active, root, of)
 }
@@ -438,7 +479,11 @@ fn policy(list: Explist, active: &Active, root: &Path, of: &str) -> Result<Strin
     // Before there are groups, every rule is idle.
     let is_fresh = active.len() <= NEEDED.len();
     for warning in warnings.iter().take(FAULTS_TOLD_MAX).filter(|_| !is_fresh) {
-        told.push_str(&format!("\n    note: {warning}"));
+        let weight = match warning {
+            Warning::Unused { .. } => "note",
+            Warning::Flat { .. } => "warning",
+        };
+        told.push_str(&format!("\n    {weight}: {warning}"));
     }
     let archives = expire::archiving::check_archives(&policy, root);
     let returns = policy.returns(&file);

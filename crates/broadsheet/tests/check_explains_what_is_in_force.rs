@@ -162,6 +162,25 @@ fn an_idle_rule_is_no_fault() {
 }
 
 #[test]
+fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
+    let program = Program::with_news(ACTIVE);
+    for name in ["x$y", "a*b", "n\u{fc}rnberg", "site.ihave.x"] {
+        let sys = format!("ME:all\n{name}:comp:f:\n");
+        program.write("news/sys", sys.as_bytes());
+        let told = program.run(&["check", "-q", "--dir", "news"]);
+        let is_bad = name != "site.ihave.x";
+        assert_eq!(told.status, i32::from(is_bad), "{name} {told:?}");
+        let said = "no batch can be sent to it";
+        assert_eq!(told.out.contains(said), is_bad, "{name} {told:?}");
+        assert_eq!(told.out.contains("NAME/OLD"), is_bad, "{name} {told:?}");
+    }
+    // Its articles do not go in batches.
+    program.write("news/sys", b"ME:all\nx$y:comp:F:\n");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+}
+
+#[test]
 fn sites_of_both_files_are_told_with_their_place() {
     let program = Program::with_news(ACTIVE);
     program.write("news/sys", b"ME:all\nsite:comp:f:\nsite:alt:F:x/togo\n");

@@ -12,7 +12,7 @@
 use crate::program;
 
 use article::{Article, Form};
-use program::Program;
+use program::{Program, Told};
 use store::{Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
 const ACTIVE: &str = "\
@@ -187,8 +187,13 @@ fn expire_passes_the_classic_regression() {
     );
 
     let told = expire(&["-n", "--force", "-p", "--json", "explist.reg"]);
+    // The index has standard output for itself.
+    let told = Told {
+        out: told.err,
+        err: told.out,
+        ..told
+    };
     assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
-    assert_eq!(told.out.lines().count(), 1, "nothing is archived yet");
     // The missing original went when it was cancelled.
     assert_eq!((told.count("links"), told.count("archived")), (14, 8));
     let by: Vec<_> = ["foo", "bar", "urp", "mod", "bletch"]
@@ -199,9 +204,11 @@ fn expire_passes_the_classic_regression() {
     assert!(tree(&program, "arch").is_empty());
 
     let told = expire(&["-p", "--force", "--json", "explist.reg"]);
-    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
-    let (index, _) = told.out.trim_end().rsplit_once('\n').unwrap();
-    assert_eq!(format!("{index}\n"), INDEX);
+    assert_eq!((told.status, told.out.as_str()), (0, INDEX), "{told:?}");
+    let told = Told {
+        out: told.err,
+        ..told
+    };
     assert_eq!(
         (told.count("archived"), told.count("archive_failed")),
         (8, 0)
@@ -241,7 +248,7 @@ fn expire_passes_the_classic_regression() {
     let told = expire(&["-p", "explist.reg"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
-        told.out.starts_with("0 articles removed"),
+        told.out.is_empty() && told.err.starts_with("0 articles removed"),
         "nothing goes twice: {told:?}"
     );
 }

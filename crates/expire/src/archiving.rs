@@ -39,6 +39,8 @@ pub struct Archiving<'a> {
     pub hold: bool,
     /// Creates a news directory for [`crate::Layout::Segments`].
     pub make: &'a CreateNews<'a>,
+    /// Tells the administrator why the run waits.
+    pub notice: &'a dyn Fn(&str),
     /// The destination of the index line for each copy (`-p`).
     pub index: Option<&'a mut dyn Write>,
 }
@@ -49,6 +51,7 @@ impl Default for Archiving<'_> {
         Archiving {
             hold: false,
             make: &|_, _| Err("nobody said how".into()),
+            notice: &|_| {},
             index: None,
         }
     }

@@ -14,10 +14,12 @@
 //! then. An arrival in the future always falls under 2, because `low` is never
 //! negative: setting the clock back expires nothing.
 
+use std::collections::HashMap;
+
 use groups::pattern::Pattern;
 use groups::{Active, Flag, GroupId};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Layout};
 use crate::dates::Dates;
 use crate::error::Error;
 use crate::explist::{Explist, Rule, shown};
@@ -63,6 +65,17 @@ pub enum Warning {
         /// Its patterns.
         patterns: String,
     },
+    /// Articles of several groups are archived in one directory under their numbers, which collide.
+    Flat {
+        /// The policy file's name.
+        file: String,
+        /// Number of the first line with this directory, from 1.
+        line: usize,
+        /// The directory.
+        directory: String,
+        /// The number of groups.
+        groups: usize,
+    },
 }
 
 impl std::fmt::Display for Warning {
@@ -73,6 +86,16 @@ impl std::fmt::Display for Warning {
                 line,
                 patterns,
             } => write!(f, "{file}:{line}: `{patterns}' rules no group"),
+            Self::Flat {
+                file,
+                line,
+                directory,
+                groups,
+            } => write!(
+                f,
+                "{file}:{line}: the flat archive {directory} is for {groups} groups, whose numbers collide: articles that find theirs taken stay; give each \
+                 group a directory, or archive without `=' (flat)"
+            ),
         }
     }
 }
@@ -226,7 +249,7 @@ impl Policy {
                 are_tables,
             });
         }
-        let warnings = policy
+        let mut warnings: Vec<Warning> = policy
             .rules
             .iter()
             .zip(used)
@@ -237,7 +260,31 @@ impl Policy {
                 patterns: shown(&compiled.rule.patterns),
             })
             .collect();
+        warnings.extend(policy.crowded_archives(&file, active));
         Ok((policy, warnings))
+    }
+
+    /// A warning for each flat archive of more than one group.
+    fn crowded_archives(&self, file: &str, active: &Active) -> Vec<Warning> {
+        let mut crowds: HashMap<&Archive, (usize, usize)> = HashMap::new();
+        for rule in active.ids().filter_map(|id| self.rule(id)) {
+            let flat = rule.archive.as_ref();
+            if let Some(archive) = flat.filter(|archive| archive.layout == Layout::Flat) {
+                let (line, groups) = crowds.entry(archive).or_insert((rule.line, 0));
+                *line = rule.line.min(*line);
+                *groups += 1;
+            }
+        }
+        let crowded = crowds.into_iter().filter(|(_, (_, groups))| *groups > 1);
+        let mut crowded: Vec<_> = crowded.collect();
+        crowded.sort_unstable_by_key(|(_, (line, _))| *line);
+        let warning = |(archive, (line, groups)): (&Archive, (usize, usize))| Warning::Flat {
+            file: file.to_owned(),
+            line,
+            directory: shown(&archive.path),
+            groups,
+        };
+        crowded.into_iter().map(warning).collect()
     }
 
     /// The line that rules a group of the active table. `None` for a group that

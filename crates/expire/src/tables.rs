@@ -83,6 +83,11 @@ impl Default for SpaceLimits {
 }
 
 impl Tables {
+    /// The directory for `@`, in `explist` too.
+    pub fn archive_directory(&self) -> Option<&[u8]> {
+        self.archive_directory.as_deref().map(str::as_bytes)
+    }
+
     /// The same policy as an `explist` gives. `file` is the name of `broadsheet.toml` for messages. `archive` (`expire -a`) goes
     /// before `archive_directory`.
     ///
@@ -94,7 +99,7 @@ impl Tables {
                 file: file.to_owned(),
             });
         }
-        let given = archive.or_else(|| self.archive_directory.as_deref().map(str::as_bytes));
+        let given = archive.or_else(|| self.archive_directory());
         let rules = self.rules.iter().map(|table| {
             let rule = table.rule(self.bounds, given);
             rule.map_err(|fault| Error::Line {

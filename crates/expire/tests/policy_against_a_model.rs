@@ -172,7 +172,10 @@ proptest! {
         let unused: Vec<_> = (0..rules.len()).filter(|index| !used.contains(index)).map(|index| index + 1).collect();
         let warned: Vec<_> = warnings
             .iter()
-            .map(|expire::Warning::Unused { line, .. }| *line)
+            .filter_map(|warning| match warning {
+                expire::Warning::Unused { line, .. } => Some(*line),
+                expire::Warning::Flat { .. } => None,
+            })
             .collect();
         prop_assert_eq!(warned, unused);
 

@@ -112,11 +112,13 @@ pub const FLAGS: &[Flag] = &[
     Flag::classic(
         'p',
         "print-index",
-        "Print a line for each archived copy: path, id, date of arrival, subject, separated by tabs.",
+        "Print a line for each archived copy: path, id, date of arrival, subject, separated by tabs. Everything \
+            else goes to standard error.",
     ),
-    Flag::new(
+    Flag::classic(
+        'h',
         "hold",
-        "Archive nothing, and keep the articles that should be archived. (In C News: -h.)",
+        "Archive nothing, and keep the articles that should be archived.",
     ),
     Flag::classic(
         'g',
@@ -197,6 +199,7 @@ pub fn carry_out(
     let archiving = Archiving {
         hold,
         make: &make,
+        notice: &daemon::say,
         index: given.has("print-index").then_some(&mut *out),
     };
     let began = Instant::now();
@@ -227,6 +230,12 @@ pub fn carry_out(
     if given.has("complain") {
         expiry_report::complain(&outcome.plan.unreadable)?;
     }
+    // Standard output is the index's.
+    let mut told = std::io::stderr();
+    let out: &mut dyn Write = match given.has("print-index") {
+        true => &mut told,
+        false => out,
+    };
     let expired = Expired {
         outcome: &outcome,
         dry: order.dry,
@@ -242,6 +251,7 @@ pub fn carry_out(
             let archiving = Archiving {
                 hold,
                 make: &make,
+                notice: &daemon::say,
                 index: None,
             };
             Ok(expire::run(directory.root(), list, &order, archiving)?)
@@ -325,6 +335,7 @@ fn policy(
     tables: &Tables,
 ) -> anyhow::Result<Explist> {
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
+    let archive = archive.or_else(|| tables.archive_directory());
     Ok(match named {
         Some(file) => Explist::read(Path::new(file), archive)?,
         None if tables.rules.is_empty() => Explist::read(&directory.file("explist"), archive)?,

@@ -22,6 +22,19 @@ pub enum CopyError {
     /// Another file has this name.
     #[error("{} exists and is not this article: move it away", .0.display())]
     InTheWay(PathBuf),
+    /// The archive's news directory has another article with this number.
+    #[error(
+        "{} has another article as {group}/{number}: archive to another directory; numbers repeat when a new spool begins beside an old archive",
+        path.display()
+    )]
+    NumberTaken {
+        /// The news directory.
+        path: PathBuf,
+        /// The group.
+        group: String,
+        /// The number.
+        number: u64,
+    },
     /// The group's name is not a valid path.
     #[error("the group's name is not a valid path")]
     Name,
@@ -37,8 +50,11 @@ pub enum CopyError {
         error: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The archive's history has the id without an article.
-    #[error("the archive's history has its id without an article")]
-    IdKnown,
+    #[error(
+        "the history of {} has its id, but not the article: see `broadsheet fsck --dir {}'; to remove the original all the same, use `article remove'",
+        .0.display(), .0.display()
+    )]
+    IdKnown(PathBuf),
     /// The record's history line cannot be read.
     #[error("its history line cannot be read; run `broadsheet fsck --repair`")]
     Line,

@@ -6,7 +6,7 @@ use article::{Article, Form, Header, decimal};
 pub const SUBJECT_BYTES_MAX: usize = 199;
 
 /// Appends `group/as/directories/number TAB id TAB d-Mon-yyyy TAB subject`. `arrival` is in seconds since 1970, the date in UTC.
-/// The subject is the first line of the header, with tabs as blanks, or `???` if there is none (C News's getsubj).
+/// The subject is the first line of the header, with tabs and other control characters as blanks, or `???` if there is none (C News's getsubj).
 pub fn push_index_line(
     out: &mut Vec<u8>,
     (group, number): (&[u8], u64),
@@ -56,7 +56,15 @@ fn push_subject(out: &mut Vec<u8>, native: &[u8]) {
         }
         _ => (line, &b""[..]),
     };
-    out.extend(shown.iter().map(|&b| if b == b'\t' { b' ' } else { b }));
+    for chunk in shown.utf8_chunks() {
+        let text = chunk.valid().replace(char::is_control, " ");
+        out.extend_from_slice(text.as_bytes());
+        out.extend(chunk.invalid().iter().map(|&byte| match byte {
+            // Control bytes of ISO 8859.
+            0x80..=0x9f => b' ',
+            byte => byte,
+        }));
+    }
     out.extend_from_slice(dots);
 }
 
@@ -78,6 +86,18 @@ mod tests {
         for without in ["From: x\n\nSubject: no\n", "Subject:\n\n", ""] {
             assert_eq!(line(0, without), "bar/ugh/5\t<5@a>\t1-Jan-1970\t???\n");
         }
+    }
+
+    #[test]
+    fn control_characters_of_a_subject_are_blanks() {
+        let mut out = Vec::new();
+        let native = b"Subject: \x1b[2Jgr\xc3\xbc\xc3\x9fe \xc2\x9b \x9b\xfc\n\n";
+        push_index_line(&mut out, (b"a", 1), b"<1@a>", 0, native);
+        assert!(
+            out.ends_with(b"\t [2Jgr\xc3\xbc\xc3\x9fe    \xfc\n"),
+            "{}",
+            out.escape_ascii()
+        );
     }
 
     #[test]

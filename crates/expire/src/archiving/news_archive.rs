@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use article::{Article, Form};
 use groups::{Active, Flag};
-use store::{Durability, Filing, HistoryLine, Options, OverviewFields, Piece, Record, Spool};
+use store::{
+    Durability, Filing, HistoryLine, Options, OverviewFields, Piece, Position, Record, Spool,
+};
 
+use super::Archiving;
 use super::copy_error::CopyError;
 
 /// Creates a news directory at a path, with this `active`, and with policies that keep every article.
@@ -22,6 +25,7 @@ pub struct NewsArchive<'a> {
     /// The groups of the `active` with which it is created.
     groups: Vec<Vec<u8>>,
     make: &'a CreateNews<'a>,
+    notice: &'a dyn Fn(&str),
     spool: Option<Spool>,
 }
 
@@ -31,7 +35,7 @@ impl<'a> NewsArchive<'a> {
         dir: PathBuf,
         options: Options,
         groups: Vec<Vec<u8>>,
-        make: &'a CreateNews<'a>,
+        archiving: &Archiving<'a>,
     ) -> NewsArchive<'a> {
         let options = Options {
             // Many articles per commit, but the copies must be on the disk before the originals are removed.
@@ -44,22 +48,33 @@ impl<'a> NewsArchive<'a> {
             dir,
             options,
             groups,
-            make,
+            make: archiving.make,
+            notice: archiving.notice,
             spool: None,
         }
     }
 
-    /// FileArchive a copy, which is durable after [`NewsArchive::flush`]. An id whose article is there already counts as archived.
+    /// Files a copy, which is durable after [`NewsArchive::flush`]. An id whose article is there already, undamaged, counts as archived.
     pub fn copy(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
         let line = HistoryLine::parse(record.line()).ok_or(CopyError::Line)?;
+        let dir = self.dir.clone();
         let spool = self.open()?;
         if let Some(known) = spool.find(line.id)? {
-            return match known.is_filed() {
-                true => Ok(()),
-                false => Err(CopyError::IdKnown),
+            return match known.position {
+                Some(position) if has_copy(spool, position)? => Ok(()),
+                _ => Err(CopyError::IdKnown(dir)),
             };
         }
         let links: Vec<(&[u8], u64)> = line.links().collect();
+        for (group, number) in &links {
+            if is_taken(spool, group, *number)? {
+                return Err(CopyError::NumberTaken {
+                    path: dir,
+                    group: groups::escaped(group),
+                    number: *number,
+                });
+            }
+        }
         let mut is_late = false;
         for (group, number) in &links {
             is_late |= ensure_group(spool, group, *number)?;
@@ -80,6 +95,12 @@ impl<'a> NewsArchive<'a> {
         if self.spool.is_none() {
             if !self.dir.join("segments").is_dir() {
                 self.create()?;
+            }
+            if store::Lock::is_held(&self.dir) {
+                (self.notice)(&format!(
+                    "waiting for another program that files articles in {}",
+                    self.dir.display()
+                ));
             }
             self.spool = Some(Spool::open(&self.dir, self.options)?);
         }
@@ -102,18 +123,40 @@ impl<'a> NewsArchive<'a> {
             active.extend_from_slice(group);
             active.extend_from_slice(b" 0000000000 00001 n\n");
         }
-        (self.make)(&temporary, &active).map_err(|error| CopyError::Make {
+        let made = (self.make)(&temporary, &active).map_err(|error| CopyError::Make {
             path: self.dir.clone(),
             error,
-        })?;
+        });
         // The rename replaces an empty directory; it fails if there is any other.
-        fs::rename(&temporary, &self.dir)
-            .map_err(|error| CopyError::io("make", &self.dir, error))?;
+        let renamed = made.and_then(|()| {
+            fs::rename(&temporary, &self.dir)
+                .map_err(|error| CopyError::io("make", &self.dir, error))
+        });
+        if renamed.is_err() {
+            let _ = fs::remove_dir_all(&temporary);
+        }
+        renamed?;
         let parent = self.dir.parent().unwrap_or(&self.dir);
         File::open(parent)
             .and_then(|parent| parent.sync_all())
             .map_err(|error| CopyError::io("sync", parent, error))
     }
+}
+
+/// Whether the archive has an undamaged copy at a position; reads all of it.
+fn has_copy(spool: &Spool, position: Position) -> Result<bool, CopyError> {
+    match spool.record(position, &mut Vec::new()) {
+        Ok(record) => Ok(record.is_some()),
+        // It went there with a checksum.
+        Err(store::Error::Offloaded(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether an article has this number. Late articles have numbers below the high mark that are free.
+fn is_taken(spool: &mut Spool, group: &[u8], number: u64) -> Result<bool, CopyError> {
+    let high = spool.active().find(group).map(|id| spool.active().high(id));
+    Ok(high.is_some_and(|high| number <= high) && spool.is_used(group, number)?)
 }
 
 /// Ensures that the group exists and that its high mark is at least this number; returns whether it was before. The flag is `n`: nobody

@@ -95,12 +95,27 @@ pub fn open<'a>(
             };
             let ids = active.ids().filter(archives);
             let groups = ids.map(|id| active.name(id).to_vec()).collect();
-            let news = NewsArchive::new(root, options, groups, archiving.make);
+            let news = NewsArchive::new(root, options, groups, archiving);
             TargetKind::News(Box::new(news))
         }
     };
     ArchiveTarget { held: false, kind }
 }
+
+/// The directories in a news directory that are its own.
+const OWN_DIRECTORIES: &[&str] = &[
+    "segments",
+    "feeds",
+    "in.coming",
+    "bad",
+    "mail.queue",
+    "keys",
+    "pull",
+    "mounts",
+    "figures",
+    "reseed",
+    "cluster.settings",
+];
 
 /// Returns a message if an archive is unusable: as in C News, its directory must exist and be writable. A missing archive that is
 /// a news directory is created, but its parent directory must exist.
@@ -122,13 +137,33 @@ pub fn check_archive(archive: &Archive, news: &Path) -> Option<String> {
             needed.display()
         ));
     }
-    let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
-    if is_news && same(&root, news) == Some(true) {
+    let real = |path: &Path| path.canonicalize().ok();
+    let place = real(needed);
+    if root.exists() && place == real(news) {
         return Some(format!(
-            "the archive {shown} is the news directory itself: set another [expiry] archive_directory"
+            "the archive {shown} is the news directory itself: archive to another directory"
+        ));
+    }
+    let is_inside = |own: &&&str| match (&place, real(&news.join(own))) {
+        (Some(place), Some(own)) => place.starts_with(own),
+        _ => false,
+    };
+    if let Some(own) = OWN_DIRECTORIES.iter().find(is_inside) {
+        return Some(format!(
+            "the archive {shown} is in `{own}' of the news directory, which is for nothing else: archive to another directory (a second news directory is \
+             `archive = \"segments\"' of [[expire]])"
+        ));
+    }
+    if is_news && root.exists() && !root.join("segments").is_dir() && !is_empty(&root) {
+        return Some(format!(
+            "the archive {shown} is neither a news directory nor empty: set another [expiry] archive_directory, or move away what is there"
         ));
     }
     None
+}
+
+fn is_empty(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn path_of(archive: &Archive, news: &Path) -> PathBuf {

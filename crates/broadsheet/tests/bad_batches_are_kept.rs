@@ -239,6 +239,29 @@ fn less_than_five_compressed_bytes_are_an_empty_batch() {
 }
 
 #[test]
+fn the_first_bytes_of_a_gzip_are_a_bad_batch() {
+    let whole = gzipped(&batch(&many("a", 3, "comp.test", 100)));
+    for count in 1..=4 {
+        let torn = &whole[..count];
+        both_ways(torn, |program, told, _| {
+            assert_eq!(told.status, 1, "{count}: {told:?}");
+            assert_eq!(kept(program, told), torn, "{count}");
+        });
+    }
+}
+
+#[test]
+fn the_line_of_a_wrapper_reaches_no_terminal_as_it_is() {
+    let text = b"#! cunbatch \x1b[2Jxx\nfoooooooooooooo";
+    both_ways(text, |program, told, _| {
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(told.err.contains("`#! cunbatch \\x1b[2Jxx'"), "{told:?}");
+        assert!(!told.err.contains('\x1b'), "{told:?}");
+        assert_eq!(kept(program, told), text);
+    });
+}
+
+#[test]
 fn spoilt_compressed_batches_are_kept_whole() {
     let text = batch(&many("a", 200, "comp.test", 300));
     let mut spoilt = gzipped(&text);

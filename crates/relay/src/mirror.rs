@@ -61,7 +61,7 @@ pub fn take_numbers(
     let Some(value) = article.value(Header::Xref) else {
         return Ok(Err(MirrorError::NoXref));
     };
-    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).escape_debug().to_string();
     let xref = Xref::parse(value);
     if xref.host() != site {
         return Ok(Err(MirrorError::WrongSite(shown(xref.host()))));

@@ -175,7 +175,7 @@ fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
         assert_eq!(told.out.contains("NAME/OLD"), is_bad, "{name} {told:?}");
     }
     // Its articles do not go in batches.
-    program.write("news/sys", b"ME:all\nx$y:comp:F:\n");
+    program.write("news/sys", b"ME:all\nx$y:comp:F:x/togo\n");
     let told = program.run(&["check", "-q", "--dir", "news"]);
     assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
 }

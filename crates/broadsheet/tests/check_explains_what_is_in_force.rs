@@ -177,7 +177,7 @@ fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
     // Its articles do not go in batches.
     program.write("news/sys", b"ME:all\nx$y:comp:F:x/togo\n");
     let told = program.run(&["check", "-q", "--dir", "news"]);
-    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+    assert!(told.status == 0 && !told.out.contains("sys"), "{told:?}");
 }
 
 #[test]

@@ -504,6 +504,16 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
             .read("news/active.times")
             .contains("tale@example.org")
     );
+    // The report says so, too: C News had the directory of `@' on the command line.
+    let checked = program.run(&["check", "-q", "--dir", "news"]);
+    let said = "explist:3: archives to `@', but no archive directory is set";
+    assert!(
+        checked.status == 1 && checked.out.contains(said),
+        "{checked:?}"
+    );
+    let settings =
+        program.read("news/broadsheet.toml") + "\n[expiry]\narchive_directory = \"old\"\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
     let checked = program.run(&["check", "--dir", "news"]);
     assert_eq!(checked.status, 0, "{checked:?}");
     for site in ["uunet: batch", "full: batch", "one: command", "list: files"] {

@@ -87,6 +87,36 @@ fn keys_of_every_kind_are_imported_and_verify() {
 }
 
 #[test]
+fn a_signature_by_a_subkey_is_called_that() {
+    let program = Program::with_news(ACTIVE);
+    let packets = |key: &str| {
+        let text = std::fs::read(vector(&format!("{key}.key.asc"))).unwrap();
+        let mut read = Certificate::read_all(&text).unwrap();
+        read.pop().unwrap().unwrap().packets
+    };
+    let mut subkey = packets("ed25519");
+    // The tag of a public key becomes that of a subkey.
+    subkey[0] = match subkey[0] {
+        first @ 0xc0.. => (first & 0xc0) | 14,
+        first => (first & 0x83) | 14 << 2,
+    };
+    program.write("key", &[packets("rsa2048"), subkey].concat());
+    let words = ["key", "import", "key", "--dir", "news", "--hierarchy"];
+    let told = program.run(&[&words[..], &["example.*"]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.err.contains("the key has subkeys that may sign"),
+        "{told:?}"
+    );
+    let told = verify(&program, &message("ed25519"));
+    assert!(
+        told.status == 1 && told.out.contains("subkeys are not supported"),
+        "{told:?}"
+    );
+    assert_eq!(verify(&program, &message("rsa2048")).status, 0);
+}
+
+#[test]
 fn weak_hashes_count_only_where_allowed() {
     let program = Program::with_news(ACTIVE);
     for (key, signature, allow, other) in [

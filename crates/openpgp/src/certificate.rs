@@ -1,6 +1,7 @@
 //! Keys with their user ids, as in key files.
 
 use crate::packet::{self, Packet, Packets};
+use crate::signature::key_flags;
 use crate::{Error, PublicKey, armor};
 
 /// Most keys that are read from one file.
@@ -9,6 +10,10 @@ pub const KEYS_MAX: usize = 1000;
 pub const USER_IDS_MAX: usize = 100;
 /// The type of a signature by which a key revokes itself (RFC 4880, 5.2.1).
 const KEY_REVOCATION: u8 = 0x20;
+/// The type of a signature that binds a subkey to its key.
+const SUBKEY_BINDING: u8 = 0x18;
+/// The flag of a key that may sign (RFC 4880, 5.2.3.21).
+const SIGNS: u8 = 2;
 
 /// A public key and the packets that belong to it.
 #[derive(Debug, Clone)]
@@ -49,6 +54,27 @@ impl Certificate {
             true => Err(Error::Malformed("it contains no public key")),
             false => Ok(found),
         }
+    }
+
+    /// The ids of its subkeys that may sign; their bindings are not verified.
+    pub fn signing_subkeys(&self) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut last = None;
+        for packet in Packets::of(&self.packets).flatten() {
+            match packet.tag {
+                packet::SUBKEY => {
+                    last = PublicKey::parse(packet.body).ok().map(|key| key.id());
+                    found.extend(last);
+                }
+                packet::SIGNATURE if kind(packet.body) == Some(SUBKEY_BINDING) => {
+                    if key_flags(packet.body).is_some_and(|flags| flags & SIGNS == 0) {
+                        found.retain(|id| Some(*id) != last);
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
     }
 }
 

@@ -12,6 +12,8 @@ pub const SIGNATURE: u8 = 2;
 pub const SECRET_KEY: u8 = 5;
 /// Tag of a primary public key.
 pub const PUBLIC_KEY: u8 = 6;
+/// Tag of a public subkey.
+pub const SUBKEY: u8 = 14;
 /// Tag of a trust packet, which is private to the program that wrote it.
 pub const TRUST: u8 = 12;
 /// Tag of a user id.

@@ -126,6 +126,19 @@ impl Signature {
     }
 }
 
+/// The key flags (RFC 4880, 5.2.3.21) in the body of a signature; `None` if it has none. They are not verified.
+pub(crate) fn key_flags(body: &[u8]) -> Option<u8> {
+    let [4, _, _, _, rest @ ..] = body else {
+        return None;
+    };
+    let mut cursor = Cursor(rest);
+    let len = cursor.short().ok()?;
+    let mut subpackets = Subpackets::default();
+    let area = cursor.take(usize::from(len)).ok()?;
+    subpackets.read(area, true).ok()?;
+    subpackets.key_flags
+}
+
 /// Pads a number with leading zeros to 32 bytes.
 fn pad_to_32(number: &[u8]) -> Result<[u8; 32], Error> {
     let mut padded = [0; 32];
@@ -215,6 +228,7 @@ struct Subpackets {
     created: Option<u32>,
     lifetime: Option<u32>,
     issuer: Option<u64>,
+    key_flags: Option<u8>,
 }
 
 impl Subpackets {
@@ -237,7 +251,8 @@ impl Subpackets {
                         self.set_issuer(fingerprint);
                     }
                 }
-                // The signer's user id and the key flags are ignored.
+                (27, true) => self.key_flags = body.byte().ok(),
+                // The signer's user id is ignored.
                 (28 | 27, _) => {}
                 _ if is_hashed && kind & 0x80 != 0 => {
                     return Err(Error::Malformed("it has an unknown critical subpacket"));

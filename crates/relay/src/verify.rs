@@ -59,6 +59,16 @@ pub enum Unverified {
         /// The key id.
         id: String,
     },
+    /// A subkey of a trusted key signed it.
+    #[error(
+        "it is signed by {id}, a subkey of {key}; subkeys are not supported: the owner must sign with the key itself (gpg --local-user '{key}!')"
+    )]
+    Subkey {
+        /// The id of the subkey.
+        id: String,
+        /// The id of the key.
+        key: String,
+    },
     /// The key is known, but the signature is invalid.
     #[error("the signature of {id} is invalid: the message was changed or forged")]
     Bad {
@@ -156,10 +166,13 @@ fn signer<'k>(
             return Ok(trusted);
         }
     }
+    let of_subkey = |key: &&TrustedKey| key.certificate.signing_subkeys().contains(&id);
+    let owner = keyring.keys.iter().find(of_subkey).map(TrustedKey::id);
     let id = format!("{id:016X}");
-    Err(match is_known {
-        true => Unverified::Bad { id },
-        false => Unverified::UnknownKey { id },
+    Err(match (is_known, owner) {
+        (true, _) => Unverified::Bad { id },
+        (false, Some(key)) => Unverified::Subkey { id, key },
+        (false, None) => Unverified::UnknownKey { id },
     })
 }
 

@@ -90,6 +90,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     Keyring::keep(directory.root(), &trusted)?;
     given.print(&trusted, out)?;
+    let subkeys = trusted.certificate.signing_subkeys();
+    if !subkeys.is_empty() {
+        let subkeys: Vec<String> = subkeys.iter().map(|id| format!("{id:016X}")).collect();
+        eprintln!(
+            "broadsheet: the key has subkeys that may sign ({}); messages that they sign are not accepted: the owner must sign with the key itself",
+            subkeys.join(", ")
+        );
+    }
     Ok(Status::OK)
 }
 

@@ -1,20 +1,34 @@
 //! Reads small files completely, and replaces them durably, even if readers have the old one open or
 //! mapped.
 
+use std::borrow::Cow;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::io::disk::{Access, Disk, File, Open};
 
 /// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. The new file has the mode and the group of the old one, and
-/// its owner if root replaces it. After an error before the last step the old file is unchanged.
+/// its owner if root replaces it. After an error before the last step the old file is unchanged. Of a symbolic link, the file behind it is
+/// replaced, in its own directory.
 pub fn replace(
     disk: &dyn Disk,
     path: &Path,
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    replace_unsynced(disk, path, write)?;
-    sync_parent(disk, path)
+    let path = behind_links(path)?;
+    replace_unsynced(disk, &path, write)?;
+    sync_parent(disk, &path)
+}
+
+/// The file itself, or the one behind a symbolic link.
+fn behind_links(path: &Path) -> Result<Cow<'_, Path>, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_symlink() => fs::canonicalize(path)
+            .map(Cow::Owned)
+            .map_err(|source| Error::io("follow the symbolic link", path, source)),
+        _ => Ok(Cow::Borrowed(path)),
+    }
 }
 
 /// As [`replace`], for a file that only its owner may read.

@@ -80,8 +80,15 @@ impl Moderators {
                 .filter(|word| !word.is_empty());
             let (Some(pattern), Some(address), None) = (words.next(), words.next(), words.next())
             else {
-                return Err("it is not `PATTERN ADDRESS'");
+                return Err(
+                    "it is not `PATTERN ADDRESS' (lines of INN, `PATTERN:ADDRESS', belong in the file moderators)",
+                );
             };
+            if pattern.iter().any(|byte| b"*?[:".contains(byte)) {
+                return Err(
+                    "it matches no group: patterns are as in sys, `comp' for all groups of comp.* (lines of INN, `comp.*:ADDRESS', belong in the file moderators)",
+                );
+            }
             Ok(match pattern {
                 b"internet" => None,
                 b"backbone" => Some((Groups::Classic(Pattern::parse(b"all")), address)),
@@ -198,6 +205,15 @@ mod tests {
         assert_eq!(of("comp.lang.c"), "comp-lang-c@b.example");
         assert_eq!(of("foo.important"), "announce@foo.example");
         assert_eq!(of("foo.other.x"), "foo-other-x@moderators.example");
+    }
+
+    #[test]
+    fn lines_of_inn_in_mailpaths_are_errors() {
+        let mut moderators = Moderators::default();
+        let text = b"pub.*:x@y.example\npub.*: x@y.example\npub.* x@y.example\npub x@y.example\n";
+        let errors = moderators.read_mailpaths(text);
+        assert_eq!((errors.len(), moderators.len()), (3, 1));
+        assert!(errors.iter().all(|error| error.why.contains("moderators")));
     }
 
     #[test]

@@ -166,6 +166,33 @@ fn a_cancel_before_its_article_waits_for_the_lock() {
 }
 
 #[test]
+fn an_early_cancel_that_is_not_kept_tells_why() {
+    let newsdir = Newsdir::new();
+    let early = |id: &str, key: &str| {
+        let text = article(id, "comp.std", &["Control: cancel <9@a>", key]);
+        file(&newsdir, &[&text]);
+        newsdir.log().pop().unwrap()
+    };
+    assert!(early("<1@a>", KEY).ends_with("its Cancel-Lock will decide"));
+    assert!(early("<2@a>", KEY).ends_with("the same Cancel-Key waits for it already"));
+    assert!(early("<3@a>", "X-No: key").ends_with("the cancel has no Cancel-Key"));
+    for number in 10..30 {
+        early(
+            &format!("<{number}@a>"),
+            &WRONG.replace(":aa", &format!(":{number}")),
+        );
+    }
+    let told = early("<4@a>", &WRONG.replace(":aa", ":bb"));
+    assert!(
+        told.ends_with("no more Cancel-Keys may wait for it"),
+        "{told}"
+    );
+    // The right one came first, and counts.
+    file(&newsdir, &[&article("<9@a>", "comp.std", &[LOCK])]);
+    assert!(!is_there(&newsdir, "<9@a>"));
+}
+
+#[test]
 fn none_is_none() {
     let newsdir = Newsdir::new();
     let mut filer = filer(&newsdir, CancelPolicy::Never);

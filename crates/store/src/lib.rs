@@ -80,7 +80,7 @@ pub use spool::{Committed, Spool};
 pub use state::applied_entry::AppliedEntry;
 pub use state::checkgroups_serials::{Serial, Serials};
 pub use state::group_files::GroupEdits;
-pub use state::pending_cancels::{PendingCancel, PendingCancels};
+pub use state::pending_cancels::{NotKept, PendingCancel, PendingCancels};
 
 /// Seconds since 1970.
 pub(crate) fn now() -> i64 {

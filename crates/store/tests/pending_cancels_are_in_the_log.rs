@@ -10,7 +10,7 @@ use std::path::Path;
 
 use double::{Deed, Double};
 use news::News;
-use store::{ExpiryDecision, Options, PendingCancel, ReclaimPolicy, Spool, fsck, reclaim};
+use store::{ExpiryDecision, NotKept, Options, PendingCancel, ReclaimPolicy, Spool, fsck, reclaim};
 use story::{native, small};
 
 const FILE: &str = "cancels.early";
@@ -38,14 +38,16 @@ fn waits(dir: &Path, id: &str) -> bool {
 fn a_lost_or_damaged_file_is_made_again() {
     let news = News::new(&["a.b"]);
     let mut spool = open(news.dir());
-    assert!(spool.add_pending_cancel(&cancel("<1@x>")).unwrap());
+    assert_eq!(spool.add_pending_cancel(&cancel("<1@x>")).unwrap(), None);
     // The same again changes nothing, and one without a key is not kept.
-    assert!(!spool.add_pending_cancel(&cancel("<1@x>")).unwrap());
+    let again = spool.add_pending_cancel(&cancel("<1@x>")).unwrap();
+    assert_eq!(again, Some(NotKept::Known));
     let keyless = PendingCancel {
         keys: Vec::new(),
         ..cancel("<2@x>")
     };
-    assert!(!spool.add_pending_cancel(&keyless).unwrap());
+    let told = spool.add_pending_cancel(&keyless).unwrap();
+    assert_eq!(told, Some(NotKept::NoKey));
     news.file(&mut spool, "<3@x>", &["a.b"]);
     spool.commit().unwrap();
     drop(spool);
@@ -149,7 +151,7 @@ fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
     let mut buffer = Vec::new();
     for number in 0..500 {
         let id = format!("<{number}@x>");
-        assert!(spool.add_pending_cancel(&cancel(&id)).unwrap());
+        assert_eq!(spool.add_pending_cancel(&cancel(&id)).unwrap(), None);
         let target = format!("<{number}@y>");
         let position = news.file_with(&mut spool, &target, &["a.b"], &"x".repeat(5000));
         let stored = spool.record(position, &mut buffer).unwrap().unwrap();

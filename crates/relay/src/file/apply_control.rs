@@ -5,7 +5,7 @@
 
 use article::{Article, Header, message_id};
 use groups::{Destination, Sender};
-use store::{Expires, HistoryLine, PendingCancel, Position, RemovalNote, RemovedBy};
+use store::{Expires, HistoryLine, NotKept, PendingCancel, Position, RemovalNote, RemovedBy};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock::{self, Element};
@@ -228,7 +228,7 @@ impl Filer {
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
                 let keys = cancel_lock::elements_of(key);
-                let is_kept = self.spool.add_pending_cancel(&PendingCancel {
+                let not_kept = self.spool.add_pending_cancel(&PendingCancel {
                     seconds: now.seconds,
                     id: cancelled.to_vec(),
                     by: id.to_vec(),
@@ -237,10 +237,18 @@ impl Filer {
                 self.note(&[
                     b"not cancelled `",
                     cancelled,
-                    match is_kept {
-                        true => b"': the article is not here yet; its Cancel-Lock will decide"
+                    match not_kept {
+                        None => b"': the article is not here yet; its Cancel-Lock will decide"
                             .as_slice(),
-                        false => b"': the article is not here, and the cancel has no Cancel-Key",
+                        Some(NotKept::NoKey) => {
+                            b"': the article is not here, and the cancel has no Cancel-Key"
+                        }
+                        Some(NotKept::Known) => {
+                            b"': the article is not here yet; the same Cancel-Key waits for it already"
+                        }
+                        Some(NotKept::Full) => {
+                            b"': the article is not here yet, and no more Cancel-Keys may wait for it"
+                        }
                     },
                 ]);
             }

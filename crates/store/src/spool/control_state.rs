@@ -10,7 +10,7 @@ use crate::spool::{SNAPSHOT_PART, Spool};
 use crate::state::checkgroups_serials::{Serial, Serials};
 use crate::state::fold::WHOLE_COPY;
 use crate::state::group_files::{GROUP_FILES, GroupEdits, GroupFile, apply};
-use crate::state::pending_cancels::{PendingCancel, PendingCancels};
+use crate::state::pending_cancels::{NotKept, PendingCancel, PendingCancels};
 
 /// The largest copy of one of these states at the start of a segment, as a part of the segment.
 const COPY_PART: u64 = 4 * SNAPSHOT_PART;
@@ -21,15 +21,15 @@ impl Spool {
         self.states.pending_cancels.state()
     }
 
-    /// Keeps a cancel until its article arrives. Waits for the next commit. Returns false if it has no key that could be kept.
-    pub fn add_pending_cancel(&mut self, cancel: &PendingCancel) -> Result<bool, Error> {
-        if !self.pending_cancels()?.lacks(cancel) {
-            return Ok(false);
+    /// Keeps a cancel until its article arrives. Waits for the next commit. Returns why it is not kept, if it is not.
+    pub fn add_pending_cancel(&mut self, cancel: &PendingCancel) -> Result<Option<NotKept>, Error> {
+        if let Some(why) = self.pending_cancels()?.not_kept(cancel) {
+            return Ok(Some(why));
         }
         let mut line = Vec::new();
         cancel.push_line(&mut line);
         self.change_pending_cancels(&line)?;
-        Ok(true)
+        Ok(None)
     }
 
     /// Logs and applies the text of a record.

@@ -85,6 +85,17 @@ impl PendingCancel {
     }
 }
 
+/// Why a cancel is not kept until its article arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotKept {
+    /// It has no key.
+    NoKey,
+    /// Its keys wait already.
+    Known,
+    /// [`KEYS_MAX`] other keys wait for the article.
+    Full,
+}
+
 /// All pending cancels.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PendingCancels {
@@ -111,14 +122,19 @@ impl PendingCancels {
         (entry.seconds > oldest(now)).then_some(entry)
     }
 
-    /// Returns whether adding a cancel would change anything: it has a new key, and there is room for it.
-    pub fn lacks(&self, cancel: &PendingCancel) -> bool {
-        match self.entries.get(&message_id::folded(&cancel.id)) {
-            None => !cancel.keys.is_empty(),
-            Some(known) => {
-                known.keys.len() < KEYS_MAX
-                    && cancel.keys.iter().any(|key| !known.keys.contains(key))
-            }
+    /// Why adding a cancel would change nothing; `None`: it has a new key, and there is room for it. The first keys stay, so that nobody
+    /// displaces the right one.
+    pub fn not_kept(&self, cancel: &PendingCancel) -> Option<NotKept> {
+        let known = match self.entries.get(&message_id::folded(&cancel.id)) {
+            Some(known) => known.keys.as_slice(),
+            None => &[],
+        };
+        if cancel.keys.is_empty() {
+            Some(NotKept::NoKey)
+        } else if cancel.keys.iter().all(|key| known.contains(key)) {
+            Some(NotKept::Known)
+        } else {
+            (known.len() >= KEYS_MAX).then_some(NotKept::Full)
         }
     }
 
@@ -197,6 +213,24 @@ mod tests {
             by: b"<c@a>".to_vec(),
             keys: key.split(' ').map(|key| key.as_bytes().to_vec()).collect(),
         }
+    }
+
+    #[test]
+    fn what_is_not_kept_has_its_reason() {
+        let mut pending = PendingCancels::default();
+        assert_eq!(pending.not_kept(&entry(5, "<1@a>", "sha1:bb")), None);
+        let keyless = PendingCancel {
+            keys: Vec::new(),
+            ..entry(5, "<1@a>", "")
+        };
+        assert_eq!(pending.not_kept(&keyless), Some(NotKept::NoKey));
+        for number in 0..KEYS_MAX {
+            pending.put(entry(5, "<1@a>", &format!("sha1:{number}")));
+        }
+        let again = entry(6, "<1@a>", "sha1:3 sha1:0");
+        assert_eq!(pending.not_kept(&again), Some(NotKept::Known));
+        let more = entry(6, "<1@a>", "sha1:3 sha1:bb");
+        assert_eq!(pending.not_kept(&more), Some(NotKept::Full));
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Story {
             by: self.fresh_id().into_bytes(),
             keys: vec![format!("sha1:{}", dice.below(3)).into_bytes()],
         };
-        if spool.add_pending_cancel(&cancel)? {
+        if spool.add_pending_cancel(&cancel)?.is_none() {
             self.deeds.push(Deed::Pending(id));
         }
         Ok(())

@@ -14,9 +14,33 @@ pub fn escaped(bytes: &[u8]) -> String {
     text
 }
 
+/// A text of a stranger for a message: as [`escaped`], with control characters and invisible ones escaped, too. Quotes
+/// stay as they are.
+pub fn printable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for c in escaped(bytes).chars() {
+        match c {
+            '\'' | '"' | '\\' => text.push(c),
+            _ => text.extend(c.escape_debug()),
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_strangers_are_printable() {
+        for (bytes, text) in [
+            (&b"no known groups in `a.b'"[..], "no known groups in `a.b'"),
+            (b"a\x1b[2J\t\"\xff", "a\\u{1b}[2J\\t\"\\xff"),
+            ("\u{fc}\u{202e}".as_bytes(), "\u{fc}\\u{202e}"),
+        ] {
+            assert_eq!(printable(bytes), text);
+        }
+    }
 
     #[test]
     fn bytes_that_are_not_utf8_differ() {

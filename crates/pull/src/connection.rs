@@ -51,7 +51,7 @@ pub enum Posted {
 
 /// A reply for a message.
 pub fn words(reply: Reply<'_>) -> String {
-    format!("{} {}", reply.code, reply.text.escape_ascii())
+    format!("{} {}", reply.code, groups::printable(reply.text))
 }
 
 impl Connection {

@@ -22,10 +22,10 @@ impl Run<'_> {
         state.unfiled_articles += 1;
         if state.unfiled_articles <= UNFILED_NAMED_MAX {
             let id = Article::parse(bytes, Form::Native).value(Header::MessageId);
-            let id = String::from_utf8_lossy(id.unwrap_or(b"without a Message-ID")).into_owned();
-            let text = String::from_utf8_lossy(&refusal.text);
+            let id = groups::printable(id.unwrap_or(b"without a Message-ID"));
+            let text = groups::printable(&refusal.text);
             self.watch
-                .message(&format!("{}: {}: {text}", source.name, id.escape_debug()));
+                .message(&format!("{}: {id}: {text}", source.name));
         }
         let is_first = state.unfiled_articles == 1;
         let mut kept = match state.unfiled.take() {

@@ -10,7 +10,7 @@ use cluster::jetstream::append;
 use cluster::log::LogOptions;
 use cluster::removal::{self, Removal};
 use expire::run_error::RunError;
-use groups::{Active, Flag};
+use groups::Active;
 use settings::in_force::copy_of;
 use store::{AppliedEntry, ExpiryDecision};
 
@@ -31,8 +31,6 @@ const ABSENCE: Duration = Duration::from_secs(5);
 const DAEMON_LOOK: Duration = Duration::from_secs(1);
 /// Interval between looks.
 const LOOK: Duration = Duration::from_millis(50);
-/// Aliases that lead from one group to the next.
-const ALIAS_STEPS: usize = 32;
 
 /// The log of the cluster of a node.
 pub struct ClusterLog<'a> {
@@ -223,21 +221,6 @@ impl ClusterLog<'_> {
     }
 }
 
-/// Whether a group may have a flag: an alias must lead to an existing group.
-pub fn leads_somewhere(active: &Active, name: &[u8], flag: Flag<'_>) -> bool {
-    let mut flag = flag;
-    for _ in 0..ALIAS_STEPS {
-        let Flag::Alias(target) = flag else {
-            return true;
-        };
-        match active.find(target) {
-            Some(group) if target != name => flag = active.flag(group),
-            _ => return false,
-        }
-    }
-    false
-}
-
 /// The contents of the entries for a decision, in the order in which nothing goes that should stay.
 fn payloads_of(decision: &ExpiryDecision) -> Vec<Vec<u8>> {
     let kept = decision.survivors.iter();
@@ -287,25 +270,5 @@ mod tests {
         assert!(whole.ends_with(b"- comp.test/59999\n= 9\n"));
         assert_eq!(expiry::lines(&whole).flatten().count(), 60_002);
         assert!(payloads_of(&ExpiryDecision::default()).is_empty());
-    }
-
-    #[test]
-    fn an_alias_must_lead_to_a_group() {
-        let active = Active::parse(b"a 0 1 y\nb 0 1 =a\nc 0 1 =d\nd 0 1 =c\n".to_vec()).unwrap();
-        for (name, flag, expected) in [
-            ("b", Flag::Open, true),
-            ("x", Flag::Alias(b"a"), true),
-            ("x", Flag::Alias(b"b"), true),
-            ("a", Flag::Alias(b"b"), false),
-            ("a", Flag::Alias(b"a"), false),
-            ("x", Flag::Alias(b"none"), false),
-            ("x", Flag::Alias(b"c"), false),
-        ] {
-            assert_eq!(
-                leads_somewhere(&active, name.as_bytes(), flag),
-                expected,
-                "{name} {flag:?}"
-            );
-        }
     }
 }

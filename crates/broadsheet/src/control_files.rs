@@ -16,6 +16,7 @@ use rustix::fs::Access;
 use crate::access_review;
 use crate::directory::NewsDirectory;
 use crate::filing_review;
+use crate::group_flag;
 use crate::mail_review;
 use crate::server_review;
 use crate::text;
@@ -154,13 +155,12 @@ fn active(text: Vec<u8>) -> Result<String, String> {
             faults.push(format!("active has no group `{group}'"));
         }
     }
-    for id in active.ids() {
-        if matches!(active.flag(id), Flag::Alias(_)) && active.resolve(id).is_none() {
-            faults.push(format!(
-                "group `{}' is an alias of a group that does not exist",
-                String::from_utf8_lossy(active.name(id))
-            ));
-        }
+    faults.extend(group_flag::fault_of_control(&active).map(str::to_owned));
+    for alias in active.dangling_aliases() {
+        faults.push(format!(
+            "group `{}' is an alias of a group that does not exist",
+            groups::escaped(alias)
+        ));
     }
     told_or_faults(faults, untold, || count_by_flag(&active))
 }

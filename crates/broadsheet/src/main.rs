@@ -26,6 +26,7 @@ mod failure;
 mod filing_review;
 mod fixed_limits;
 mod flags;
+mod group_flag;
 mod help;
 mod ihave;
 mod joining;

@@ -97,6 +97,88 @@ fn a_group_is_added_filed_into_and_removed() {
 }
 
 #[test]
+fn a_group_with_aliases_stays() {
+    let program = news();
+    assert_eq!(
+        group(&program, &["add", "comp.alias", "--flag", "=comp.test"]).status,
+        0
+    );
+    let told = group(&program, &["remove", "comp.test"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("comp.alias"), "{told:?}");
+    assert!(program.read("news/active").contains("comp.test "));
+    assert_eq!(group(&program, &["remove", "comp.alias"]).status, 0);
+    assert_eq!(group(&program, &["remove", "comp.test"]).status, 0);
+}
+
+#[test]
+fn control_keeps_taking_control_messages() {
+    let program = news();
+    for flag in ["x", "j", "=comp.test"] {
+        let told = group(&program, &["set", "control", flag]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.err.contains("cancels included"), "{told:?}");
+    }
+    assert_eq!(group(&program, &["set", "control", "n"]).status, 0);
+    // By hand it may happen.
+    let active = program.read("news/active");
+    let edited = active
+        .lines()
+        .map(|line| match line.strip_prefix("control ") {
+            Some(_) => "control 0000000000 00001 x\n".to_owned(),
+            None => format!("{line}\n"),
+        });
+    program.write("news/active", edited.collect::<String>().as_bytes());
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.out
+            .contains("the group control must have the flag y, n or m"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn links_to_the_files_of_groups_stay_links() {
+    let program = news();
+    std::fs::create_dir(program.path("etc")).unwrap();
+    assert_eq!(
+        group(&program, &["add", "comp.first", "--description", "One"]).status,
+        0
+    );
+    let files = ["active", "newsgroups", "active.times"];
+    for file in files {
+        let (here, there) = (
+            program.path(&format!("news/{file}")),
+            program.path(&format!("etc/{file}")),
+        );
+        std::fs::rename(&here, &there).unwrap();
+        std::os::unix::fs::symlink(&there, &here).unwrap();
+    }
+    let told = group(&program, &["add", "comp.second", "--description", "Two"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    for file in files {
+        let here = program.path(&format!("news/{file}"));
+        let is_link = std::fs::symlink_metadata(&here).unwrap().is_symlink();
+        assert!(is_link, "{file}");
+        let text = program.read(&format!("etc/{file}"));
+        assert!(
+            text.contains("comp.first") && text.contains("comp.second"),
+            "{file}: {text}"
+        );
+        assert!(!program.path(&format!("etc/{file}.new")).exists());
+    }
+    let told = program.rnews(&batch(&[article("<1@example.com>", "comp.second")]));
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    assert!(
+        program
+            .read("etc/active")
+            .contains("comp.second 0000000001 ")
+    );
+    program.assert_clean();
+}
+
+#[test]
 fn flags_change_what_is_filed() {
     let program = news();
     for (flag, accepted) in [("x", 0), ("m", 0), ("y", 1), ("n", 1), ("=junk", 1)] {

@@ -210,6 +210,25 @@ fn an_edited_active_is_taken_up() {
     program.assert_clean();
 }
 
+#[test]
+fn what_is_wrong_with_an_edited_active_is_told() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let daemon = Daemon::start(&program);
+    let active = program.read("news/active") + "comp.bad 1 1 q\ncomp.void 0 1 =comp.none\n";
+    program.write("news/active", active.as_bytes());
+    let told = reload(&program);
+    assert_eq!(told.status, 0, "{told:?}");
+    for part in [
+        "active line 4 ",
+        "comp.void is an alias of a group that does not exist",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    // Once only.
+    assert_eq!(reload(&program).err, "");
+    daemon.stop();
+}
+
 /// Puts a certificate and its key into the news directory.
 fn certify(program: &Program, name: &str) {
     use std::os::unix::fs::PermissionsExt;

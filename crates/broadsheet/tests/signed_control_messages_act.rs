@@ -143,6 +143,34 @@ fn the_administrator_may_act_by_hand() {
 }
 
 #[test]
+fn the_administrator_takes_a_wrong_serial_number_back() {
+    let program = Program::with_news(ACTIVE);
+    let run = |serial: &str, words: &[&str]| {
+        let message = NEWGROUP
+            .replace("newgroup misc.new", &format!("checkgroups misc #{serial}"))
+            .replace("1998", "2026");
+        let words = [&["control", "run", "--dir", "news"], words].concat();
+        program.feed(&words, message.as_bytes())
+    };
+    let wrong = u64::MAX.to_string();
+    assert_eq!(run(&wrong, &["--trust"]).status, 0);
+    program.write("news/control.ctl", b"checkgroups:*:*:doit\n");
+    let approved = |text: &str| text.replace("Path: a!b\n", "Path: a!b\nApproved: a\n");
+    let told = program.feed(
+        &["control", "run", "--dir", "news"],
+        approved(NEWGROUP)
+            .replace("newgroup misc.new", "checkgroups misc #7")
+            .as_bytes(),
+    );
+    assert_eq!(told.status, 1, "{told:?}");
+    let told = run("7", &["--trust"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let serials = program.read("news/checkgroups.serials");
+    assert_eq!(serials, "misc 7 a@example.org\n");
+    program.assert_clean();
+}
+
+#[test]
 fn check_reads_the_policy() {
     let program = Program::with_news(ACTIVE);
     let check = || program.run(&["check", "--dir", "news"]);

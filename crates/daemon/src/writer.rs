@@ -665,8 +665,11 @@ impl Writer {
         }
         told.iter().for_each(|text| warn(text));
         if let Some(mut client) = client {
-            for text in told {
-                client.say(&Answer::Message(text));
+            // The journal has those of opening the spool already.
+            let opened = self.filer.as_ref().filter(|_| status == OK);
+            let notices = opened.map_or(&[][..], |filer| filer.spool().notices());
+            for text in told.iter().chain(notices) {
+                client.say(&Answer::Message(text.clone()));
             }
             client.say(&Answer::Done(status));
         }

@@ -171,6 +171,32 @@ impl Active {
             .map(|&id| GroupId(id))
     }
 
+    /// The aliases, each with the name that it leads to.
+    pub fn aliases(&self) -> impl Iterator<Item = (GroupId, &[u8])> + '_ {
+        self.ids().filter_map(|id| match self.flag(id) {
+            Flag::Alias(target) => Some((id, target)),
+            _ => None,
+        })
+    }
+
+    /// The aliases that name a group as theirs, for a message: `a.b`, or `a.b and 2 more`. `None` without any.
+    pub fn aliases_shown(&self, group: &[u8]) -> Option<String> {
+        let mut own = self.aliases().filter(|(_, target)| *target == group);
+        let first = crate::escaped(self.name(own.next()?.0));
+        Some(match own.count() {
+            0 => first,
+            more => format!("{first} and {more} more"),
+        })
+    }
+
+    /// The names of the aliases that lead nowhere: to an unknown group, or in a loop.
+    pub fn dangling_aliases(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        let aliases = self.aliases().map(|(id, _)| id);
+        aliases
+            .filter(|id| self.resolve(*id).is_none())
+            .map(|id| self.name(id))
+    }
+
     /// Returns the group in which articles for `id` are filed: follows `=alias`,
     /// at most [`ALIAS_HOPS_MAX`] hops. `None` for a loop or an unknown group.
     #[inline]

@@ -163,14 +163,20 @@ pub fn decide<'a, E>(
     let junk = if scratch.filed.is_empty() {
         if !is_junkable {
             sort_by_name(state.active, &mut scratch.excluded);
-            return refuse(Reason::AllExcluded(required.newsgroups));
+            return refuse(match is_control {
+                true => Reason::NoControl,
+                false => Reason::AllExcluded(required.newsgroups),
+            });
         }
         let is_unknown = scratch.named.is_empty() && !is_control;
         if is_unknown && !rules.junk && hop_count(article) > 0 {
             return refuse(Reason::UnknownGroups(required.newsgroups));
         }
         if let Err(reason) = file_in_junk(state.active, required.newsgroups, scratch) {
-            return refuse(reason);
+            return refuse(match is_control {
+                true => Reason::NoControl,
+                false => reason,
+            });
         }
         true
     } else {
@@ -231,7 +237,7 @@ fn at_most(bytes: usize, limit: usize) -> Result<(), (usize, usize)> {
 /// The names of unknown groups.
 type Unknown<'a> = ShortList<&'a [u8], 4>;
 
-/// Looks up each group of Newsgroups in active, once. Returns the names of the unknown ones.
+/// Looks up each group of Newsgroups in active, once. Returns the names of the unknown ones, with the aliases that lead nowhere.
 fn look_up_groups<'a>(
     newsgroups: &'a [u8],
     active: &Active,
@@ -246,7 +252,7 @@ fn look_up_groups<'a>(
         if groups > rules.groups_max {
             continue;
         }
-        match active.find(name) {
+        match active.find(name).filter(|id| active.resolve(*id).is_some()) {
             Some(id) => scratch.named.push(id),
             None => unknown.push(name),
         }
@@ -294,8 +300,7 @@ pub(crate) fn hop_count(article: &Article<'_>) -> usize {
 }
 
 /// Selects the groups, after following aliases and without x'ed ones. Returns whether `junk` may get the article if no group
-/// is left: our subscription has one of the unknown groups. An alias without a target counts as unknown by its own name. A
-/// group with flag j counts as unknown, because INN files its articles in junk only.
+/// is left: our subscription has one of the unknown groups. A group with flag j counts as unknown, because INN files its articles in junk only.
 fn file_in_named(state: &mut State<'_>, unknown: &[&[u8]], scratch: &mut Scratch) -> bool {
     let mut is_junkable = false;
     for at in 0..scratch.named.len() {

@@ -457,7 +457,7 @@ impl Filer {
         let limit = self.rules.article_bytes_max;
         let text = format!("article too large: {size} bytes, the limit is {limit}");
         self.log.line(now, site, Code::Refused, id, text.as_bytes());
-        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).escape_debug().to_string();
+        let shown = groups::printable;
         format!("{text}: {} from {}", shown(id), shown(site))
     }
 
@@ -532,7 +532,7 @@ impl Filer {
                 let refusal = || Refusal::new(reason.kind(), self.text.as_slice());
                 Ok(match reason {
                     Reason::Duplicate => Verdict::Duplicate,
-                    Reason::NoJunk(_) => Verdict::NeedsAttention(refusal()),
+                    Reason::NoJunk(_) | Reason::NoControl => Verdict::NeedsAttention(refusal()),
                     _ => Verdict::Refused(refusal()),
                 })
             }

@@ -55,7 +55,7 @@ pub mod tee;
 pub mod verified;
 pub mod verify;
 
-pub use decide::{Arrival, Decision, State, decide};
+pub use decide::{Arrival, CONTROL, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};
 pub use file::{CancelPolicy, Filer, FilerOptions, Refusal, Verdict};

@@ -76,6 +76,8 @@ pub enum Reason<'a> {
     JunkExcluded(&'a [u8]),
     /// The groups are unknown, and there is no `junk`.
     NoJunk(&'a [u8]),
+    /// Additional: a control message, and `control` is x'ed, or neither it nor `junk` can be used.
+    NoControl,
 }
 
 /// The category of a refusal, for counters.
@@ -114,6 +116,7 @@ impl RefusalKind {
             (b"no subscribed groups", RefusalKind::Groups),
             (b"all groups", RefusalKind::Groups),
             (b"no known groups", RefusalKind::Groups),
+            (b"group control", RefusalKind::Groups),
             (b"no @ in Message-ID", RefusalKind::Malformed),
             (b"whitespace in Message-ID", RefusalKind::Malformed),
             (b"Message-ID not bracketed", RefusalKind::Malformed),
@@ -154,7 +157,8 @@ impl Reason<'_> {
             | Reason::AllExcluded(_)
             | Reason::UnknownGroups(_)
             | Reason::JunkExcluded(_)
-            | Reason::NoJunk(_) => RefusalKind::Groups,
+            | Reason::NoJunk(_)
+            | Reason::NoControl => RefusalKind::Groups,
             Reason::Duplicate => RefusalKind::Other,
         }
     }
@@ -215,6 +219,9 @@ impl Reason<'_> {
             ),
             Reason::NoJunk(groups) => {
                 quote(out, b"no known groups in `", groups, b"' and no junk group");
+            }
+            Reason::NoControl => {
+                out.extend_from_slice(b"group control is excluded in active, or missing");
             }
         }
     }
@@ -301,6 +308,7 @@ mod tests {
             Reason::UnknownGroups(b"a"),
             Reason::JunkExcluded(b"a"),
             Reason::NoJunk(b"a"),
+            Reason::NoControl,
         ];
         for reason in reasons {
             assert_eq!(

@@ -156,7 +156,8 @@ fn the_status_of_a_group_changes_and_what_is_so_already_is_ignored() {
 
 #[test]
 fn a_removed_group_is_out_of_three_files_and_its_numbers_are_not_given_again() {
-    let newsdir = newsdir(ANYBODY);
+    let active = newsdir::ACTIVE.replace("comp.alias 0000000000 00001 =comp.std\n", "");
+    let newsdir = newsdir_with(&active, ANYBODY);
     newsdir.file(&[
         &article("<1@a>", "comp.std", &[]),
         &control("<2@a>", "rmgroup comp.std", ""),
@@ -326,12 +327,12 @@ fn a_checkgroups_changes_its_hierarchies_only_and_never_too_much() {
     );
     // An older list does not come back.
     newsdir.file(&[&control("<3@a>", "checkgroups comp #6", "comp.std\tOld.\n")]);
-    assert_eq!(
-        last(&newsdir),
-        (
-            "refused".into(),
-            "its serial number 6 is older than 7".into()
-        )
+    let told = last(&newsdir);
+    assert_eq!(told.0, "refused");
+    assert!(
+        told.1
+            .starts_with("its serial number 6 is older than 7; if that one was an error"),
+        "{told:?}"
     );
     // Three of four groups would go.
     newsdir.file(&[&control(
@@ -364,6 +365,96 @@ fn a_checkgroups_changes_its_hierarchies_only_and_never_too_much() {
         told.0 == "waits" && told.1.contains("/maxdocheckgroups/"),
         "{told:?}"
     );
+}
+
+#[test]
+fn a_group_behind_an_alias_stays_until_the_administrator_decides() {
+    let newsdir = newsdir(ANYBODY);
+    newsdir.file(&[&control("<1@a>", "rmgroup comp.std", "")]);
+    let told = last(&newsdir);
+    assert_eq!(told.0, "waits", "{told:?}");
+    assert!(told.1.contains("comp.alias is an alias of the group"));
+    let less = "comp.lang.c\t\tThe language C.\n";
+    newsdir.file(&[&control("<2@a>", "checkgroups comp", less)]);
+    let told = last(&newsdir);
+    assert_eq!(told.0, "acted", "{told:?}");
+    assert!(
+        told.1.contains("1 to remove")
+            && told
+                .1
+                .contains("comp.std stays, because comp.alias is an alias of it"),
+        "{told:?}"
+    );
+    assert_eq!(line_of(&newsdir, "comp.mod"), None);
+    assert!(line_of(&newsdir, "comp.std").is_some());
+    newsdir.file(&[&control("<3@a>", "checkgroups comp", less)]);
+    assert_eq!(last(&newsdir).0, "waits");
+    // Without the alias it goes.
+    let active = read(&newsdir, "active").replace("comp.alias 0000000000 00001 =comp.std\n", "");
+    fs::write(newsdir.path().join("active"), active).unwrap();
+    newsdir.file(&[&control("<4@a>", "rmgroup comp.std", "")]);
+    assert_eq!(last(&newsdir), ("acted".into(), "removed".into()));
+}
+
+#[test]
+fn a_checkgroups_removes_no_group_that_it_mentions() {
+    let newsdir = newsdir(ANYBODY);
+    let body =
+        "comp.std\t\tStandards.\ncomp.lang.c  The language C. (Moderated)\n comp.mod\tMod.\n";
+    newsdir.file(&[&control("<1@a>", "checkgroups comp #7", body)]);
+    let told = last(&newsdir);
+    assert_eq!(told.0, "waits", "{told:?}");
+    assert!(
+        told.1
+            .contains("comp.lang.c stays, because a line with blanks in place of the tab begins with it; 1 more such groups stay"),
+        "{told:?}"
+    );
+    assert!(line_of(&newsdir, "comp.lang.c").unwrap().ends_with(" y"));
+    assert!(line_of(&newsdir, "comp.mod").is_some());
+}
+
+#[test]
+fn a_checkgroups_about_other_hierarchies_than_its_own_is_refused() {
+    let newsdir = newsdir(ANYBODY);
+    newsdir.file(&[&control(
+        "<1@a>",
+        "checkgroups comp",
+        "alt.a\tA.\nalt.b\tB.\n",
+    )]);
+    let told = last(&newsdir);
+    assert_eq!(told.0, "refused", "{told:?}");
+    assert!(
+        told.1.contains("none of the groups of its list"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_checkgroups_leaves_the_groups_of_the_news_system_alone() {
+    let newsdir = newsdir(ANYBODY);
+    let body = "control\tAll. (Moderated)\njunk\tRest. (Moderated)\n";
+    newsdir.file(&[&control("<1@a>", "checkgroups control junk", body)]);
+    assert_eq!(last(&newsdir).0, "nothing");
+    assert!(line_of(&newsdir, "control").unwrap().ends_with(" y"));
+    assert!(!read(&newsdir, "newsgroups").contains("junk"));
+}
+
+#[test]
+fn the_word_moderated_goes_with_the_moderation() {
+    let newsdir = newsdir(ANYBODY);
+    let body = "For your newsgroups file:\ncomp.new\tNew. (Moderated)\n";
+    newsdir.file(&[&control("<1@a>", "newgroup comp.new Moderated", body)]);
+    assert_eq!(last(&newsdir), ("acted".into(), "made, moderated".into()));
+    assert!(read(&newsdir, "newsgroups").contains("comp.new\t\tNew. (Moderated)\n"));
+    newsdir.file(&[&control("<2@a>", "newgroup comp.new", "")]);
+    assert!(line_of(&newsdir, "comp.new").unwrap().ends_with(" y"));
+    assert!(read(&newsdir, "newsgroups").contains("comp.new\t\tNew.\n"));
+    // The same by the name alone in a list.
+    newsdir.file(&[&control("<3@a>", "newgroup comp.new MODERATED", body)]);
+    let list = "comp.new\ncomp.std\ncomp.lang.c\ncomp.mod\tM. (Moderated)\n";
+    newsdir.file(&[&control("<4@a>", "checkgroups comp", list)]);
+    assert!(line_of(&newsdir, "comp.new").unwrap().ends_with(" y"));
+    assert!(read(&newsdir, "newsgroups").contains("comp.new\t\tNew.\n"));
 }
 
 #[test]

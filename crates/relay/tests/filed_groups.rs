@@ -69,6 +69,32 @@ fn unknown_groups_of_our_subscription_go_to_junk_once() {
 fn aliases_that_lead_nowhere_are_unknown() {
     assert_eq!(groups("comp.loop.a"), "accept (junk) junk");
     assert_eq!(groups("comp.deadend"), "accept (junk) junk");
+    let mut newsroom = Newsroom::new();
+    newsroom.rules.junk = false;
+    for newsgroups in ["comp.loop.a", "comp.deadend", "comp.none"] {
+        assert_eq!(
+            newsroom.verdict(&article(&[&format!("Newsgroups: {newsgroups}")])),
+            format!("refuse no known groups in `{newsgroups}', remembered")
+        );
+    }
+}
+
+#[test]
+fn control_messages_are_refused_by_name_without_a_usable_control() {
+    let text = article(&["Control: cancel <2@a>", "Newsgroups: comp.lang.c"]);
+    let refused = "refuse group control is excluded in active, or missing";
+    let mut newsroom = Newsroom::new();
+    let line = "control 0000000000 00001 y\n";
+    assert!(newsroom.active.contains(line));
+    let whole = newsroom.active.clone();
+    newsroom.active = whole.replace(line, "control 0000000000 00001 x\n");
+    assert_eq!(newsroom.verdict(&text), format!("{refused} x control"));
+    newsroom.active = whole.replace(line, "control 0000000000 00001 =comp.x\n");
+    assert_eq!(newsroom.verdict(&text), format!("{refused} x comp.x"));
+    newsroom.active = whole.replace(line, "");
+    assert_eq!(newsroom.verdict(&text), "accept (control) (junk) junk");
+    newsroom.active = newsroom.active.replace("junk 0000000000 00001 y\n", "");
+    assert_eq!(newsroom.verdict(&text), refused);
 }
 
 #[test]

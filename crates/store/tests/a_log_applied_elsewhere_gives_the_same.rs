@@ -113,6 +113,7 @@ fn change_control_state(spool: &mut Spool, dice: &mut Dice) {
         hierarchies: vec![b"made".to_vec(), format!("h{}", dice.below(3)).into_bytes()],
         key: "A1".to_owned(),
         number: dice.below(1000),
+        replaces: dice.below(4) == 0,
     };
     spool.keep_serial(&serial).unwrap();
 }

@@ -106,6 +106,7 @@ pub fn apply(spool: &mut Spool, entry: u64) -> Result<(), Error> {
                     hierarchies: vec![b"a".to_vec()],
                     key: "k".to_owned(),
                     number: entry,
+                    replaces: false,
                 })?;
             }
             _ => {

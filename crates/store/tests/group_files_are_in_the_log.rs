@@ -34,6 +34,7 @@ fn serial(number: u64) -> Serial {
         hierarchies: vec![b"a".to_vec()],
         key: "A1".to_owned(),
         number,
+        replaces: false,
     }
 }
 

@@ -24,7 +24,7 @@ pub static COMMAND: Command = Command {
 Reads one newgroup, rmgroup or checkgroups message from standard input, checks it as rnews does,
 prints each change, and makes them. With --trust the administrator vouches for the message: policy,
 signature, Approved, age and the limits on checkgroups are not checked; names of groups and the ME
-line in sys are.
+line in sys are. A serial number of a checkgroups message is then set, also to a lower one.
 
   broadsheet article '<id>' | broadsheet control run --dry-run
   broadsheet article '<id>' | broadsheet control run --trust",

@@ -9,10 +9,11 @@ use groups::times::GroupCreation;
 use store::{GroupEdits, Spool};
 
 use super::group_set::parse_flag;
-use crate::cluster_log::{ClusterLog, leads_somewhere};
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::group_flag;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -43,7 +44,7 @@ valid by the rules for newgroup control messages.",
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the name is not allowed, or the group exists already",
+        when: "the name or the flag is not allowed, or the group exists already",
     }],
     run,
 };
@@ -91,8 +92,8 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         if active.find(name).is_some() {
             return exists();
         }
-        if !leads_somewhere(&active, name, flag) {
-            eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
+        if let Some(why) = group_flag::refusal(&active, name, flag) {
+            eprintln!("broadsheet: {why}");
             return Ok(Status::NO);
         }
         let mut word = Vec::new();
@@ -109,8 +110,8 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     if spool.active().find(name).is_some() {
         return exists();
     }
-    if !leads_somewhere(spool.active(), name, flag) {
-        eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
+    if let Some(why) = group_flag::refusal(spool.active(), name, flag) {
+        eprintln!("broadsheet: {why}");
         return Ok(Status::NO);
     }
     let seconds = SystemTime::now()

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use cluster::group_change::Change;
+use groups::Active;
 use store::{GroupEdits, Spool};
 
 use crate::cluster_log::ClusterLog;
@@ -17,7 +18,8 @@ pub static COMMAND: Command = Command {
     summary: "remove a group",
     about: "\
 Removes a group from `active', `active.times' and `newsgroups'. Its articles stay until they expire;
-cross-posted articles stay readable in their other groups.",
+cross-posted articles stay readable in their other groups. A group that has aliases is not removed:
+remove them first, or change their flags.",
     operands: Operands {
         shown: "GROUP",
         least: 1,
@@ -26,7 +28,7 @@ cross-posted articles stay readable in their other groups.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the group does not exist",
+        when: "the group does not exist, is required, or has aliases",
     }],
     run,
 };
@@ -43,13 +45,19 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         eprintln!("broadsheet: the group {shown} is required and cannot be removed");
         return Ok(Status::NO);
     }
-    let unknown = || {
-        eprintln!("broadsheet: the group {shown} does not exist");
-        Ok(Status::NO)
+    let check = |active: &Active| {
+        match (active.find(name), active.aliases_shown(name)) {
+            (None, _) => eprintln!("broadsheet: the group {shown} does not exist"),
+            (_, Some(aliases)) => eprintln!(
+                "broadsheet: the group {shown} has aliases, which would lead nowhere: {aliases}; remove them first, or change their flags (`broadsheet group set')"
+            ),
+            (_, None) => return None,
+        }
+        Some(Status::NO)
     };
     if let Some(log) = ClusterLog::of(&directory)? {
-        if directory.active()?.find(name).is_none() {
-            return unknown();
+        if let Some(status) = check(&directory.active()?) {
+            return Ok(status);
         }
         log.change_groups(&[Change::Remove(name)], |active| {
             active.find(name).is_none()
@@ -57,8 +65,8 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     let mut spool = Spool::open(directory.root(), options)?;
-    if spool.active().find(name).is_none() {
-        return unknown();
+    if let Some(status) = check(spool.active()) {
+        return Ok(status);
     }
     spool.remove_group(name)?;
     spool.commit()?;

@@ -4,13 +4,14 @@ use std::ffi::OsStr;
 use std::io::Write;
 
 use cluster::group_change::Change;
-use groups::{Active, Flag};
+use groups::Active;
 use store::Spool;
 
-use crate::cluster_log::{ClusterLog, leads_somewhere};
+use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands, UsageError};
+use crate::group_flag;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -18,7 +19,8 @@ pub static COMMAND: Command = Command {
     also: &["newsflag"],
     summary: "change the flag of a group",
     about: "\
-FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, an alias.",
+FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, an alias. The group
+control, in which control messages are filed, must be y, n or m.",
     operands: Operands {
         shown: "GROUP FLAG",
         least: 2,
@@ -27,7 +29,7 @@ FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, 
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the group does not exist, or the alias would be a loop",
+        when: "the group does not exist, control may not have the flag, or the alias would be a loop",
     }],
     run,
 };
@@ -39,50 +41,34 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::NO);
     };
     let flag = parse_flag(given, flag)?;
+    let (shown, name) = (name.display(), name.as_encoded_bytes());
+    let check = |active: &Active| {
+        let why = match active.find(name) {
+            None => format!("the group {shown} does not exist"),
+            Some(_) => group_flag::refusal(active, name, flag)?,
+        };
+        eprintln!("broadsheet: {why}");
+        Some(Status::NO)
+    };
     if let Some(log) = ClusterLog::of(&directory)? {
-        return set_in_cluster(&log, &directory.active()?, name, flag);
+        if let Some(status) = check(&directory.active()?) {
+            return Ok(status);
+        }
+        let mut word = Vec::new();
+        flag.push(&mut word);
+        log.change_groups(&[Change::Set(name, &word)], |active| {
+            active
+                .find(name)
+                .is_some_and(|group| active.flag(group) == flag)
+        })?;
+        return Ok(Status::OK);
     }
     let mut spool = Spool::open(directory.root(), options)?;
-    let Some(id) = spool.active().find(name.as_encoded_bytes()) else {
-        eprintln!("broadsheet: the group {} does not exist", name.display());
-        return Ok(Status::NO);
-    };
-    spool.set_group(name.as_encoded_bytes(), flag)?;
-    if spool.active().resolve(id).is_none() {
-        // Nothing was committed, so nothing has changed.
-        eprintln!(
-            "broadsheet: {}: the alias names no existing group, or is a loop",
-            name.display()
-        );
-        return Ok(Status::NO);
+    if let Some(status) = check(spool.active()) {
+        return Ok(status);
     }
+    spool.set_group(name, flag)?;
     spool.commit()?;
-    Ok(Status::OK)
-}
-
-fn set_in_cluster(
-    log: &ClusterLog<'_>,
-    active: &Active,
-    name: &OsStr,
-    flag: Flag<'_>,
-) -> anyhow::Result<Status> {
-    let shown = name.display();
-    let name = name.as_encoded_bytes();
-    if active.find(name).is_none() {
-        eprintln!("broadsheet: the group {shown} does not exist");
-        return Ok(Status::NO);
-    }
-    if !leads_somewhere(active, name, flag) {
-        eprintln!("broadsheet: {shown}: the alias names no existing group, or is a loop");
-        return Ok(Status::NO);
-    }
-    let mut word = Vec::new();
-    flag.push(&mut word);
-    log.change_groups(&[Change::Set(name, &word)], |active| {
-        active
-            .find(name)
-            .is_some_and(|group| active.flag(group) == flag)
-    })?;
     Ok(Status::OK)
 }
 

@@ -13,7 +13,7 @@ use super::changes::Changes;
 use super::groupinfo;
 use super::policy::{Action, ForCheckgroups, Policy, Ruling};
 use super::request::Request;
-use super::scope::{LISTED_MAX, Listed, Scope, listed};
+use super::scope::{LISTED_MAX, Listed, Scope, listed, mentioned, without_moderated};
 use crate::keyring::Keyring;
 use crate::verify::{Unverified, Verified, verify};
 
@@ -278,10 +278,11 @@ fn newgroup(
     check_group_message(request, state, signature)?;
     let group = request.group();
     let moderated = match request.words.get(1) {
-        None | Some(&b"unmoderated") => false,
-        Some(&b"moderated") => true,
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case(b"unmoderated") => false,
+        Some(word) if word.eq_ignore_ascii_case(b"moderated") => true,
         Some(other) => {
-            let why = format!("its flag is `{}'", other.escape_ascii());
+            let why = format!("its flag is `{}'", groups::escaped(other));
             return Err((Disposition::Refused, why));
         }
     };
@@ -305,9 +306,8 @@ fn newgroup(
         Some(_) => "new description".to_owned(),
     };
     let trusts_type = signature.is_none_or(|verified| verified.is_type_signed);
-    if let Some(text) = groupinfo::description(article, group, trusts_type) {
-        describe(group, text, state, changes);
-    }
+    let text = groupinfo::description(article, group, trusts_type);
+    describe(group, text.unwrap_or_default(), moderated, state, changes);
     match changes.is_empty() {
         true => Err((
             Disposition::Nothing,
@@ -317,7 +317,19 @@ fn newgroup(
     }
 }
 
-fn describe(group: &[u8], text: &[u8], state: &State<'_>, changes: &mut Changes) {
+/// Without a text the group keeps its description. Only that of a moderated group ends in `(Moderated)`.
+fn describe(group: &[u8], text: &[u8], moderated: bool, state: &State<'_>, changes: &mut Changes) {
+    let known = state
+        .descriptions
+        .and_then(|descriptions| descriptions.description(group));
+    let text = match text {
+        b"" => known.unwrap_or_default(),
+        text => text,
+    };
+    let text = match moderated {
+        true => text,
+        false => without_moderated(text).unwrap_or(text),
+    };
     // The text as it would be written, so that an unchanged one is not a change.
     let written = Newsgroups::parse(Vec::new()).and_then(|mut one| {
         one.set(group, text)?;
@@ -325,10 +337,7 @@ fn describe(group: &[u8], text: &[u8], state: &State<'_>, changes: &mut Changes)
     });
     if let Ok(written) = written
         && !written.is_empty()
-        && state
-            .descriptions
-            .and_then(|descriptions| descriptions.description(group))
-            != Some(&written)
+        && known != Some(&written)
     {
         changes.described.push((group.to_vec(), written));
     }
@@ -354,6 +363,13 @@ fn rmgroup(
         Some(_) => {}
     }
     outcome.changes.removed.push(group.to_vec());
+    if let Some(aliases) = state.active.aliases_shown(group) {
+        // Without the group they would lead nowhere.
+        let why = format!(
+            "left to the administrator: {aliases} is an alias of the group; remove it or change its flag, then run `control run --trust'"
+        );
+        return Err((Disposition::Waits, why));
+    }
     outcome.why = "removed".to_owned();
     Ok(())
 }
@@ -399,6 +415,12 @@ fn checkgroups(
             "its serial number is invalid".to_owned(),
         ));
     };
+    if !list.keys().any(|group| scope.hierarchy(group).is_some()) {
+        return Err((
+            Disposition::Refused,
+            "none of the groups of its list is in the hierarchies that it names".to_owned(),
+        ));
+    }
     let permission = |group: &[u8]| -> Result<(), Disposition> {
         if state.trust {
             return Ok(());
@@ -412,7 +434,9 @@ fn checkgroups(
             _ => Ok(()),
         }
     };
-    let compared = compare(&list, &scope, state, permission);
+    let mentioned = mentioned(article, state.active);
+    let compared = compare((&list, &mentioned), &scope, state, permission);
+    let (kept, kept_count) = (compared.kept_text(), compared.kept_count());
     outcome.changes = compared.changes;
     if let Some(number) = serial
         && !compared.hierarchies.is_empty()
@@ -424,23 +448,32 @@ fn checkgroups(
                 None => request.sender.escape_ascii().to_string().replace(' ', ""),
             },
             number,
+            replaces: state.trust,
         };
         if let Some(known) = state.serials.newer(&serial)
             && !state.trust
         {
             outcome.changes = Changes::default();
-            let why = format!("its serial number {number} is older than {known}");
+            let why = format!(
+                "its serial number {number} is older than {known}; if that one was an error, apply the message with `control run --trust', which sets its number"
+            );
             return Err((Disposition::Refused, why));
         }
         outcome.serial = Some(serial);
     }
     outcome.why = outcome.changes.summary();
     let (waiting, refused) = (compared.waiting, compared.refused);
+    let is_left = !waiting.is_empty() || kept.is_some();
+    let summary = (!waiting.is_empty()).then(|| waiting.summary());
+    let left: Vec<String> = summary.into_iter().chain(kept).collect();
+    let left = format!("left to the administrator: {}", left.join("; "));
     if outcome.changes.is_empty() {
-        return Err(if !waiting.is_empty() {
-            let why = format!("left to the administrator: {}", waiting.summary());
+        return Err(if is_left {
             outcome.changes = waiting;
-            (Disposition::Waits, why)
+            match state.trust {
+                true => (Disposition::Nothing, left),
+                false => (Disposition::Waits, left),
+            }
         } else if !refused.is_empty() {
             let why = format!("no rule allows it: {}", refused.summary());
             (Disposition::Refused, why)
@@ -451,13 +484,13 @@ fn checkgroups(
             )
         });
     }
-    if !waiting.is_empty() {
-        let left = format!("; left to the administrator: {}", waiting.summary());
+    if is_left {
+        outcome.why.push_str("; ");
         outcome.why.push_str(&left);
     }
     match state.trust {
         true => Ok(()),
-        false => check_change_count(&outcome.changes, compared.group_count, &rules),
+        false => check_change_count((&outcome.changes, kept_count), compared.group_count, &rules),
     }
 }
 
@@ -470,6 +503,8 @@ struct Compared {
     waiting: Changes,
     /// Changes that its sender may not make.
     refused: Changes,
+    /// Groups that the list lacks and that stay all the same: the first with its reason, and the number of others.
+    kept: Option<(String, u64)>,
     /// Number of existing groups that its sender may remove.
     group_count: u64,
     /// Hierarchies of those groups and of the new ones.
@@ -487,6 +522,26 @@ impl Compared {
         }
     }
 
+    fn keep(&mut self, why: impl FnOnce() -> String) {
+        match &mut self.kept {
+            Some((_, others)) => *others = others.saturating_add(1),
+            None => self.kept = Some((why(), 0)),
+        }
+    }
+
+    fn kept_count(&self) -> u64 {
+        let others = self.kept.as_ref().map(|(_, others)| *others);
+        others.map_or(0, |others| others.saturating_add(1))
+    }
+
+    fn kept_text(&self) -> Option<String> {
+        let (first, others) = self.kept.as_ref()?;
+        Some(match others {
+            0 => first.clone(),
+            others => format!("{first}; {others} more such groups stay"),
+        })
+    }
+
     fn note_hierarchy(&mut self, may: Result<(), Disposition>, hierarchy: &[u8]) {
         if may.is_ok() && !self.hierarchies.contains(hierarchy) {
             self.hierarchies.insert(hierarchy.to_vec());
@@ -494,9 +549,9 @@ impl Compared {
     }
 }
 
-/// Compares a list with the existing groups.
+/// Compares a list, and the groups that other lines mention, with the existing groups.
 fn compare(
-    list: &BTreeMap<&[u8], Listed<'_>>,
+    (list, mentioned): (&BTreeMap<&[u8], Listed<'_>>, &BTreeSet<&[u8]>),
     scope: &Scope<'_>,
     state: &State<'_>,
     permission: impl Fn(&[u8]) -> Result<(), Disposition>,
@@ -514,15 +569,16 @@ fn compare(
         match state.active.find(group).map(|id| state.active.flag(id)) {
             None if check_new_group(group, state).is_err() => continue,
             None => changes.added.push((group.to_vec(), moderated)),
-            Some(flag) if is_set_by_administrator(flag) => continue,
+            Some(flag) if is_set_by_administrator(flag) || is_reserved(group) => continue,
             Some(flag) if (flag == Flag::Moderated) != moderated => {
                 changes.flagged.push((group.to_vec(), moderated));
             }
             Some(_) => {}
         }
-        describe(group, listed.description, state, changes);
+        describe(group, listed.description, moderated, state, changes);
         compared.note_hierarchy(may, hierarchy);
     }
+    let behind_aliases: BTreeSet<&[u8]> = state.active.aliases().map(|(_, group)| group).collect();
     for id in state.active.ids() {
         let group = state.active.name(id);
         let Some(hierarchy) = scope.hierarchy(group) else {
@@ -534,22 +590,38 @@ fn compare(
         let may = permission(group);
         compared.note_hierarchy(may, hierarchy);
         compared.group_count = compared.group_count.saturating_add(u64::from(may.is_ok()));
-        if !list.contains_key(group)
-            && let Some(changes) = compared.changes_for(may)
-        {
+        if list.contains_key(group) {
+            continue;
+        }
+        let name = || groups::escaped(group);
+        if may.is_ok() && mentioned.contains(group) {
+            compared.keep(|| {
+                let name = name();
+                format!(
+                    "{name} stays, because a line with blanks in place of the tab begins with it"
+                )
+            });
+        } else if may.is_ok() && behind_aliases.contains(group) {
+            compared.keep(|| {
+                let aliases = state.active.aliases_shown(group).unwrap_or_default();
+                format!("{} stays, because {aliases} is an alias of it", name())
+            });
+        } else if let Some(changes) = compared.changes_for(may) {
             changes.removed.push(group.to_vec());
         }
     }
     compared
 }
 
-/// Checks that the changes are few enough to apply them without the administrator.
+/// Checks that the changes are few enough to apply them without the administrator; groups that it would remove if nothing kept them
+/// count.
 fn check_change_count(
-    changes: &Changes,
+    (changes, kept): (&Changes, u64),
     group_count: u64,
     rules: &ForCheckgroups<'_>,
 ) -> Result<(), Rejection> {
-    let (removed, flagged) = (changes.removed.len() as u64, changes.flagged.len() as u64);
+    let removed = kept.saturating_add(changes.removed.len() as u64);
+    let flagged = changes.flagged.len() as u64;
     let share = group_count.saturating_mul(CHECKGROUPS_REMOVED_PERCENT_MAX) / 100;
     if removed.saturating_add(flagged) > share.max(CHECKGROUPS_REMOVED_FREE) {
         let why = format!(

@@ -1,9 +1,9 @@
 //! The contents of a checkgroups message: its hierarchies, its serial number, and its list (RFC 5537, 5.2.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use article::Article;
-use groups::name;
+use groups::{Active, name};
 
 use super::request::Request;
 
@@ -20,11 +20,17 @@ pub struct Listed<'a> {
 impl Listed<'_> {
     /// Whether the description ends in `(Moderated)` (RFC 5537, 4.2).
     pub fn is_moderated(&self) -> bool {
-        self.description
-            .trim_ascii_end()
-            .to_ascii_lowercase()
-            .ends_with(b"(moderated)")
+        without_moderated(self.description).is_some()
     }
+}
+
+/// The description before `(Moderated)` at its end; `None` of any other.
+pub fn without_moderated(description: &[u8]) -> Option<&[u8]> {
+    const MODERATED: &[u8] = b"(moderated)";
+    let text = description.trim_ascii_end();
+    let (text, end) = text.split_at_checked(text.len().checked_sub(MODERATED.len())?)?;
+    end.eq_ignore_ascii_case(MODERATED)
+        .then_some(text.trim_ascii_end())
 }
 
 /// Parses the list of a message. A line has the name of a group, or the name, a tab and the description; other lines are ignored.
@@ -48,6 +54,18 @@ pub fn listed<'a>(article: &Article<'a>) -> BTreeMap<&'a [u8], Listed<'a>> {
         list.entry(group).or_insert(Listed { description });
     }
     list
+}
+
+/// The existing groups that begin a line which is not part of the list, such as one with blanks in place of the tab. The list is no
+/// reason to remove them.
+pub fn mentioned<'a>(article: &Article<'a>, active: &Active) -> BTreeSet<&'a [u8]> {
+    let body = article.bytes().get(article.body()..).unwrap_or_default();
+    let lines = body.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = |line: &'a [u8]| line.split(u8::is_ascii_whitespace).next();
+    lines
+        .filter_map(first)
+        .filter(|word| active.find(word).is_some())
+        .collect()
 }
 
 /// The text after `#` is not a serial number.
@@ -155,6 +173,31 @@ mod tests {
             let article = Article::parse(text.as_bytes(), Form::Native);
             let request = Request::of(&article, &article::date::FixedOffset(0)).unwrap();
             assert_eq!(Scope::of(&request, &BTreeMap::new()).serial, wanted);
+        }
+    }
+
+    #[test]
+    fn lines_with_blanks_mention_groups() {
+        let text =
+            "X: y\n\na.b\tListed.\na.c   Blanks.\n a.d\tToo.\na.d is prose\nof a.e\na.f Unknown.\n";
+        let article = Article::parse(text.as_bytes(), Form::Native);
+        let active = "a.b 0 1 y\na.c 0 1 y\na.d 0 1 y\na.e 0 1 y\n";
+        let active = Active::parse(active.as_bytes().to_vec()).unwrap();
+        let names: Vec<_> = mentioned(&article, &active).into_iter().collect();
+        assert_eq!(names, [&b"a.b"[..], b"a.c", b"a.d"]);
+    }
+
+    #[test]
+    fn the_word_moderated_is_taken_off() {
+        for (text, wanted) in [
+            ("Of b. (Moderated) ", Some("Of b.")),
+            ("(moderated)", Some("")),
+            ("Of b.", None),
+            ("(Moderated) b", None),
+            ("", None),
+        ] {
+            let wanted = wanted.map(str::as_bytes);
+            assert_eq!(without_moderated(text.as_bytes()), wanted, "{text}");
         }
     }
 

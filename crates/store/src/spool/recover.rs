@@ -12,6 +12,7 @@ mod start;
 use std::path::Path;
 
 use article::message_id::HashKey;
+use groups::active::BAD_LINES_MAX;
 
 use crate::check::derived_files::remove_unfinished_rebuild;
 use crate::expiry::state::ExpiryStateFile;
@@ -124,6 +125,13 @@ pub fn open(
         spool.notices.extend(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
+        let aliases = spool.active.table.dangling_aliases();
+        spool
+            .notices
+            .extend(aliases.take(BAD_LINES_MAX).map(|alias| {
+                let alias = groups::escaped(alias);
+                format!("active: {alias} is an alias of a group that does not exist")
+            }));
     }
     // A node takes the table from the log in these cases.
     if (is_edited || !start.sure) && !options.follows_log {

@@ -25,14 +25,23 @@ pub struct Serial {
     pub key: String,
     /// The number.
     pub number: u64,
+    /// Whether it takes the place of a newer one, because the administrator says so.
+    pub replaces: bool,
 }
 
+/// The word at the end of a line whose number takes the place of a newer one.
+const REPLACES: &[u8] = b"=";
+
 impl Serial {
-    /// Its lines: `HIERARCHY blank NUMBER blank KEY`.
+    /// Its lines: `HIERARCHY blank NUMBER blank KEY`, and ` =` if it takes the place of a newer one.
     pub(crate) fn lines(&self) -> Vec<u8> {
+        let key = match self.replaces {
+            true => [self.key.as_bytes(), b" ", REPLACES].concat(),
+            false => self.key.clone().into_bytes(),
+        };
         let mut out = Vec::new();
         for hierarchy in &self.hierarchies {
-            push_line(&mut out, hierarchy, self.number, self.key.as_bytes());
+            push_line(&mut out, hierarchy, self.number, &key);
         }
         out
     }
@@ -78,10 +87,11 @@ impl LogState for Serials {
         if self.0.len() >= HIERARCHIES_MAX && !self.0.contains_key(&place) {
             return false;
         }
+        let replaces = fields.next() == Some(REPLACES);
         let known = self.0.entry(place).or_default();
-        let is_newer = *known < number;
-        *known = number.max(*known);
-        is_newer
+        let before = *known;
+        *known = if replaces { number } else { number.max(before) };
+        *known != before
     }
 
     fn push_lines(&self, out: &mut Vec<u8>, bytes_max: usize) {
@@ -117,7 +127,26 @@ mod tests {
                 .collect(),
             key: key.to_owned(),
             number,
+            replaces: false,
         }
+    }
+
+    #[test]
+    fn the_administrator_sets_a_lower_number() {
+        let mut serials = Serials::default();
+        serials.apply(&serial(&["de", "fr"], "A1", u64::MAX).lines());
+        let lower = Serial {
+            replaces: true,
+            ..serial(&["de"], "A1", 7)
+        };
+        assert_eq!(lower.lines(), b"de 7 A1 =\n");
+        assert!(serials.apply_line(b"de 7 A1 =") && !serials.apply_line(b"de 7 A1 ="));
+        assert_eq!(serials.newer(&serial(&["de"], "A1", 7)), None);
+        assert_eq!(serials.newer(&serial(&["de"], "A1", 6)), Some(7));
+        assert_eq!(serials.newer(&serial(&["fr"], "A1", 7)), Some(u64::MAX));
+        let mut text = Vec::new();
+        serials.push_lines(&mut text, usize::MAX);
+        assert_eq!(text, b"de 7 A1\nfr 18446744073709551615 A1\n");
     }
 
     #[test]

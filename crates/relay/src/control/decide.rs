@@ -322,13 +322,14 @@ fn describe(group: &[u8], text: &[u8], moderated: bool, state: &State<'_>, chang
     let known = state
         .descriptions
         .and_then(|descriptions| descriptions.description(group));
-    let text = match text {
-        b"" => known.unwrap_or_default(),
-        text => text,
-    };
-    let text = match moderated {
-        true => text,
-        false => without_moderated(text).unwrap_or(text),
+    let text = match (text, moderated) {
+        (b"", true) => return,
+        (b"", false) => match known.and_then(without_moderated) {
+            Some(text) => text,
+            None => return,
+        },
+        (text, true) => text,
+        (text, false) => without_moderated(text).unwrap_or(text),
     };
     // The text as it would be written, so that an unchanged one is not a change.
     let written = Newsgroups::parse(Vec::new()).and_then(|mut one| {

@@ -66,10 +66,11 @@ impl Certificate {
                     last = PublicKey::parse(packet.body).ok().map(|key| key.id());
                     found.extend(last);
                 }
-                packet::SIGNATURE if kind(packet.body) == Some(SUBKEY_BINDING) => {
-                    if key_flags(packet.body).is_some_and(|flags| flags & SIGNS == 0) {
-                        found.retain(|id| Some(*id) != last);
-                    }
+                packet::SIGNATURE
+                    if kind(packet.body) == Some(SUBKEY_BINDING)
+                        && key_flags(packet.body).is_some_and(|flags| flags & SIGNS == 0) =>
+                {
+                    found.retain(|id| Some(*id) != last);
                 }
                 _ => {}
             }

@@ -137,6 +137,33 @@ fn half_an_active_files_nothing() {
     program.assert_clean();
 }
 
+/// The line before the lost ones is whole but for its end, so no line is bad.
+#[test]
+fn fsck_repairs_an_active_that_ends_behind_a_line() {
+    let program = Program::with_news(
+        "comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\nrec.test 0000000000 00001 y\n",
+    );
+    file(&program, "<1@example.com>", "comp.test");
+    let whole = program.read("news/active");
+    let (first, _) = whole.split_once('\n').unwrap();
+    program.write("news/active", first.as_bytes());
+    let late = batch(&[article("<2@example.com>", "rec.test")]);
+    assert_eq!(program.rnews(&late).status, 2);
+    let told = program.run(&["fsck", "--dir", "news", "--repair"]);
+    assert!(told.out.contains("in the middle of a line"), "{told:?}");
+    assert_eq!(program.read("news/active"), whole);
+    assert_eq!(program.read("news/bad/active"), first);
+    let told = program.rnews(&late);
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    program.assert_clean();
+    // An editor that writes no newline at the end has lost no group.
+    let whole = program.read("news/active");
+    program.write("news/active", whole.trim_end().as_bytes());
+    let told = program.run(&["fsck", "--dir", "news", "--repair"]);
+    assert!(!told.out.contains("in the middle of a line"), "{told:?}");
+    program.assert_clean();
+}
+
 /// One bad line: articles of its group would be refused, and known from then on.
 #[test]
 fn a_group_whose_line_is_bad_stops_filing() {

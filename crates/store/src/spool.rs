@@ -5,7 +5,7 @@ pub(crate) mod active_from_log;
 mod apply_entry;
 mod control_state;
 pub(crate) mod derived;
-mod edited_active;
+pub(crate) mod edited_active;
 pub(crate) mod erase;
 mod expire;
 pub(crate) mod follow_log;

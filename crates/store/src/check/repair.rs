@@ -18,6 +18,7 @@ use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
+use crate::spool::edited_active::{CUT, lost_groups};
 use crate::spool::options::Options;
 use crate::spool::recover;
 
@@ -229,9 +230,10 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
     let path = dir.join("active");
     let what = match ActiveFile::open(disk, dir) {
         Err(Error::Active { what, .. }) => what,
-        Ok(file) => match file.table.bad_lines() {
-            [] => return Ok(()),
-            [first, ..] => first.to_string(),
+        Ok(file) => match (file.table.bad_lines(), file.is_cut) {
+            ([first, ..], _) => first.to_string(),
+            ([], true) if lost_groups(segments, dir, &file.table).is_some() => CUT.to_owned(),
+            ([], _) => return Ok(()),
         },
         // If it is missing, opening the spool makes it again.
         Err(_) => return Ok(()),

@@ -1,12 +1,18 @@
 //! What opening does when somebody else wrote `active` since the store did: the administrator may add, change and remove
 //! groups by hand.
 
+use std::path::Path;
+
 use groups::{Active, GroupId};
 
 use crate::Error;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::Segments;
 use crate::spool::active_from_log::rebuild_active;
 use crate::spool::{SNAPSHOT_PART, Spool};
+
+/// The fault of an `active` whose last line has no newline.
+pub(crate) const CUT: &str = "it ends in the middle of a line";
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
@@ -26,15 +32,11 @@ impl Spool {
             return Ok(());
         }
         let what = match (self.active.is_cut, table.bad_lines().first()) {
-            (true, _) => "it ends in the middle of a line".to_owned(),
+            (true, _) => CUT.to_owned(),
             (false, Some(fault)) => fault.to_string(),
             (false, None) => return Ok(()),
         };
-        // Without a copy in the log, nothing tells what is missing.
-        let Ok(told) = rebuild_active(&self.segments, &self.dir) else {
-            return Ok(());
-        };
-        match missing(&told, table) {
+        match lost_groups(&self.segments, &self.dir, table) {
             Some(names) => Err(Error::Active {
                 path: self.dir.join("active"),
                 what: format!(
@@ -124,6 +126,12 @@ impl Spool {
         }
         Ok(())
     }
+}
+
+/// The groups of the log that a table lacks, for a message; `None` if there is none, or no copy in the log that tells.
+pub(crate) fn lost_groups(segments: &Segments, dir: &Path, table: &Active) -> Option<String> {
+    let told = rebuild_active(segments, dir).ok()?;
+    missing(&told, table)
 }
 
 /// The groups that one table has and the other lacks, for a message; `None` if there is none.

@@ -91,3 +91,20 @@ fn a_full_output_and_an_unreadable_input_are_errors() {
     }
     assert!(program.read("told").starts_with("200 "));
 }
+
+/// The session ends while its input goes on: that is no error of the input.
+#[test]
+fn what_comes_after_quit_is_no_error() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let line = "(printf 'QUIT\\r\\n'; head -c 8000000 /dev/zero) | \"$0\" session --dir news";
+    for _ in 0..10 {
+        let told = std::process::Command::new("sh")
+            .args(["-c", line, env!("CARGO_BIN_EXE_broadsheet")])
+            .current_dir(program.path(""))
+            .env_remove("BROADSHEET_DIR")
+            .output()
+            .unwrap();
+        assert_eq!(told.status.code(), Some(0), "{told:?}");
+    }
+}

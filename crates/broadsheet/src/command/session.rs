@@ -1,7 +1,7 @@
 //! `broadsheet session`: one NNTP session on standard input and output.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -39,6 +39,9 @@ later.
 
 /// RFC 3977, 3.2.1 and 5.1: the service is not available now; the client is to come again.
 const NOT_IN_SERVICE: &[u8] = b"400 Not in service; come again later\r\n";
+
+/// Size of the buffer of each direction, bytes.
+const BUFFER_BYTES: usize = 16 << 10;
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     // Before anything can be said.
@@ -91,7 +94,7 @@ impl Pump {
         let (mut into, told) = (socket.try_clone()?, error.clone());
         std::thread::Builder::new().spawn(move || {
             // Before the session ends of it, so that the error is not missed.
-            if let Err(error) = io::copy(&mut io::stdin().lock(), &mut into) {
+            if let Err(error) = copy_until_closed(&mut io::stdin().lock(), &mut into) {
                 keep(&told, error, "cannot read standard input");
             }
             let _ = into.shutdown(Shutdown::Write);
@@ -100,8 +103,8 @@ impl Pump {
         // Not through `io::stdout()`, which is locked for as long as the command runs.
         let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let output = std::thread::Builder::new().spawn(move || {
-            let mut buffer = [0; 16 << 10];
-            while let Ok(count) = io::Read::read(&mut from, &mut buffer) {
+            let mut buffer = [0; BUFFER_BYTES];
+            while let Ok(count) = from.read(&mut buffer) {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 if count == 0 {
                     return;
@@ -125,6 +128,23 @@ impl Pump {
         match Arc::try_unwrap(self.error) {
             Ok(error) => error.into_inner(),
             Err(shared) => shared.get().map(|error| anyhow::anyhow!("{error:#}")),
+        }
+    }
+}
+
+/// Copies until the input ends, or the session has ended and takes no more of it. Returns the error of the input.
+fn copy_until_closed(input: &mut impl Read, session: &mut impl Write) -> io::Result<()> {
+    let mut buffer = [0; BUFFER_BYTES];
+    loop {
+        match input.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) => return Ok(()),
+            read => {
+                let bytes = buffer.get(..read?).unwrap_or_default();
+                if session.write_all(bytes).is_err() {
+                    return Ok(());
+                }
+            }
         }
     }
 }

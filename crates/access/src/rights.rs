@@ -152,11 +152,6 @@ impl Rights {
         self.rule.send.outcome(group) == WildmatResult::Match
     }
 
-    /// Whether the client may read every group.
-    pub fn reads_all(&self) -> bool {
-        matches!(self.rule.read, Groups::All)
-    }
-
     /// Whether the client may read no group.
     pub fn reads_none(&self) -> bool {
         matches!(self.rule.read, Groups::None)

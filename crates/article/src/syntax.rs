@@ -32,17 +32,6 @@ pub fn valid_body(body: &[u8]) -> bool {
         })
 }
 
-/// Whether this is a whole field: a name, a colon, a blank, and a body.
-pub fn valid_field(field: &[u8]) -> bool {
-    let Some(colon) = memchr::memchr(b':', field) else {
-        return false;
-    };
-    let Some((name, rest)) = field.split_at_checked(colon) else {
-        return false;
-    };
-    valid_name(name) && rest.strip_prefix(b": ").is_some_and(valid_body)
-}
-
 /// Whether bytes have the form of UTF-8 (RFC 2279, including five and six byte
 /// sequences): each lead byte is followed by the right number of continuation bytes.
 pub fn is_utf8_like(bytes: &[u8]) -> bool {

@@ -138,26 +138,6 @@ impl FromCursor<'_> {
         }
     }
 
-    /// Passes the deferred articles that are due to `put`, until it refuses one. What expired or was cancelled meanwhile leaves the list
-    /// with the next [`FromCursor::set_deferred`].
-    ///
-    /// # Errors
-    /// The articles cannot be read.
-    pub fn offer_deferred(
-        &mut self,
-        now: i64,
-        put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
-    ) -> Result<(), Error> {
-        let due = self.state.deferred().iter().filter(|one| one.is_due(now));
-        let due: Vec<Position> = due.map(|one| one.position).collect();
-        for position in due {
-            if self.offer_one(position, put)? == Some(false) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The deferred articles.
     pub fn deferred(&self) -> &[Deferred] {
         self.state.deferred()

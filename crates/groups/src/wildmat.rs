@@ -297,19 +297,6 @@ impl Set {
     }
 }
 
-/// Whether bytes are UTF-8 in the old, lenient sense: lead bytes for up to six bytes, and
-/// the right number of continuation bytes. Overlong forms are valid.
-pub fn is_lax_utf8(text: &[u8]) -> bool {
-    let mut rest = text;
-    while let Some((_, len)) = decode(rest) {
-        if len == 1 && rest.first().is_some_and(|byte| !byte.is_ascii()) {
-            return false;
-        }
-        rest = rest.get(len..).unwrap_or(b"");
-    }
-    true
-}
-
 /// Decodes the first character of a text, and its length: a UTF-8 sequence, or a single
 /// byte that begins none.
 fn decode(text: &[u8]) -> Option<(u32, usize)> {

@@ -5,7 +5,7 @@
 use crate::shared;
 
 use groups::Wildmat;
-use groups::wildmat::{WildmatResult, is_lax_utf8};
+use groups::wildmat::WildmatResult;
 use proptest::prelude::*;
 
 #[test]
@@ -34,22 +34,6 @@ fn table_of_matches() {
             other => panic!("result {}", other.escape_ascii()),
         };
         assert_eq!(wildmat.result(&text), expected, "row {}", id.escape_ascii());
-    }
-}
-
-#[test]
-fn table_of_utf8() {
-    let Some(text) = shared::read("cases/inn/utf8-valid.tsv") else {
-        return;
-    };
-    for row in shared::rows(&text) {
-        let valid = row[2] == b"true";
-        assert_eq!(
-            is_lax_utf8(&shared::unescape(row[1])),
-            valid,
-            "row {:?}",
-            row[0]
-        );
     }
 }
 
@@ -185,6 +169,5 @@ proptest! {
         Wildmat::parse(&list).matches(&text);
         Wildmat::parse_poison(&list).result(&text);
         Wildmat::parse_simple(&list).matches_any(&text);
-        is_lax_utf8(&text);
     }
 }

@@ -221,18 +221,6 @@ impl DaemonFigures {
             cut(&mut feed.why);
         }
     }
-
-    /// True if nothing happened but the passing of time.
-    pub fn is_quiet(&self) -> bool {
-        self.articles == 0
-            && self.connected == 0
-            && self.rejected == 0
-            && self.entries.is_empty()
-            && self.networks.is_empty()
-            && self.groups.is_empty()
-            && self.intake == "open"
-            && self.feeds.is_empty()
-    }
 }
 
 /// Appends a line to the file of its day.
@@ -283,7 +271,7 @@ fn ends_with_newline(file: &mut File) -> io::Result<bool> {
 /// # Errors
 /// The file cannot be read.
 pub fn read(dir: &Path, day: Day, mut each: impl FnMut(Figures)) -> io::Result<bool> {
-    let file = match File::open(dir.join(DIRECTORY).join(day.to_string())) {
+    let file = match store::regular::open(&dir.join(DIRECTORY).join(day.to_string())) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         opened => opened?,
     };

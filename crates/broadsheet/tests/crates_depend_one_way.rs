@@ -1,6 +1,7 @@
 //! The rooms stand in an order, and a crate uses only those before it. (The benches and fuzz
 //! targets stand outside: they may use any.)
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The order. A crate that is not built yet may be absent; one that is not here may not exist.
@@ -80,6 +81,44 @@ fn every_arrow_points_to_an_earlier_room() {
     }
     assert!(seen >= 6, "only {seen} crates found");
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The crates that a row of the table in ARCHITECTURE.md names as used, by the name of the crate.
+fn rows(text: &str) -> Vec<(&str, &str)> {
+    text.lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
+            let name = cells.next()?.strip_suffix('`')?;
+            Some((name, cells.next_back()?))
+        })
+        .collect()
+}
+
+#[test]
+fn architecture_names_the_crates_that_each_uses() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("crates/");
+    let text = std::fs::read_to_string(crates.join("../ARCHITECTURE.md")).unwrap();
+    let rows = rows(&text);
+    for name in ORDER {
+        let (_, told) = rows
+            .iter()
+            .find(|(known, _)| known == name)
+            .unwrap_or_else(|| panic!("ARCHITECTURE.md has no row for {name}"));
+        if *told == "all" {
+            continue;
+        }
+        let told: BTreeSet<&str> = told.split(", ").filter(|word| *word != "–").collect();
+        let manifest = std::fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+        let table: toml::Table = manifest.parse().expect("a manifest");
+        let used = table["dependencies"].as_table().expect("a table").keys();
+        let used: BTreeSet<&str> = used
+            .map(String::as_str)
+            .filter(|used| place(used).is_some())
+            .collect();
+        assert_eq!(told, used, "the row of {name} in ARCHITECTURE.md");
+    }
 }
 
 #[test]

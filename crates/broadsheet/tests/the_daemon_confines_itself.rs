@@ -74,7 +74,7 @@ fn threads_that_meet_strangers_are_confined_and_those_that_start_programs_are_no
     program.write("news/broadsheet.toml", settings.as_bytes());
     let served = Served::start(&program);
     let pid = served.daemon.pid();
-    for confined in ["network", "newsroom"] {
+    for confined in ["network", "writer"] {
         until_so(pid, confined, [1, 2]);
     }
     for free in ["starter", "feed", "schedule"] {
@@ -84,7 +84,7 @@ fn threads_that_meet_strangers_are_confined_and_those_that_start_programs_are_no
     assert!(told.contains("sandbox          "), "{told}");
     assert!(!told.contains("sandbox          off"), "{told}");
 
-    // A reload starts the feeds anew, from the confined newsroom.
+    // A reload starts the feeds anew, from the confined writer.
     assert_eq!(program.run(&["reload", "--dir", "news"]).status, 0);
     until_so(pid, "feed", [0, 0]);
     program.rnews(&batch(&[article("<1@a.example>", "comp.test")]));
@@ -98,7 +98,7 @@ fn the_setting_switches_it_off() {
     listen(&program, "");
     set(&program, "sandbox = true", "sandbox = false");
     let served = Served::start(&program);
-    for thread in ["network", "newsroom"] {
+    for thread in ["network", "writer"] {
         let mut own = threads(std::process::id()).into_iter().map(|(_, own)| own);
         until_so(served.daemon.pid(), thread, own.next().unwrap());
     }

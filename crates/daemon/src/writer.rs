@@ -211,7 +211,7 @@ impl Writer {
             true => Some(files.settings.log_options(&directory)?),
             false => None,
         };
-        let mut newsroom = Writer {
+        let mut this = Writer {
             directory,
             started: files.settings.nntp.clone(),
             is_confined: files.settings.sandbox,
@@ -241,21 +241,21 @@ impl Writer {
             program,
             events: events.clone(),
         };
-        newsroom.apply();
-        newsroom.keep_feed_lease()?;
-        let thread = std::thread::Builder::new().name("newsroom".to_owned());
+        this.apply();
+        this.keep_feed_lease()?;
+        let thread = std::thread::Builder::new().name("writer".to_owned());
         thread.spawn(move || {
             let _end = TellEnd(events.clone());
             sandbox.confine(Role::Writer);
-            let opened = newsroom.open().map(drop);
-            newsroom.start_feeders();
-            newsroom.mails.retry();
+            let opened = this.open().map(drop);
+            this.start_feeders();
+            this.mails.retry();
             let is_open = opened.is_ok();
             let _ = events.send(Event::Opened(opened));
             if is_open {
-                newsroom.work(&jobs);
+                this.work(&jobs);
             }
-            newsroom.close(State::Closed);
+            this.close(State::Closed);
         })?;
         Ok(writer)
     }

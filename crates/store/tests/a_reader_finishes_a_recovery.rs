@@ -1,4 +1,4 @@
-//! A recovery that makes the views of the current segment again, killed in the middle, leaves them shorter than the mark
+//! A recovery that makes the derived files of the current segment again, killed in the middle, leaves them shorter than the mark
 //! says. Who reads next finds every article all the same.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]

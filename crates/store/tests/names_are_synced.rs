@@ -191,7 +191,7 @@ fn what_counts_on_a_name_comes_behind_the_sync_of_its_directory() {
     let double = Double::new(news.dir());
     life(&news, &double);
     let mut met = check(&double.take_trace());
-    // The views of a sealed segment, the index and active are made again.
+    // The derived files of a sealed segment, the index and active are made again.
     let disk = double.disk();
     let sealed = Snapshot::open_on(disk.clone(), news.dir())
         .unwrap()

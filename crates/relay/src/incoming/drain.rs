@@ -205,7 +205,7 @@ impl Drain {
         Ok(found)
     }
 
-    /// Files all waiting batches, and those that arrive meanwhile, under the [lock](Drain::turn).
+    /// Files all waiting batches, and those that arrive meanwhile, under the [lock](Drain::take_lock).
     ///
     /// # Errors
     /// The directory cannot be read. Errors of batches and of the store are reported to `watch`.

@@ -85,7 +85,7 @@ fn rebuild_files(
         .open(base, SegmentFile::Art, Open::Read)
         .map_err(at)?;
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
-    let mut views = Views::open(segments, base)?;
+    let mut derived = DerivedFiles::open(segments, base)?;
     let expired = match ExpiryState::read(disk, dir)? {
         Some(expired) => expired,
         None => ExpiryState::fold(segments)?,
@@ -94,17 +94,17 @@ fn rebuild_files(
         expired: &expired,
         cancelled: &removals.cancelled,
     };
-    views.find_gone(disk, alive)?;
+    derived.find_gone(disk, alive)?;
     let bases = segments.bases()?;
     let next = bases.iter().find(|next| **next > base);
-    views.add_removed(removals, next.copied().unwrap_or(u64::MAX), &expired);
+    derived.add_removed(removals, next.copied().unwrap_or(u64::MAX), &expired);
     let mut articles = 0;
     let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
         match step {
             Step::Record(offset, record) => {
                 articles += u64::from(record.head.kind == Kind::Article);
-                views.add(offset, &record)?;
+                derived.add(offset, &record)?;
             }
             Step::Gap { empty: true, .. } => {}
             Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
@@ -113,8 +113,8 @@ fn rebuild_files(
             Step::Gap { .. } => {}
         }
     }
-    views.take_over(u64::MAX)?;
-    views.finish(disk).map(|()| (articles, damaged))
+    derived.take_over(u64::MAX)?;
+    derived.finish(disk).map(|()| (articles, damaged))
 }
 
 /// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost too, so the log
@@ -159,7 +159,7 @@ impl Removals {
 }
 
 /// The derived files of a segment, under temporary names.
-struct Views {
+struct DerivedFiles {
     base: u64,
     his: AppendFile,
     ovr: AppendFile,
@@ -172,14 +172,14 @@ struct Views {
     targets: [PathBuf; 3],
 }
 
-impl Views {
-    fn open(segments: &Segments, base: u64) -> Result<Views, Error> {
+impl DerivedFiles {
+    fn open(segments: &Segments, base: u64) -> Result<DerivedFiles, Error> {
         let targets = SegmentFile::DERIVED.map(|view| segments.path(base, view));
         let fresh = |path: &PathBuf| {
             AppendFile::open(&**segments.disk(), remake_path(path), Open::Truncate, 0)
         };
         let [his, ovr, exp] = &targets;
-        Ok(Views {
+        Ok(DerivedFiles {
             base,
             his: fresh(his)?,
             ovr: fresh(ovr)?,

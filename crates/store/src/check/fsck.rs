@@ -108,7 +108,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     spool.check_states(&segments, &mut report, repair)?;
     if repair && !bad.is_empty() {
-        spool = repair::views(spool, &bad)?;
+        spool = repair::derived(spool, &bad)?;
     }
     for path in repair::orphans(&segments)? {
         report.tell(&path, 0, repair::ORPHAN, false);

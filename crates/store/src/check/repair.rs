@@ -255,7 +255,7 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
 
 /// Rebuilds the derived files of these segments. Those of the current one are rebuilt by a replay: without its index the store
 /// replays the last segment completely, and makes a new index.
-pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
+pub fn derived(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let current = spool.current_base();
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();

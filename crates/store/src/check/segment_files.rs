@@ -123,7 +123,7 @@ pub fn check_segment(
             report.tell(view, 0, "it is missing", repair);
         }
     }
-    let mut views_bad = ovr_map.is_none() || his_map.is_none();
+    let mut derived_bad = ovr_map.is_none() || his_map.is_none();
     let empty = || file.map(0).map_err(at);
     let ovr_map = ovr_map.map_or_else(empty, Ok)?;
     let blocks: Vec<_> = overview::blocks(ovr_map.bytes()).collect();
@@ -131,7 +131,7 @@ pub fn check_segment(
         || blocks.iter().map(|block| block.bytes.len()).sum::<usize>() != ovr_map.bytes().len();
     if ovr_bad {
         report.tell(&ovr_path, 0, "a block of rows is damaged", repair);
-        views_bad = true;
+        derived_bad = true;
     }
     let mut expected = Expected {
         his_map: his_map.map_or_else(empty, Ok)?,
@@ -172,7 +172,7 @@ pub fn check_segment(
                     seen.cancels.insert(line.position.0, text);
                 }
                 if record.head.kind == Kind::Article
-                    && !views_bad
+                    && !derived_bad
                     && !rows_agree(&blocks, offset, &record, alive, &mut row)
                 {
                     rows_bad = rows_bad.or(Some(offset));
@@ -187,7 +187,7 @@ pub fn check_segment(
             format!("the rows of the article at byte {offset} of .art are not its own"),
             repair,
         );
-        views_bad = true;
+        derived_bad = true;
     }
     let rows: u64 = blocks
         .iter()
@@ -202,14 +202,14 @@ pub fn check_segment(
             .count() as u64
         })
         .sum();
-    if !views_bad && rows != expected.links {
+    if !derived_bad && rows != expected.links {
         report.tell(
             &ovr_path,
             0,
             format!("it has {rows} rows, .art tells of {}", expected.links),
             repair,
         );
-        views_bad = true;
+        derived_bad = true;
     }
     if expected.his_bad.is_none() && !expected.finds(b"", alive) {
         expected.his_bad = Some(expected.his_at);
@@ -221,10 +221,10 @@ pub fn check_segment(
             "it does not hold the lines that .art tells of",
             repair,
         );
-        views_bad = true;
+        derived_bad = true;
     }
     let exp_path = segments.path(base, SegmentFile::Exp);
-    if !views_bad
+    if !derived_bad
         && !exceptions_agree(
             &**disk,
             &exp_path,
@@ -238,7 +238,7 @@ pub fn check_segment(
             "it does not hold the exceptions that .his tells of",
             repair,
         );
-        views_bad = true;
+        derived_bad = true;
     }
     let can_repair = repair && object.is_none();
     for (from, to) in gaps {
@@ -269,7 +269,7 @@ pub fn check_segment(
         report.tell(&path, from, what, can_repair);
         if can_repair {
             repair::put_aside(&**disk, dir, &path, &*file, (from, to))?;
-            views_bad = true;
+            derived_bad = true;
         }
     }
     if walk.lost_its_table() {
@@ -283,7 +283,7 @@ pub fn check_segment(
             repack::repack(segments, base, alive, None)?;
         }
     }
-    Ok(views_bad)
+    Ok(derived_bad)
 }
 
 /// Whether `.exp` has the lines of `.his` that belong there, except perhaps those of dead articles.

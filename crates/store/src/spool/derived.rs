@@ -41,7 +41,7 @@ pub struct Derived {
 }
 
 impl Derived {
-    /// Opens the views of the segment at `mark.base` and cuts them to the mark.
+    /// Opens the derived files of the segment at `mark.base` and cuts them to the mark.
     pub fn open(
         segments: &Segments,
         dir: &Path,

@@ -53,7 +53,7 @@ impl Spool {
             || !self.derived.overview_ends_at(from.ovr_end)?
         {
             self.notices.push(format!(
-                "the views of segment {:020} did not fit: made again from .art",
+                "the derived files of segment {:020} did not fit: made again from .art",
                 from.base
             ));
             from = Watermark {
@@ -134,7 +134,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Puts new files in the place of the views of the segment, and begins a new index.
+    /// Puts new files in the place of the derived files of the segment, and begins a new index.
     fn begin_anew(&mut self, from: &Watermark) -> Result<(), Error> {
         for file in SegmentFile::DERIVED {
             renew(&*self.disk, &self.segments.path(from.base, file), 0)?;

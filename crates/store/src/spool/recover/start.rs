@@ -18,7 +18,7 @@ pub struct Start {
     pub sure: bool,
     /// The file `cancels` is good up to the mark; else the whole log is asked.
     pub cancels_known: bool,
-    /// The index and the views of the segment are made anew, in the place of the old ones: somebody may have mapped those.
+    /// The index and the derived files of the segment are made anew, in the place of the old ones: somebody may have mapped those.
     pub anew: bool,
     /// Up to here the log was whole once.
     pub whole: Option<Place>,

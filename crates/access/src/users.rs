@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -360,7 +359,7 @@ fn identity(data: &std::fs::Metadata) -> Identity {
 }
 
 fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
-    let file = match File::open(path) {
+    let file = match store::regular::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok((None, Users::default()));

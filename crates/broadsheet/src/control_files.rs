@@ -318,7 +318,7 @@ fn no_cursor(root: &Path, feed: &[u8]) -> Option<feed::Error> {
     match site_state::look(root, feed) {
         Ok(Some(_)) => None,
         Ok(None) => match enrolment::is_enrolled(root, feed) {
-            Ok(true) => Some(feed::Error::NoCursor(site_state::shown(feed))),
+            Ok(true) => Some(feed::Error::NoCursor(groups::shown(feed))),
             Ok(false) => None,
             Err(error) => Some(error),
         },

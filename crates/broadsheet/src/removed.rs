@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use groups::shown;
 use serde_json::{Value, json};
 use store::{CancelLine, Position, RemovedBy, Snapshot};
 
@@ -106,12 +107,4 @@ fn because(text: &str) -> String {
         "" => String::new(),
         text => format!(": {text}"),
     }
-}
-
-/// Bytes of strangers, for people.
-pub fn shown(bytes: &[u8]) -> String {
-    let text = groups::escaped(bytes);
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }

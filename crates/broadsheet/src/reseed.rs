@@ -8,9 +8,7 @@ mod cursors;
 mod fetch;
 mod fetched;
 
-use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -218,9 +216,8 @@ fn reaches_back(wanted: &Wanted<'_>, sequence: u64) -> anyhow::Result<bool> {
 
 /// Makes a directory as those of a news directory.
 fn make(directory: &Path) -> anyhow::Result<()> {
-    let mut make = DirBuilder::new();
-    let made = make.recursive(true).mode(0o750).create(directory);
-    made.with_context(|| format!("cannot create {}", directory.display()))
+    store::make_directories(directory, 0o750)
+        .with_context(|| format!("cannot create {}", directory.display()))
 }
 
 /// Keeps a second run out.

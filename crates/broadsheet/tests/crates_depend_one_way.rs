@@ -87,9 +87,9 @@ fn every_arrow_points_to_an_earlier_room() {
 fn rows(text: &str) -> Vec<(&str, &str)> {
     text.lines()
         .filter_map(|line| {
-            let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
-            let name = cells.next()?.strip_suffix('`')?;
-            Some((name, cells.next_back()?))
+            let (rest, used) = line.strip_suffix(" |")?.rsplit_once(" | ")?;
+            let (name, _) = rest.strip_prefix("| `")?.split_once("` | ")?;
+            Some((name, used))
         })
         .collect()
 }

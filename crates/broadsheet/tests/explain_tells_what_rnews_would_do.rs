@@ -149,3 +149,12 @@ fn bytes_that_are_not_utf8_are_escaped_in_json() {
         assert_eq!(said["id"], id, "{told:?}");
     }
 }
+
+#[test]
+fn no_byte_of_an_article_reaches_the_terminal_raw() {
+    let program = news();
+    let text = with("<1@example.com>", "comp.test,x.\u{1b}[2Jy", "", b"x\n");
+    let told = program.feed(&["explain", "--dir", "news"], &text);
+    assert!(told.out.contains("x.\\x1b[2Jy"), "{told:?}");
+    assert!(!told.out.contains('\u{1b}'), "{told:?}");
+}

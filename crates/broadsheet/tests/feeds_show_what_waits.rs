@@ -191,6 +191,18 @@ fn a_feed_that_fails_says_so() {
     assert!(list().starts_with("west  ready\n"), "{}", list());
 }
 
+#[test]
+fn the_reason_of_a_pause_sends_nothing_to_the_terminal() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"west\"\ngroups = \"comp\"\nvia = { directory = \"../west\" }\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program.rnews(&articles::batch(&articles::many("a", 1, "comp.test", 50)));
+    program.write("news/feeds/west/paused", b"disk\x1b[2J of west\n");
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    assert!(told.out.contains("disk\\x1b[2J of west"), "{told:?}");
+}
+
 /// The mark of the index is of no known run of the machine then: who has the spool open must not wait for its lock to read the log.
 #[test]
 fn a_site_that_begins_earlier_needs_no_proc_sys() {

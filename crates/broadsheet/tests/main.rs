@@ -122,6 +122,7 @@ mod mounted_articles_are_those_of_the_store;
 mod mounts_show_in_status;
 mod neomutt_reads_and_posts;
 mod new_decisions_wait_for_all_nodes;
+mod new_directories_are_synced;
 mod news_is_pulled;
 mod newsreaders_log_in_over_tls;
 mod nntpget_fetches_from_us;

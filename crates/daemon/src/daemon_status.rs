@@ -229,7 +229,7 @@ impl FedPeer {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let oldest = counts.oldest.load(Ordering::Relaxed);
         FedPeer {
-            site: feed::site_state::shown(name),
+            site: groups::shown(name),
             state: state.does.word().to_owned(),
             why: state.why,
             since: state.since,

@@ -188,7 +188,7 @@ impl Feeder {
                 Next::Then(until, why) => (Some(until), why),
             };
             if why != told && !why.is_empty() {
-                warn(&format!("{}: {why}", site_state::shown(&self.name)));
+                warn(&format!("{}: {why}", groups::shown(&self.name)));
             }
             told = why;
             let is_called = match until {
@@ -210,7 +210,7 @@ impl Feeder {
         if let Kept::Program(program) = kept
             && let Some(how) = program.end(within)
         {
-            say(&format!("{}: {how}", site_state::shown(&self.name)));
+            say(&format!("{}: {how}", groups::shown(&self.name)));
         }
         // Another program that found the site busy relies on this pass.
         self.feeds.call();

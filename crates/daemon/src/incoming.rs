@@ -26,7 +26,7 @@ const EVENTS_BYTES: usize = 16 << 10;
 /// The directory cannot be watched.
 pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
     let watched = dir.join(INCOMING);
-    std::fs::create_dir_all(&watched)?;
+    store::make_directories(&watched, 0o777)?;
     let events = init(CreateFlags::CLOEXEC)?;
     // ATTRIB: an unreadable file may have become readable.
     let wanted = WatchFlags::CLOSE_WRITE

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use relay::Now;
 use report::day::Day;
 use report::figures::{self, DaemonFigures, EntryFigures, FeedFigures, Figures};
-use report::ranking::visible;
 use server::{Counter, ReaderCounts};
 use settings::NewsDirectory;
 use store::Snapshot;
@@ -208,7 +207,7 @@ fn of_peer(before: Option<&FedPeer>, now: &FedPeer, seconds: i64) -> FeedFigures
         bytes: since(|peer| peer.bytes),
         waiting: now.waiting,
         lag_seconds: now.oldest_arrival.map_or(0, |at| age(at, seconds)),
-        why: visible(now.why.as_bytes()),
+        why: groups::shown(now.why.as_bytes()),
     }
 }
 

@@ -77,7 +77,7 @@ impl Schedule {
     /// The timer cannot be created.
     pub fn new(dir: &Path, settings: &Settings, program: &Path) -> io::Result<Schedule> {
         let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::CLOEXEC)?;
-        let told = std::fs::read_to_string(dir.join(STARTED)).unwrap_or_default();
+        let told = store::regular::read_to_string(&dir.join(STARTED)).unwrap_or_default();
         let mut started = starts(&told);
         let tasks = wanted(settings).map(|(name, when)| Task {
             last: started.remove(name.as_str()),

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use feed::{feeds, site_state};
+use feed::feeds;
 use mount::counters::Mounted;
 use relay::incoming::{Name, is_stopped};
 use serde::Serialize;
@@ -145,14 +145,14 @@ impl FeedsStatus {
             feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied().filter(|_| is_here));
         let behind = told.iter().filter(|feed| !feed.has_all());
         let behind = behind.map(|feed| FeedBehind {
-            site: site_state::shown(feed.name),
+            site: groups::shown(feed.name),
             articles: feed.backlog.articles,
             bytes: feed.backlog.bytes,
             oldest_arrival: feed.backlog.oldest,
             deferred: feed.look.deferred.len() as u64,
             paused: feed.look.paused.is_some(),
         });
-        let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));
+        let unreadable = untold.iter().map(|(name, _)| groups::shown(name));
         Ok(FeedsStatus {
             count: names.len(),
             elsewhere: cluster_feeds

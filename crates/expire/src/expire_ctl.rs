@@ -10,8 +10,9 @@
 
 mod wild;
 
+use groups::shown;
+
 use crate::dates::{DateBounds, Dates};
-use crate::explist::shown;
 use crate::life::{DAY_SECONDS, Lifetime, LifetimeError};
 
 /// INN treats more days than this as `never`.

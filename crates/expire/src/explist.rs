@@ -18,6 +18,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+use groups::shown;
+
 use crate::archive::Archive;
 use crate::dates::{DateBounds, Dates};
 use crate::error::{Error, PolicyLineError};
@@ -92,15 +94,30 @@ impl Moderation {
 }
 
 impl Explist {
-    /// Reads a policy file. `archive` is the directory for `@` (`expire -a`).
+    /// Reads the policy file of a news directory. `archive` is the directory for `@` (`expire -a`).
     ///
     /// # Errors
     /// [`Error`] if the file is missing or empty, or any line is invalid.
     pub fn read(path: &Path, archive: Option<&[u8]>) -> Result<Self, Error> {
+        Self::of(store::regular::open(path), path, archive)
+    }
+
+    /// As [`Explist::read`], for a file of a command line, which may be a pipe.
+    ///
+    /// # Errors
+    /// As [`Explist::read`].
+    pub fn read_named(path: &Path, archive: Option<&[u8]>) -> Result<Self, Error> {
+        Self::of(File::open(path), path, archive)
+    }
+
+    fn of(
+        opened: std::io::Result<File>,
+        path: &Path,
+        archive: Option<&[u8]>,
+    ) -> Result<Self, Error> {
         let file = path.display().to_string();
         let mut text = Vec::new();
-        let read =
-            File::open(path).and_then(|open| open.take(FILE_BYTES_MAX + 1).read_to_end(&mut text));
+        let read = opened.and_then(|open| open.take(FILE_BYTES_MAX + 1).read_to_end(&mut text));
         match read {
             Err(fault) if fault.kind() == ErrorKind::NotFound => Err(Error::Missing { file }),
             Err(fault) => Err(Error::Read { file, fault }),
@@ -227,11 +244,6 @@ pub(crate) fn archive_named(
         }
         path => Archive::parse(path).map(Some).ok_or_else(wrong),
     }
-}
-
-/// Converts bytes for a message.
-pub(crate) fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

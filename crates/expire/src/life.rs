@@ -84,7 +84,7 @@ impl Lifetime {
         if text == b"never" {
             return Ok(Self::Never);
         }
-        let shown = || String::from_utf8_lossy(text).into_owned();
+        let shown = || groups::shown(text);
         let (whole, fraction) = match text.iter().position(|byte| *byte == b'.') {
             None => (text, [].as_slice()),
             Some(at) => {

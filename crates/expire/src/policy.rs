@@ -17,12 +17,12 @@
 use std::collections::HashMap;
 
 use groups::pattern::Pattern;
-use groups::{Active, Flag, GroupId};
+use groups::{Active, Flag, GroupId, shown};
 
 use crate::archive::{Archive, Layout};
 use crate::dates::Dates;
 use crate::error::Error;
-use crate::explist::{Explist, Rule, shown};
+use crate::explist::{Explist, Rule};
 use crate::life::{DAY_SECONDS, Lifetime, Share};
 use crate::rule_index::RuleIndex;
 

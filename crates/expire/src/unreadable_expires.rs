@@ -1,5 +1,6 @@
 //! The report of `expire -g`: articles with an unreadable Expires, as in C News on every run as long as the article exists.
 
+use groups::shown;
 use store::{Expires, HistoryLine, Snapshot};
 
 /// Most articles that the report lists; further ones are only counted.
@@ -30,7 +31,6 @@ pub struct UnreadableArticle {
 /// `group/number <id>: Expires `TEXT' cannot be read, the default applies`
 impl std::fmt::Display for UnreadableArticle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown = |bytes| String::from_utf8_lossy(bytes).replace(char::is_control, " ");
         write!(
             f,
             "{}/{} {}: Expires `{}' cannot be read, the default applies",

@@ -10,7 +10,6 @@
 //! A tab follows the name. A site has a line if something waited for it. Its state depends, as in C News, on this run and on the line
 //! before.
 
-use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -116,7 +115,7 @@ impl BatchLog {
     /// The log cannot be read.
     pub fn read(path: &Path) -> Result<BatchLog, Error> {
         let at = |error| Error::io("read", path)(error);
-        let mut file = match File::open(path) {
+        let mut file = match store::regular::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(BatchLog::default());
             }
@@ -156,10 +155,7 @@ impl BatchLog {
             old.push(".o");
             std::fs::rename(path, old).map_err(Error::io("rename", path))?;
         }
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
+        store::regular::append(path)
             .and_then(|mut log| log.write_all(&text))
             .map_err(Error::io("write", path))
     }

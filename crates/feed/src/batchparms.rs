@@ -91,7 +91,7 @@ impl Batchparms {
     pub fn read(path: &Path) -> Result<Batchparms, Error> {
         use std::io::Read;
         let mut text = Vec::new();
-        let file = match std::fs::File::open(path) {
+        let file = match store::regular::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Batchparms::default());
             }

@@ -267,7 +267,7 @@ pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
 }
 
 fn selected_from(dir: &Path) -> Position {
-    let told = std::fs::read(dir.join(SELECTED)).ok();
+    let told = store::regular::read(&dir.join(SELECTED)).ok();
     let told = told.and_then(|text| decimal::parse(text.trim_ascii()));
     told.map_or(NOWHERE, Position)
 }

@@ -51,7 +51,7 @@ fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(
     let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
     let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
     for name in gone.take(NAMED_MOST) {
-        let name = site_state::shown(name);
+        let name = groups::shown(name);
         notices.push(format!(
             "{name} is no longer in sys: its waiting articles stay, and `broadsheet feed list' shows them"
         ));
@@ -119,7 +119,7 @@ pub fn backlogs<'s>(
     for name in names {
         match site_state::look(news, name) {
             Ok(Some(look)) => known.push((name, look)),
-            Ok(None) => untold.push((name, Error::NoCursor(site_state::shown(name)))),
+            Ok(None) => untold.push((name, Error::NoCursor(groups::shown(name)))),
             Err(error) => untold.push((name, error)),
         }
     }
@@ -233,7 +233,7 @@ pub fn keep_within_log(spool: &Spool) -> Result<Vec<String>, Error> {
         if state.keep_within(end)? {
             notices.push(format!(
                 "the log lost its end: feed {} goes on from there",
-                site_state::shown(&name)
+                groups::shown(&name)
             ));
         }
     }
@@ -264,7 +264,7 @@ fn newcomers(sites: &Sites) -> Vec<NewSite<'_>> {
 
 fn notice(sites: &Sites, fresh: &[Vec<u8>]) -> Option<String> {
     let first = fresh.iter().take(NAMED_MOST + 1);
-    let shown: Vec<_> = first.map(|name| site_state::shown(name)).collect();
+    let shown: Vec<_> = first.map(|name| groups::shown(name)).collect();
     match (shown.as_slice(), fresh.first()) {
         ([one], Some(name)) => {
             let begins = match sites.feed(name).map(|site| site.start) {

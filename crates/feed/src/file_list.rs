@@ -73,7 +73,7 @@ impl FileList {
     fn append(&self, lines: &[u8]) -> Result<(), Error> {
         let path = &self.path;
         let directory = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory).map_err(Error::io("make", directory))?;
+        store::make_directories(directory, 0o777).map_err(Error::io("make", directory))?;
         let until = Instant::now() + Duration::from_secs(LIST_LOCKED_SECONDS_MAX);
         loop {
             // A FIFO without a reader does not block.
@@ -98,9 +98,7 @@ impl FileList {
                 continue;
             }
             write(&mut file, lines).map_err(Error::io("write", path))?;
-            File::open(directory)
-                .and_then(|directory| directory.sync_all())
-                .map_err(Error::io("sync", directory))?;
+            store::sync_directory(directory).map_err(Error::io("sync", directory))?;
             if is_named(path, &told)? {
                 return Ok(());
             }

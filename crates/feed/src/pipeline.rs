@@ -222,7 +222,7 @@ fn unsupported(program: &[u8]) -> Option<String> {
 }
 
 fn shown(text: &[u8]) -> String {
-    String::from_utf8_lossy(text.trim_ascii()).into_owned()
+    groups::shown(text.trim_ascii())
 }
 
 #[cfg(test)]

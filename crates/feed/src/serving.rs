@@ -299,7 +299,7 @@ impl<'a> Serving<'a> {
         let how = (&self.limit, self.is_asked);
         let delivered = nntp::deliver(self.root, (&self.sites, plans.collect()), how)?;
         let result = |name: &[u8]| match delivered.iter().find(|delivered| delivered.name == name) {
-            Some(delivered) if delivered.is_busy => Err(Error::Busy(site_state::shown(name))),
+            Some(delivered) if delivered.is_busy => Err(Error::Busy(groups::shown(name))),
             Some(delivered) => Ok(match site_state::paused(self.root, name)? {
                 Some(why) => Served::Paused(why),
                 None => Served::Delivered {
@@ -470,7 +470,7 @@ pub fn serve_immediate(
             Ok(served) => why_it_waits(&served),
         };
         if let Some(why) = &why {
-            tell(&format!("{}: {why}", site_state::shown(name)));
+            tell(&format!("{}: {why}", groups::shown(name)));
         }
         why.is_none()
     };

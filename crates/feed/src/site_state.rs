@@ -1,10 +1,13 @@
 //! The directory of a site, `feeds/SITE/`: cursor, deferred articles, pause, and the lock of the program that serves it.
 
 use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use groups::shown;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use store::disk::RealDisk;
@@ -101,11 +104,6 @@ pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     }
 }
 
-/// A site's name for messages.
-pub fn shown(site: &[u8]) -> String {
-    groups::escaped(site)
-}
-
 /// Reads the state of a site; `None` if it has no feed.
 ///
 /// # Errors
@@ -125,9 +123,9 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
 
 /// Reads why the feed could not be served; an unreadable file counts as none.
 fn failure(dir: &Path) -> Option<FeedFailure> {
-    let text = std::fs::read(dir.join(FAILING)).ok()?;
-    let text = shown(&text);
-    let (since, why) = text.trim_end().split_once(' ')?;
+    let text = store::regular::read(&dir.join(FAILING)).ok()?;
+    let text = shown(text.trim_ascii_end());
+    let (since, why) = text.split_once(' ')?;
     Some(FeedFailure {
         since: since.parse().ok()?,
         why: why.to_owned(),
@@ -148,10 +146,16 @@ pub fn note_failure(news: &Path, site: &[u8], why: Option<&str>, now: i64) {
             let why = why.replace('\n', " ");
             match known {
                 Some(known) if known.why == why => Ok(()),
-                _ => std::fs::write(path, format!("{now} {why}\n")),
+                _ => write_note(&path, &format!("{now} {why}\n")),
             }
         }
     };
+}
+
+fn write_note(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    store::regular::open_with(path, options)?.write_all(line.as_bytes())
 }
 
 /// Whether a program serves the site now. It takes a shared lock for a moment.
@@ -161,7 +165,7 @@ pub fn note_failure(news: &Path, site: &[u8], why: Option<&str>, now: i64) {
 pub fn is_busy(news: &Path, site: &[u8]) -> Result<bool, Error> {
     let path = directory(news, site)?.join(LOCK);
     let shared =
-        std::fs::File::open(path).map(|file| flock(&file, FlockOperation::NonBlockingLockShared));
+        store::regular::open(&path).map(|file| flock(&file, FlockOperation::NonBlockingLockShared));
     Ok(matches!(shared, Ok(Err(Errno::WOULDBLOCK))))
 }
 
@@ -171,7 +175,7 @@ pub fn is_busy(news: &Path, site: &[u8]) -> Result<bool, Error> {
 /// The file cannot be read.
 pub fn paused(news: &Path, site: &[u8]) -> Result<Option<String>, Error> {
     let path = directory(news, site)?.join(PAUSED);
-    match std::fs::read(&path) {
+    match store::regular::read(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         read => {
             let text = read.map_err(Error::io("read", &path))?;

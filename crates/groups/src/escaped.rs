@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// The bytes as text that tells any two names apart: UTF-8 stays as it is, and each other byte becomes `\xNN`.
+/// The bytes as text for programs, such as JSON: UTF-8 stays as it is, and each other byte becomes `\xNN`. Only a name that spells out such
+/// an escape itself has the text of another name.
 pub fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -14,14 +15,19 @@ pub fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// A text of a stranger for a message: as [`escaped`], with control characters and invisible ones escaped, too. Quotes
-/// stay as they are.
-pub fn printable(bytes: &[u8]) -> String {
+/// The bytes as text for people: as [`escaped`], with control characters (each byte as `\xNN`) and invisible ones escaped, too, so that no
+/// stranger writes to a terminal or a second line into a log.
+pub fn shown(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
-    for c in escaped(bytes).chars() {
-        match c {
-            '\'' | '"' | '\\' => text.push(c),
-            _ => text.extend(c.escape_debug()),
+    for character in escaped(bytes).chars() {
+        match character {
+            '\'' | '"' | '\\' => text.push(character),
+            _ if character.is_control() => {
+                for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(text, "\\x{byte:02x}");
+                }
+            }
+            _ => text.extend(character.escape_debug()),
         }
     }
     text
@@ -30,17 +36,6 @@ pub fn printable(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_of_strangers_are_printable() {
-        for (bytes, text) in [
-            (&b"no known groups in `a.b'"[..], "no known groups in `a.b'"),
-            (b"a\x1b[2J\t\"\xff", "a\\u{1b}[2J\\t\"\\xff"),
-            ("\u{fc}\u{202e}".as_bytes(), "\u{fc}\\u{202e}"),
-        ] {
-            assert_eq!(printable(bytes), text);
-        }
-    }
 
     #[test]
     fn bytes_that_are_not_utf8_differ() {
@@ -52,6 +47,20 @@ mod tests {
             (b"", ""),
         ] {
             assert_eq!(escaped(bytes), text);
+            assert_eq!(shown(bytes), text);
+        }
+    }
+
+    #[test]
+    fn people_see_no_control_characters() {
+        for (bytes, text) in [
+            (&b"a\x1b[2Jb"[..], "a\\x1b[2Jb"),
+            (b"no groups in `a.b'\"", "no groups in `a.b'\""),
+            ("\u{fc}\u{202e}".as_bytes(), "\u{fc}\\u{202e}"),
+            (b"two\nlines\x7f", "two\\x0alines\\x7f"),
+            ("\u{9b}1m\u{fc}".as_bytes(), "\\xc2\\x9b1m\u{fc}"),
+        ] {
+            assert_eq!(shown(bytes), text);
         }
     }
 }

@@ -30,7 +30,7 @@ pub mod wildmat;
 pub use active::{Active, ActiveError, AddGroupError, Flag, GroupId};
 pub use command_line::CommandLine;
 pub use destination::{Destination, Sender};
-pub use escaped::{escaped, printable};
+pub use escaped::{escaped, shown};
 pub use matcher::Matcher;
 pub use matrix::{Matrix, SiteSet};
 pub use newsgroups::Newsgroups;

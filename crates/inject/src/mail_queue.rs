@@ -4,10 +4,10 @@
 //! exited with 0, or the server accepted the mail. So no mail is lost; a crash in between may send one twice.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use groups::command_line::CommandLine;
 use rustix::process::{Pid, Signal, kill_process_group};
+use store::disk::{Access, RealDisk};
 
 use crate::draft::Draft;
 use crate::{message_id, smtp};
@@ -27,6 +28,12 @@ const EXTENSION: &str = "mail";
 pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
 /// Time limit of the mail program, or the mail server, for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
+
+/// The access to a mail.
+const ACCESS: Access = Access {
+    mode: 0o640,
+    owner: None,
+};
 
 /// The errors of the mail queue.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +90,9 @@ pub enum Error {
     /// The mail server did not accept the mail.
     #[error(transparent)]
     Server(#[from] smtp::Error),
+    /// A mail cannot be written or removed durably.
+    #[error(transparent)]
+    Store(#[from] store::Error),
 }
 
 impl Error {
@@ -102,8 +112,14 @@ impl Error {
 
     /// True if the disk (or quota) is full.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, Error::Io { source, .. }
-            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        match self {
+            Error::Store(error) => error.is_disk_full(),
+            Error::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
+            _ => false,
+        }
     }
 }
 
@@ -121,38 +137,13 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
 /// The mail cannot be written; then nothing is stored.
 pub fn enqueue(dir: &Path, mail: &[u8], seconds: i64, random: u64) -> Result<PathBuf, Error> {
     let queue = dir.join(DIRECTORY);
-    if !queue.is_dir() {
-        let made = DirBuilder::new().recursive(true).mode(0o770).create(&queue);
-        made.map_err(at("make", &queue))?;
-        sync(dir)?;
-    }
+    store::make_directories(&queue, 0o770).map_err(at("make", &queue))?;
     let mut code = Vec::new();
     message_id::code(random, &mut code);
     let name = format!("{seconds}.{}", String::from_utf8_lossy(&code));
-    let temporary = queue.join(format!("{name}.new"));
     let path = queue.join(format!("{name}.{EXTENSION}"));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o640)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(mail)?;
-            file.sync_all()
-        })
-        .map_err(at("write", &temporary))
-        .and_then(|()| fs::rename(&temporary, &path).map_err(at("put in place", &path)))
-        .and_then(|()| sync(&queue));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map(|()| path)
-}
-
-fn sync(queue: &Path) -> Result<(), Error> {
-    File::open(queue)
-        .and_then(|directory| directory.sync_all())
-        .map_err(at("sync", queue))
+    store::replace_as(&RealDisk, &path, ACCESS, |file| file.write_at(mail, 0))?;
+    Ok(path)
 }
 
 /// A mail in the queue.
@@ -173,7 +164,7 @@ impl QueuedMail {
         let reading = || -> io::Result<Vec<u8>> {
             let mut mail = Vec::new();
             io::Read::read_to_end(
-                &mut io::Read::take(File::open(&self.path)?, MAIL_BYTES_MAX),
+                &mut io::Read::take(store::regular::open(&self.path)?, MAIL_BYTES_MAX),
                 &mut mail,
             )?;
             Ok(mail)
@@ -229,7 +220,7 @@ pub fn deliver(
     mail: &QueuedMail,
     deliver: impl FnOnce(File) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let file = match File::open(&mail.path) {
+    let file = match store::regular::open(&mail.path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(at("read", &mail.path)(error)),
@@ -246,8 +237,7 @@ pub fn deliver(
     }
     deliver(file)?;
     fs::remove_file(&mail.path).map_err(at("remove", &mail.path))?;
-    let queue = mail.path.parent().unwrap_or(Path::new("."));
-    sync(queue)
+    Ok(store::sync_parent(&RealDisk, &mail.path)?)
 }
 
 /// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0, as [`deliver`]; it

@@ -51,7 +51,7 @@ impl Moderators {
         let mut told = Vec::new();
         for file in ["mailpaths", "moderators"] {
             let path = news.join(file);
-            let text = match std::fs::read(&path) {
+            let text = match store::regular::read(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => {

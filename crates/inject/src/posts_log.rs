@@ -182,11 +182,9 @@ fn append(dir: &Path, line: &PostLine<'_>) -> io::Result<()> {
     let _lock = lock(dir)?;
     let path = dir.join(POSTS);
     let is_new = !path.exists();
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(&path)?;
+    let mut options = OpenOptions::new();
+    let options = options.append(true).create(true).mode(0o600);
+    let mut file = store::regular::open_with(&path, options)?;
     let before = file.metadata()?.len();
     let written = file
         .write_all(line.text().as_bytes())
@@ -291,7 +289,7 @@ pub fn each_line(dir: &Path, mut each: impl FnMut(&PostLine<'_>)) -> io::Result<
         keys.lock_shared()?;
     }
     for name in [OLD, POSTS] {
-        let file = match File::open(dir.join(name)) {
+        let file = match store::regular::open(&dir.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened?,
         };
@@ -307,7 +305,7 @@ pub fn each_line(dir: &Path, mut each: impl FnMut(&PostLine<'_>)) -> io::Result<
 
 /// The time when the period of a key began, and the key.
 fn read_key(dir: &Path, name: &str) -> io::Result<Option<(i64, String)>> {
-    let text = match fs::read(dir.join(name)) {
+    let text = match store::regular::read(&dir.join(name)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read?,
     };

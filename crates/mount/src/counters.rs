@@ -92,11 +92,9 @@ impl CountersFile {
         }
         for number in 0..MOUNTS_MAX {
             let path = folder.join(number.to_string());
-            let file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(&path)?;
+            let mut options = OpenOptions::new();
+            let options = options.create(true).truncate(false).write(true);
+            let file = store::regular::open_with(&path, options)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(CountersFile { file, path }),
                 Err(Errno::WOULDBLOCK) => {}
@@ -133,7 +131,7 @@ pub fn read(dir: &Path) -> Vec<Mounted> {
 
 /// `None`: no mount has locked the file.
 fn read_file(path: &Path) -> Option<Mounted> {
-    let mut file = File::open(path).ok()?;
+    let mut file = store::regular::open(path).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
         return None;
     }

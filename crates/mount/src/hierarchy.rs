@@ -46,7 +46,7 @@ impl Hierarchy {
             path: path.clone(),
             source,
         };
-        let text = std::fs::read(&path).map_err(fault)?;
+        let text = store::regular::read(&path).map_err(fault)?;
         match Active::parse(text) {
             Ok(active) => Ok(Hierarchy::of(active)),
             Err(error) => Err(Error::Active {

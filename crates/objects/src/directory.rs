@@ -54,7 +54,7 @@ impl Objects for Directory {
                 return Err(io::Error::new(io::ErrorKind::NotConnected, what));
             }
             let folder = path.parent().unwrap_or(&self.site);
-            fs::create_dir_all(folder)?;
+            store::make_directories(folder, 0o777)?;
             let mut file = File::create(&part)?;
             let mut buffer = vec![0; PIECE_BYTES];
             let mut left = length;
@@ -72,7 +72,7 @@ impl Objects for Directory {
             let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
             fs::rename(&part, &path)?;
             for folder in [folder, &self.site, &self.root] {
-                File::open(folder)?.sync_all()?;
+                store::sync_directory(folder)?;
             }
             Ok(())
         };

@@ -51,7 +51,7 @@ pub enum Posted {
 
 /// A reply for a message.
 pub fn words(reply: Reply<'_>) -> String {
-    format!("{} {}", reply.code, groups::printable(reply.text))
+    format!("{} {}", reply.code, groups::shown(reply.text))
 }
 
 impl Connection {

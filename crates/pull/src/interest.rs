@@ -58,7 +58,7 @@ impl Interest {
     /// The file cannot be read, or a line is damaged.
     pub fn read(news: &Path) -> Result<Option<Interest>, Error> {
         let path = news.join(FILE);
-        let text = match std::fs::read(&path) {
+        let text = match store::regular::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::Marks { path, error }),
             Ok(text) => text,

@@ -60,7 +60,7 @@ impl Marks {
     /// The file cannot be read, or a line is damaged.
     pub fn read(news: &Path, name: &str) -> Result<Marks, Error> {
         let path = news.join(DIRECTORY).join(name);
-        let text = match std::fs::read(&path) {
+        let text = match store::regular::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|error| Error::Marks {
                 path: path.clone(),

@@ -128,7 +128,7 @@ pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
 /// An I/O error.
 pub fn sync_parent(saved: &Path) -> io::Result<()> {
     match saved.parent() {
-        Some(dir) => File::open(dir)?.sync_all(),
+        Some(dir) => store::sync_directory(dir),
         None => Ok(()),
     }
 }
@@ -138,7 +138,7 @@ fn with_unused_name<T>(
     stem: &str,
     put: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
-    fs::create_dir_all(dir)?;
+    store::make_directories(dir, 0o777)?;
     for attempt in 0..NAMES_TRIED_MAX {
         let path = if attempt == 0 {
             dir.join(stem)

@@ -6,9 +6,9 @@
 //! Keys derive from one secret of the site (RFC 8315, 4): `base64(HMAC-SHA-256(secret, user + id))`. The site's own key is that of the
 //! empty user name, so a site can withdraw all articles posted through it, and each user their own.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use article::syntax::strip_cfws;
@@ -230,7 +230,7 @@ fn io_at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> keyring::Err
 }
 
 fn read(path: &Path) -> Result<Option<Secret>, keyring::Error> {
-    let file = match File::open(path) {
+    let file = match store::regular::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io_at("open", path)(error)),
@@ -252,13 +252,7 @@ fn read(path: &Path) -> Result<Option<Secret>, keyring::Error> {
 /// Makes a new secret. Two concurrent programs both use the first one.
 fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
     let keys = dir.join(keyring::DIRECTORY);
-    if !keys.is_dir() {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&keys);
-        made.map_err(io_at("make", &keys))?;
-        File::open(dir)
-            .and_then(|directory| directory.sync_all())
-            .map_err(io_at("sync", dir))?;
-    }
+    store::make_directories(&keys, 0o700).map_err(io_at("make", &keys))?;
     let mut random = [0; SECRET_BYTES];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
         .map_err(|errno| io_at("make", path)(errno.into()))?;
@@ -281,9 +275,7 @@ fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
     });
     let _ = fs::remove_file(&fresh);
     linked?;
-    File::open(&keys)
-        .and_then(|directory| directory.sync_all())
-        .map_err(io_at("sync", &keys))?;
+    store::sync_directory(&keys).map_err(io_at("sync", &keys))?;
     read(path)?.ok_or_else(|| io_at("open", path)(io::ErrorKind::NotFound.into()))
 }
 

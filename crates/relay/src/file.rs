@@ -4,7 +4,7 @@ mod apply_control;
 mod entries;
 
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -457,7 +457,7 @@ impl Filer {
         let limit = self.rules.article_bytes_max;
         let text = format!("article too large: {size} bytes, the limit is {limit}");
         self.log.line(now, site, Code::Refused, id, text.as_bytes());
-        let shown = groups::printable;
+        let shown = groups::shown;
         format!("{text}: {} from {}", shown(id), shown(site))
     }
 
@@ -729,7 +729,7 @@ impl Filer {
 }
 
 fn open_log(path: &std::path::Path) -> std::io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+    store::regular::append(path)
 }
 
 /// SITE of a log line: the first host in Path, or `(local)` without one.

@@ -1,6 +1,5 @@
 //! Files of the news directory that control messages read: the descriptions of groups.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -25,7 +24,7 @@ pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let mut text = Vec::new();
-    let read = store::regular::open(path, OpenOptions::new().read(true))
+    let read = store::regular::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut text));
     match read {
         Ok(_) if text.len() <= TEXT_BYTES_MAX => Ok(text),

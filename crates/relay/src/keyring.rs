@@ -3,13 +3,13 @@
 //! *Architecture Invariant:* only the administrator makes a key trusted, by importing it. Names and signatures inside keys prove
 //! nothing.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use groups::Wildmat;
 use openpgp::{Certificate, Digest, PublicKey, armor};
+use store::disk::RealDisk;
 
 /// The directory of keys in a news directory.
 pub const DIRECTORY: &str = "keys";
@@ -36,6 +36,9 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
     /// A file in the directory does not have the form that `key import` writes.
     #[error("{} is not a key file: {why}; remove it, or import the key again", path.display())]
     Damaged {
@@ -237,34 +240,11 @@ impl Keyring {
     /// The directory or file cannot be written.
     pub fn keep(news: &Path, key: &TrustedKey) -> Result<(), Error> {
         let directory = news.join(DIRECTORY);
-        match DirBuilder::new().mode(0o700).create(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(io_error("create", &directory)(error));
-            }
-            _ => {}
-        }
+        store::make_directories(&directory, 0o700).map_err(io_error("create", &directory))?;
         let path = directory.join(key.file_name());
-        let temporary = path.with_extension("new");
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)
-            .map_err(io_error("create", &temporary))?;
-        let written = file
-            .write_all(key.text().as_bytes())
-            .and_then(|()| file.sync_all())
-            .map_err(io_error("write", &temporary))
-            .and_then(|()| fs::rename(&temporary, &path).map_err(io_error("put in place", &path)));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-            return written;
-        }
-        sync(&directory)?;
-        // The directory itself may be new.
-        sync(news)
+        let text = key.text();
+        store::replace_private(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0))?;
+        Ok(())
     }
 
     /// Removes a key.
@@ -275,19 +255,13 @@ impl Keyring {
         let directory = news.join(DIRECTORY);
         let path = directory.join(key.file_name());
         fs::remove_file(&path).map_err(io_error("remove", &path))?;
-        sync(&directory)
+        store::sync_directory(&directory).map_err(io_error("sync", &directory))
     }
-}
-
-fn sync(directory: &Path) -> Result<(), Error> {
-    File::open(directory)
-        .and_then(|open| open.sync_all())
-        .map_err(io_error("sync", directory))
 }
 
 fn read_key(path: &Path) -> Result<TrustedKey, Error> {
     let mut text = Vec::new();
-    File::open(path)
+    store::regular::open(path)
         .and_then(|file| {
             file.take(armor::FILE_BYTES_MAX as u64 + 1)
                 .read_to_end(&mut text)

@@ -475,7 +475,7 @@ impl Run<'_> {
                     if let Some(why) = self.article(bytes, (now, is_bare), (source, state))?
                         && is_bare
                     {
-                        let why = groups::printable(&why);
+                        let why = groups::shown(&why);
                         self.commit()?;
                         self.save(source, tee, 0, state);
                         let what = format!("neither a batch nor an article: {why}");
@@ -522,7 +522,7 @@ impl Run<'_> {
                         .message(&format!("{name}: at byte {offset}: {text}; refused{place}"));
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
-                    let line = groups::printable(line);
+                    let line = groups::shown(line);
                     let text = format!("unbatcher out of synch in file {}", source.name);
                     self.outlet
                         .filer()

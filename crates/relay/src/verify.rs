@@ -227,10 +227,11 @@ fn scope<'a>(words: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = Cow<
         .map(|hierarchy| Cow::Owned([hierarchy, b".*"].concat()))
 }
 
+/// Maximum part of a bad text that a message contains, bytes.
+const SHOWN_BYTES: usize = 200;
+
 fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().take(200).map(plain).collect()
+    groups::shown(bytes.get(..SHOWN_BYTES).unwrap_or(bytes))
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl<const N: usize> Ranking<N> {
             sum(&mut others, counts);
         }
         let named = rows.into_iter().take(most).map(|(name, counts)| Row {
-            name: visible(name),
+            name: groups::shown(name),
             counts: *counts,
         });
         (named.collect(), others)
@@ -155,14 +155,6 @@ fn sum<const N: usize>(to: &mut [u64; N], counts: &[u64; N]) {
     for (to, count) in to.iter_mut().zip(counts) {
         *to = to.saturating_add(*count);
     }
-}
-
-/// A name as text of one line: control characters become `?`.
-pub fn visible(name: &[u8]) -> String {
-    let text = groups::escaped(name);
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }
 
 #[cfg(test)]

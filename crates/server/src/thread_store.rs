@@ -97,7 +97,7 @@ impl ThreadStore {
             let why = format!("larger than {LIST_FILE_BYTES_MAX} bytes");
             return Err(std::io::Error::other(why));
         }
-        let text = Arc::new(fs::read(path)?);
+        let text = Arc::new(store::regular::read(path)?);
         let kept = CachedFile {
             modified,
             text: text.clone(),

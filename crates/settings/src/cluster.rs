@@ -1,6 +1,5 @@
 //! `[cluster]`: the log that several machines share, and the settings by which all of them must decide.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -119,7 +118,7 @@ impl Settings {
 
     /// The setting `cluster.feeds` as it is written; `None`: it is not.
     pub fn feeds_as_written(&self, directory: &NewsDirectory) -> Option<bool> {
-        let text = std::fs::read_to_string(directory.file(FILE)).ok()?;
+        let text = store::regular::read_to_string(&directory.file(FILE)).ok()?;
         let table: toml::Table = text.parse().ok()?;
         let said = table.get("cluster")?.get("feeds")?.as_bool();
         // The file was read before, and may have changed since.
@@ -178,7 +177,7 @@ impl Settings {
                 parts.push(part(&path, setting.written(self).as_bytes()));
             }
         }
-        let text = std::fs::read_to_string(directory.file(FILE))?;
+        let text = store::regular::read_to_string(&directory.file(FILE))?;
         let table: toml::Table = text.parse().map_err(io::Error::other)?;
         for name in ["site", "accept"] {
             let value = table.get(name).map(ToString::to_string);
@@ -245,7 +244,7 @@ fn hash_of_file(path: &Path) -> io::Result<u64> {
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let mut digest = Sha256::new();
     let mut buffer = vec![0; READ_BYTES];
-    let mut file = match File::open(path) {
+    let mut file = match store::regular::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(hash(b"")),
         opened => opened.map_err(told)?,
     };
@@ -288,7 +287,7 @@ type Login = Option<String>;
 fn logins(directory: &NewsDirectory) -> io::Result<[Login; 2]> {
     let path = directory.file(LOGIN_FILE);
     let told = |text: String| io::Error::other(format!("{}: {text}", path.display()));
-    let text = match std::fs::read_to_string(&path) {
+    let text = match store::regular::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok([None, None]),
         read => read.map_err(|error| told(format!("cannot read it: {error}")))?,
     };

@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use relay::control::policy::{POLICY_FILES, Policy};
@@ -99,7 +98,7 @@ impl DecidingFiles {
         names.extend(key_files(directory)?);
         for name in names {
             let path = directory.file(&name);
-            match fs::read(&path) {
+            match store::regular::read(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 read => {
                     files.insert(name, read.map_err(io_error(&path))?);
@@ -107,7 +106,7 @@ impl DecidingFiles {
             }
         }
         let path = directory.file(FILE);
-        let text = fs::read_to_string(&path).map_err(io_error(&path))?;
+        let text = store::regular::read_to_string(&path).map_err(io_error(&path))?;
         let part = deciding_text::deciding(&text);
         let part = part.map_err(|what| InForceError::Text { path, what })?;
         files.insert(FILE.to_owned(), part.into_bytes());
@@ -204,7 +203,7 @@ pub fn settings_with(
 fn text_with(directory: &NewsDirectory, copy: &NewsDirectory) -> Result<String, InForceError> {
     let read = |directory: &NewsDirectory| {
         let path = directory.file(FILE);
-        fs::read_to_string(&path).map_err(io_error(&path))
+        store::regular::read_to_string(&path).map_err(io_error(&path))
     };
     deciding_text::merged(&read(directory)?, &read(copy)?).map_err(|what| InForceError::Text {
         path: directory.file(FILE),
@@ -282,8 +281,12 @@ fn make(
     make_directory(&keys, 0o750)?;
     for (name, content) in files.iter() {
         let path = path.join(name);
-        fs::write(&path, content).map_err(io_error(&path))?;
-        sync(&path)?;
+        fs::File::create(&path)
+            .and_then(|mut file| {
+                file.write_all(content)?;
+                file.sync_all()
+            })
+            .map_err(io_error(&path))?;
     }
     let seen = path.join(SEEN_HASHES);
     let target = Path::new("../..").join(SEEN_HASHES);
@@ -313,7 +316,7 @@ fn make(
 pub fn settle(directory: &NewsDirectory, rules: u64) -> Result<Vec<String>, InForceError> {
     let copies = directory.file(DIRECTORY);
     let pending = copies.join(PENDING);
-    let text = match fs::read_to_string(&pending) {
+    let text = match store::regular::read_to_string(&pending) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.map_err(io_error(&pending))?,
     };
@@ -366,7 +369,7 @@ fn install(
                 .as_ref()
                 .is_none_or(|old| !is_same(name, old.get(name), found));
         if is_edited {
-            let content = fs::read(&path).map_err(io_error(&path))?;
+            let content = store::regular::read(&path).map_err(io_error(&path))?;
             let aside = path.with_file_name(format!(
                 "{}.{REPLACED}",
                 path.file_name().unwrap_or_default().to_string_lossy()
@@ -382,7 +385,6 @@ fn install(
                 if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
                     // keys/ has secrets, too.
                     make_directory(parent, 0o700)?;
-                    sync(directory.root())?;
                 }
                 write(&path, content, &path)?;
             }
@@ -406,52 +408,24 @@ fn is_same(name: &str, one: Option<&[u8]>, other: Option<&[u8]>) -> bool {
 
 /// Makes a directory, and those above it, with this mode.
 fn make_directory(path: &Path, mode: u32) -> Result<(), InForceError> {
-    let mut builder = fs::DirBuilder::new();
-    let made = builder.recursive(true).mode(mode).create(path);
-    made.map_err(io_error(path))
+    store::make_directories(path, mode).map_err(io_error(path))
 }
 
 /// Replaces a file durably. It gets the mode of the file `like`, and its owner and group if this process may give them; without that file
 /// the mode is [`NEW_FILE_MODE`].
 fn write(path: &Path, content: &[u8], like: &Path) -> Result<(), InForceError> {
     let before = Access::of(like).map_err(io_error(like))?;
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    let fresh = PathBuf::from(fresh);
-    let written = write_new(&fresh, content, before)
-        .and_then(|()| fs::rename(&fresh, path).map_err(io_error(path)));
-    if written.is_err() {
-        // The disk may be full because of it.
-        let _ = fs::remove_file(&fresh);
-    }
-    written?;
-    sync(path.parent().unwrap_or(Path::new(".")))
-}
-
-/// Writes a file that does not exist yet, and syncs it.
-fn write_new(path: &Path, content: &[u8], before: Option<Access>) -> Result<(), InForceError> {
-    // A killed run may have left one.
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(path)(error)),
-        _ => {}
-    }
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    // Nobody else reads it before it has the mode of the former file.
-    options.mode(before.map_or(NEW_FILE_MODE, |_| 0o600));
-    let done = options.open(path).and_then(|mut file| {
-        if let Some(before) = before {
-            before.give_to(&file)?;
-        }
-        file.write_all(content)?;
-        file.sync_all()
+    let access = before.unwrap_or(Access {
+        mode: NEW_FILE_MODE,
+        owner: None,
     });
-    done.map_err(io_error(path))
+    Ok(store::replace_as(&RealDisk, path, access, |file| {
+        file.write_at(content, 0)
+    })?)
 }
 
 fn sync(path: &Path) -> Result<(), InForceError> {
-    let file = fs::File::open(path).map_err(io_error(path))?;
-    file.sync_all().map_err(io_error(path))
+    store::sync_directory(path).map_err(io_error(path))
 }
 
 fn remove(path: &Path) -> Result<(), InForceError> {

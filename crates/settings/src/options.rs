@@ -174,7 +174,7 @@ impl Settings {
         if !self.post.mailname.is_empty() {
             return self.post.mailname.clone();
         }
-        let file = std::fs::read_to_string(directory.file("mailname")).unwrap_or_default();
+        let file = store::regular::read_to_string(&directory.file("mailname")).unwrap_or_default();
         let first = file.lines().next().unwrap_or_default().trim();
         match article::message_id::valid_domain_strict(first.as_bytes()) {
             true => first.to_owned(),

@@ -4,6 +4,7 @@ pub(crate) mod append_file;
 pub(crate) mod blocks;
 pub(crate) mod bytes;
 pub mod control_socket;
+pub(crate) mod directories;
 pub mod disk;
 pub(crate) mod growing_map;
 pub(crate) mod lock;

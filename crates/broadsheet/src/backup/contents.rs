@@ -1,9 +1,9 @@
 //! The contents of the files of all backups in a directory, each once, under its checksum.
 
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -51,10 +51,7 @@ impl Contents {
     /// # Errors
     /// It cannot be made.
     pub fn make(&self) -> io::Result<()> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.directory)
+        store::make_directories(&self.directory, 0o700)
     }
 
     fn path(&self, checksum: &Checksum) -> PathBuf {
@@ -95,7 +92,7 @@ impl Contents {
     /// # Errors
     /// An I/O error.
     pub fn sync(&self) -> io::Result<()> {
-        File::open(&self.directory)?.sync_all()
+        store::sync_directory(&self.directory)
     }
 
     /// Writes a content to a new file and syncs it.

@@ -1,7 +1,7 @@
 //! Makes a news directory of a backup.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -126,14 +126,12 @@ fn connect(contents: &Contents, entry: &Entry, root: &Path) -> anyhow::Result<()
 }
 
 fn make(directory: &Path) -> anyhow::Result<()> {
-    let mut make = DirBuilder::new();
-    let made = make.recursive(true).mode(0o750).create(directory);
-    made.with_context(|| format!("cannot create {}", directory.display()))
+    store::make_directories(directory, 0o750)
+        .with_context(|| format!("cannot create {}", directory.display()))
 }
 
 fn sync(directory: &Path) -> anyhow::Result<()> {
-    let synced = File::open(directory).and_then(|opened| opened.sync_all());
-    synced.with_context(|| format!("cannot sync {}", directory.display()))
+    store::sync_directory(directory).with_context(|| format!("cannot sync {}", directory.display()))
 }
 
 fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> {

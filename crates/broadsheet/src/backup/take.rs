@@ -191,7 +191,7 @@ fn remove_old(backups: &Path, contents: &Contents, keep: usize) -> anyhow::Resul
         fs::remove_file(backups.join(Manifest::name(*time)))?;
     }
     // First the lists are gone for certain: each list that is there has its contents. Those of an interrupted backup go as well.
-    File::open(backups)?.sync_all()?;
+    store::sync_directory(backups)?;
     contents.keep_only(&needed)?;
     Ok(old.len())
 }
@@ -282,7 +282,7 @@ impl Taking<'_> {
     /// Copies a file, unless the last backup has it.
     fn copy(&mut self, source: &Source) -> anyhow::Result<()> {
         let doing = || format!("cannot copy {}", source.from.display());
-        let file = match File::open(&source.from) {
+        let file = match store::regular::open(&source.from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && source.is_optional => {
                 return Ok(());
             }

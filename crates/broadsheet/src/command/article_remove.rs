@@ -19,7 +19,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::posting::Posting;
-use crate::removed::{self, shown};
+use crate::removed;
 use crate::text;
 
 /// The table.
@@ -108,7 +108,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let id = removed::id_of(&snapshot, name)?;
         let id = id.filter(|id| article::message_id::check(id).is_ok());
         let Some(id) = id else {
-            eprintln!("broadsheet: no such article: {}", shown(name));
+            eprintln!("broadsheet: no such article: {}", groups::shown(name));
             status = Status::NO;
             continue;
         };
@@ -149,7 +149,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             if posted != Status::OK {
                 eprintln!(
                     "broadsheet: {}: removed here, but the cancel message was not posted",
-                    shown(&target.id)
+                    groups::shown(&target.id)
                 );
                 status = Status::NO;
             }
@@ -161,7 +161,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     for target in &targets {
         let mut done = Done {
-            id: shown(&target.id),
+            id: groups::shown(&target.id),
             is_here: target.position.is_some(),
             was_removed: target.was_removed,
             erased: None,

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::removed::{self, RemovedArticle, shown};
+use crate::removed::{self, RemovedArticle};
 use crate::text;
 
 /// The table.
@@ -49,7 +49,12 @@ impl Answer for Listed {
             true => format!("restorable until {}", text::utc(article.until)),
             false => "not restorable".to_owned(),
         };
-        writeln!(out, "{}\t{}\t{until}", shown(&article.id), article.told())
+        writeln!(
+            out,
+            "{}\t{}\t{until}",
+            groups::shown(&article.id),
+            article.told()
+        )
     }
 
     fn json(&self) -> Value {

@@ -9,7 +9,7 @@ use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
-use crate::removed::{self, shown};
+use crate::removed;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -79,7 +79,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         };
         eprintln!(
             "broadsheet: cannot restore {}: {why}",
-            shown(name.as_encoded_bytes())
+            groups::shown(name.as_encoded_bytes())
         );
         status = Status::NO;
     }
@@ -95,7 +95,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         (None, None) => {}
     }
     for id in restored {
-        writeln!(out, "restored {}", shown(&id))?;
+        writeln!(out, "restored {}", groups::shown(&id))?;
     }
     Ok(status)
 }

@@ -12,7 +12,7 @@ use crate::command::history_find;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::removed::{self, RemovedArticle, shown};
+use crate::removed::{self, RemovedArticle};
 use crate::text;
 
 /// The table.
@@ -44,7 +44,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     for name in &given.operands {
         let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
         let Some(line) = snapshot.history_line(&id)? else {
-            let name = shown(name.as_encoded_bytes());
+            let name = groups::shown(name.as_encoded_bytes());
             let seen = history_find::seen_elsewhere(&snapshot, &id)?;
             match seen {
                 "" => eprintln!(
@@ -85,7 +85,7 @@ impl Story {
     ) -> anyhow::Result<Story> {
         let now = relay::Now::read().seconds;
         let mut story = Story {
-            id: shown(line.id),
+            id: groups::shown(line.id),
             arrival: line.arrival,
             from_site: None,
             poster: None,
@@ -93,7 +93,7 @@ impl Story {
             bytes: line.size,
             links: line
                 .links()
-                .map(|(group, number)| format!("{}/{number}", shown(group)))
+                .map(|(group, number)| format!("{}/{number}", groups::shown(group)))
                 .collect(),
             sites: Vec::new(),
             state: String::new(),
@@ -107,12 +107,12 @@ impl Story {
         if let (Some(record), Some(position)) = (record, line.position) {
             let parsed = Article::parse(record.wire_article(), Form::Wire);
             story.from_site = Some(sender_of(&parsed));
-            story.poster = parsed.value(Header::From).map(shown);
-            story.subject = parsed.value(Header::Subject).map(shown);
+            story.poster = parsed.value(Header::From).map(groups::shown);
+            story.subject = parsed.value(Header::Subject).map(groups::shown);
             for site in record.sites().split(|&byte| byte == b' ') {
                 if !site.is_empty() {
                     let state = site_got(directory, site, position);
-                    story.sites.push((shown(site), state));
+                    story.sites.push((groups::shown(site), state));
                 }
             }
         }
@@ -142,7 +142,7 @@ fn sender_of(article: &Article<'_>) -> String {
     let mut hosts = path.split(|&byte| byte == b'!').skip(1);
     match hosts.next() {
         Some(host) if host.starts_with(b".POSTED") => "posted here".to_owned(),
-        Some(host) if hosts.next().is_some() => shown(host),
+        Some(host) if hosts.next().is_some() => groups::shown(host),
         _ => "posted here".to_owned(),
     }
 }

@@ -1,8 +1,8 @@
 //! `broadsheet cluster nats-config`
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::Context;
 use cluster::entry::ENTRY_BYTES_MAX;
@@ -132,10 +132,10 @@ struct Logins {
 /// Reads the file, which is made if it is missing.
 fn logins(directory: &NewsDirectory) -> anyhow::Result<Logins> {
     let path = directory.file(LOGIN_FILE);
-    let told = match std::fs::read_to_string(&path) {
+    let told = match store::regular::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if let Some(keys) = path.parent().filter(|keys| !keys.exists()) {
-                DirBuilder::new().mode(0o700).create(keys)?;
+            if let Some(keys) = path.parent() {
+                store::make_directories(keys, 0o700)?;
             }
             let text = format!("{}\n{}\n", new_login()?, new_login()?);
             let mut file = OpenOptions::new()
@@ -145,6 +145,7 @@ fn logins(directory: &NewsDirectory) -> anyhow::Result<Logins> {
                 .open(&path)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
+            store::sync_parent(&store::disk::RealDisk, &path)?;
             text
         }
         read => read?,

@@ -127,8 +127,7 @@ impl Answer for Listed {
 
 /// A text from a client, as one line.
 fn visible(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '?' } else { c };
-    text.chars().map(clean).collect()
+    groups::shown(text.as_bytes())
 }
 
 /// `45 s`, `12 min`, `3 h`.

@@ -319,7 +319,7 @@ fn tell_robbed(
         Err(error) => return eprintln!("broadsheet: the feeds cannot be read: {error}"),
     };
     for (name, count) in robbed.iter().take(NAMED_MOST) {
-        let (name, count) = (site_state::shown(name), text::counted(*count, "article"));
+        let (name, count) = (groups::shown(name), text::counted(*count, "article"));
         eprintln!("broadsheet: {name}: {count} that waited for the site expired");
     }
     if let more @ 1.. = robbed.len().saturating_sub(NAMED_MOST) {
@@ -337,7 +337,7 @@ fn policy(
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
     let archive = archive.or_else(|| tables.archive_directory());
     Ok(match named {
-        Some(file) => Explist::read(Path::new(file), archive)?,
+        Some(file) => Explist::read_named(Path::new(file), archive)?,
         None if tables.rules.is_empty() => Explist::read(&directory.file("explist"), archive)?,
         None => {
             let file = directory.file(settings::FILE);

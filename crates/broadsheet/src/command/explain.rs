@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 
 use article::Form;
 use groups::matrix::Matrix;
+use groups::{escaped, shown};
 use relay::decide::{Arrival, State};
 use relay::explain::{ExpectedResult, Explanation, explain};
 use serde_json::{Value, json};
@@ -114,12 +115,8 @@ fn verdict(expected_result: ExpectedResult) -> &'static str {
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
-    groups::escaped(bytes)
-}
-
 fn list(items: &[Vec<u8>]) -> Vec<String> {
-    items.iter().map(|item| shown(item)).collect()
+    items.iter().map(|item| escaped(item)).collect()
 }
 
 impl Answer for Explanation {
@@ -179,29 +176,29 @@ impl Answer for Explanation {
             .iter()
             .map(|group| {
                 json!({
-                    "group": shown(&group.name),
-                    "flag": group.flag.as_deref().map(shown),
-                    "filed_as": group.filed_as.as_deref().map(shown),
+                    "group": escaped(&group.name),
+                    "flag": group.flag.as_deref().map(escaped),
+                    "filed_as": group.filed_as.as_deref().map(escaped),
                     "subscribed": group.subscribed,
                 })
             })
             .collect();
         json!({
-            "id": shown(&self.message_id),
+            "id": escaped(&self.message_id),
             "date": self.date,
             "expires": self.expires,
             "groups": groups,
             "hops": self.hops,
-            "site": shown(&self.site),
+            "site": escaped(&self.site),
             "verdict": verdict(self.expected_result),
-            "text": shown(&self.text),
-            "otherwise": self.otherwise.as_deref().map(shown),
+            "text": escaped(&self.text),
+            "otherwise": self.otherwise.as_deref().map(escaped),
             "remembered": self.remembered,
             "filed_in": list(&self.filed_in),
             "excluded": list(&self.excluded),
             "sites": list(&self.sites),
             "cancels": list(&self.cancels),
-            "path": shown(&self.path),
+            "path": escaped(&self.path),
         })
     }
 }

@@ -110,7 +110,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if why.is_some() {
             status = Status::NO;
         }
-        let site = site_state::shown(name);
+        let site = groups::shown(name);
         given.print(
             &Flushed {
                 site,
@@ -243,7 +243,7 @@ impl<'a> Call<'a> {
                 )),
             });
         }
-        let shown = site_state::shown(name);
+        let shown = groups::shown(name);
         let mut stopped = peers
             .iter()
             .filter(|peer| matches!(peer.state.as_str(), "failing" | "paused"));
@@ -258,7 +258,7 @@ impl<'a> Call<'a> {
 }
 
 fn look(root: &Path, name: &[u8]) -> Result<SiteSummary, feed::Error> {
-    site_state::look(root, name)?.ok_or_else(|| feed::Error::NoCursor(site_state::shown(name)))
+    site_state::look(root, name)?.ok_or_else(|| feed::Error::NoCursor(groups::shown(name)))
 }
 
 fn articles(served: &Served) -> u64 {

@@ -58,7 +58,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let peers = client::status(directory.root()).map_or(Vec::new(), |daemon| daemon.status.peers);
     for feed in &told {
         let is_busy = site_state::is_busy(directory.root(), feed.name)?;
-        let name = site_state::shown(feed.name);
+        let name = groups::shown(feed.name);
         let peer = peers.iter().find(|peer| peer.site == name);
         given.print(
             &ListedFeed {
@@ -79,7 +79,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     for (name, error) in &untold {
-        eprintln!("broadsheet: {}: {error}", site_state::shown(name));
+        eprintln!("broadsheet: {}: {error}", groups::shown(name));
     }
     Ok(match untold.is_empty() {
         true => Status::OK,
@@ -177,7 +177,7 @@ impl Answer for ListedFeed<'_> {
         } = self.feed;
         let cursor = &look.cursor;
         json!({
-            "site": site_state::shown(name),
+            "site": groups::shown(name),
             "state": self.state(),
             "paused": look.paused,
             "failure": look.failure.as_ref().map(|failure| &failure.why),
@@ -214,7 +214,7 @@ struct LeftOver<'a>(&'a FeedStatus<'a>);
 
 impl Answer for LeftOver<'_> {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let name = site_state::shown(self.0.name);
+        let name = groups::shown(self.0.name);
         let articles = text::counted(self.0.backlog.articles, "article");
         let bytes = text::rough_bytes(self.0.backlog.bytes);
         writeln!(
@@ -233,7 +233,7 @@ impl Answer for LeftOver<'_> {
     fn json(&self) -> Value {
         let backlog = &self.0.backlog;
         json!({
-            "site": site_state::shown(self.0.name), "state": "no longer in sys",
+            "site": groups::shown(self.0.name), "state": "no longer in sys",
             "articles": backlog.articles, "bytes": backlog.bytes,
             "oldest_arrival": backlog.oldest, "deferred": self.0.look.deferred.len(),
         })

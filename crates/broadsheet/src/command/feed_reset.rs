@@ -9,7 +9,6 @@ use article::date;
 use feed::cursor::{Cursor, CursorFile};
 use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
-use store::disk::RealDisk;
 use store::{Position, Snapshot};
 
 use crate::directory::NewsDirectory;
@@ -81,12 +80,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             {
                 let cursor = Cursor::new(position);
                 let site = site_state::directory(directory.root(), name)?;
-                std::fs::create_dir_all(&site)?;
+                store::make_directories(&site, 0o777)?;
                 CursorFile::create(&site, cursor)?;
-                // The names of the directories.
-                let feeds = directory.file(site_state::FEEDS);
-                store::sync_parent(&RealDisk, &site)?;
-                store::sync_parent(&RealDisk, &feeds)?;
                 take(directory.root(), name)?.reset(position)?;
             }
             Err(error) => return Err(error.into()),

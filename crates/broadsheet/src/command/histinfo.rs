@@ -132,7 +132,7 @@ fn strip_spool<'n>(name: &'n [u8], spool: &Path) -> &'n [u8] {
 fn shown(name: &[u8]) -> String {
     let cut = name.get(..SHOWN_BYTES);
     let more = if cut.is_some() { "..." } else { "" };
-    format!("{}{more}", cut.unwrap_or(name).escape_ascii())
+    format!("{}{more}", groups::shown(cut.unwrap_or(name)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `broadsheet init`: makes a news directory.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -290,24 +290,16 @@ fn make_with(
     sync(root)?;
     write(settings::FILE, settings_text.as_bytes())?;
     etc.map_or(Ok(()), sync)?;
-    sync(root)?;
-    root.parent().map_or(Ok(()), sync)
+    sync(root)
 }
 
 fn sync(directory: &Path) -> anyhow::Result<()> {
-    // The parent of a relative path of one name.
-    let directory = match directory.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => directory,
-    };
-    fs::File::open(directory)
-        .and_then(|opened| opened.sync_all())
-        .with_context(|| format!("cannot sync {}", directory.display()))
+    store::sync_directory(directory).with_context(|| format!("cannot sync {}", directory.display()))
 }
 
 /// Makes a directory that its group may read and others may not; one that is there stays its group's as it is.
 fn make_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o750).create(path)?;
+    store::make_directories(path, 0o750)?;
     let mode = fs::metadata(path)?.permissions().mode();
     match mode & 0o007 {
         0 => Ok(()),
@@ -318,7 +310,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
 fn create_parent(root: &Path) -> anyhow::Result<()> {
     match root.parent() {
         None => Ok(()),
-        Some(parent) => fs::create_dir_all(parent)
+        Some(parent) => store::make_directories(parent, 0o777)
             .with_context(|| format!("cannot create {}", parent.display())),
     }
 }
@@ -342,10 +334,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// Makes the directory of the edited files, which must have none of them; returns its full name.
 fn new_in(etc: &Path) -> anyhow::Result<PathBuf> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o750)
-        .create(etc)
+    store::make_directories(etc, 0o750)
         .with_context(|| format!("cannot create {}", etc.display()))?;
     let etc = fs::canonicalize(etc).with_context(|| format!("cannot read {}", etc.display()))?;
     for name in EDITED {

@@ -10,7 +10,6 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::removed::shown;
 use crate::text;
 
 /// The table.
@@ -70,7 +69,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if found.is_empty() {
             eprintln!(
                 "broadsheet: {}: no such post in {}: it was not posted here, or longer than post.log_days ago",
-                shown(name.as_bytes()),
+                groups::shown(name.as_bytes()),
                 posts_log::POSTS
             );
             status = Status::NO;

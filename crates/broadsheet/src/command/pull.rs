@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Context;
 use daemon::client::{self, FileRequest};
 use feed::serving;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
@@ -13,7 +14,6 @@ use relay::rnews::{self, Handed, Input, Summary, Watch};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::{Value, json};
 use settings::Settings;
-use store::disk::RealDisk;
 use store::{Lock, Snapshot};
 
 use crate::answer::Answer;
@@ -80,15 +80,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     let marks = directory.file(DIRECTORY);
-    match std::fs::create_dir(&marks) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(
-                anyhow::Error::new(error).context(format!("cannot make {}", marks.display()))
-            );
-        }
-        // The marks in it count only when its own name is on the disk.
-        _ => store::sync_parent(&RealDisk, &marks)?,
-    }
+    // The marks in it count only when its own name is on the disk.
+    store::make_directories(&marks, 0o777)
+        .with_context(|| format!("cannot make {}", marks.display()))?;
     let shared = Shared {
         directory: &directory,
         settings: &settings,

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
+use feed::Sent;
 use feed::batch_log::{BatchLog, Line, State};
-use feed::{Sent, site_state};
 use groups::sites::Via;
 use relay::Now;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Via::Batch(via) if serving.is_of_class(site, via)? => turns.push((name, site)),
             Via::Batch(_) => {}
             other if !given.operands.is_empty() => {
-                let (name, word) = (site_state::shown(name), other.word());
+                let (name, word) = (groups::shown(name), other.word());
                 eprintln!("broadsheet: {name} is not fed in batches, but by {word}");
                 status = Status::NO;
             }
@@ -126,12 +126,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Ok(Served::Sent(sent)) => sent,
             Ok(other) => {
                 let why = why_it_waits(&other).unwrap_or_default();
-                eprintln!("broadsheet: {}: {why}", site_state::shown(name));
+                eprintln!("broadsheet: {}: {why}", groups::shown(name));
                 status = Status::NO;
                 continue;
             }
             Err(error) => {
-                eprintln!("broadsheet: {}: {error}", site_state::shown(name));
+                eprintln!("broadsheet: {}: {error}", groups::shown(name));
                 status = Status::NO;
                 continue;
             }
@@ -143,7 +143,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         };
         let (moved, waits) = (sent.batches > 0, sent.backlog > 0);
         let batched = Batched {
-            site: site_state::shown(name),
+            site: groups::shown(name),
             state: line.state.words(),
             why: sent.why_it_waits(),
             sent,

@@ -121,7 +121,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
 
 /// Waits until the files that were removed from the directory of a site are gone on the disk as well.
 fn sync(dir: &Path) -> anyhow::Result<()> {
-    match fs::File::open(dir).and_then(|opened| opened.sync_all()) {
+    match store::sync_directory(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot sync {}", dir.display()))
         }

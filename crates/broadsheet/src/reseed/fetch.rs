@@ -353,7 +353,7 @@ impl Fetching {
         }
         file.sync_all().with_context(writing)?;
         if listed.version.is_some() {
-            let synced = File::open(&self.segments).and_then(|opened| opened.sync_all());
+            let synced = store::sync_directory(&self.segments);
             synced.with_context(writing)?;
             self.put(listed, true)?;
         }

@@ -27,7 +27,7 @@ pub struct Fetched {
 impl Fetched {
     /// The node of the copy in a directory, if there is one.
     pub fn node_of(staged: &Path) -> Option<String> {
-        let text = fs::read_to_string(staged.join(FILE)).ok()?;
+        let text = store::regular::read_to_string(&staged.join(FILE)).ok()?;
         let (_, node) = text.lines().next()?.strip_prefix("of ")?.split_once(' ')?;
         Some(node.to_owned())
     }
@@ -39,7 +39,7 @@ impl Fetched {
     pub fn open(staged: &Path, log: &str, node: &str) -> io::Result<Fetched> {
         let path = staged.join(FILE);
         let head = format!("of {log} {node}\n");
-        let mut text = match fs::read_to_string(&path) {
+        let mut text = match store::regular::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read?,
         };

@@ -167,7 +167,7 @@ fn give(root: &Path, owner: u32, (uid, gid): (u32, u32)) -> anyhow::Result<()> {
     let shown = root.display();
     if !root.exists() {
         if let Some(parent) = root.parent() {
-            fs::create_dir_all(parent)
+            store::make_directories(parent, 0o777)
                 .with_context(|| format!("cannot create {}", parent.display()))?;
         }
         DirBuilder::new()

@@ -6,9 +6,9 @@
 //! | the mark and `broadsheet.toml` | the directory is whole; logins or the trial are missing |
 //! | no mark | nothing was begun, or all is done |
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -21,7 +21,7 @@ const FILE_BYTES: u64 = 64 << 10;
 /// The answers of an interrupted setup; `None` without one.
 pub fn read(root: &Path) -> anyhow::Result<Option<Vec<(String, String)>>> {
     let path = root.join(FILE);
-    let file = match File::open(&path) {
+    let file = match store::regular::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
@@ -45,7 +45,7 @@ pub fn mark(root: &Path, answers: &[(&str, String)]) -> anyhow::Result<()> {
         .map(|(flag, answer)| format!("{flag}\t{answer}\n"))
         .collect();
     let write = || -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o750).create(root)?;
+        store::make_directories(root, 0o750)?;
         let path = root.join(FILE);
         let mut file = OpenOptions::new()
             .write(true)
@@ -55,7 +55,7 @@ pub fn mark(root: &Path, answers: &[(&str, String)]) -> anyhow::Result<()> {
             .open(path)?;
         file.write_all(lines.concat().as_bytes())?;
         file.sync_all()?;
-        File::open(root)?.sync_all()
+        store::sync_directory(root)
     };
     write().with_context(|| format!("cannot write {}", root.join(FILE).display()))
 }
@@ -64,6 +64,6 @@ pub fn mark(root: &Path, answers: &[(&str, String)]) -> anyhow::Result<()> {
 pub fn finish(root: &Path) -> anyhow::Result<()> {
     let path = root.join(FILE);
     fs::remove_file(&path)
-        .and_then(|()| File::open(root)?.sync_all())
+        .and_then(|()| store::sync_directory(root))
         .with_context(|| format!("cannot remove {}", path.display()))
 }

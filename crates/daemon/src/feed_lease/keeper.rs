@@ -10,7 +10,7 @@ use ::cluster::jetstream::FeedLease;
 use ::cluster::lease::{Claim, REST_BEFORE_END, SILENT_BEFORE_END};
 use ::cluster::log::FeedNews;
 use feed::handover::{self, Teller, ToldArticle, ToldCursor};
-use feed::{permit, site_state};
+use feed::permit;
 use groups::Sites;
 use settings::NewsDirectory;
 use store::{Published, Snapshot};
@@ -355,7 +355,7 @@ impl Keeping {
                     Ok(()) => {}
                     Err(feed::Error::Busy(_)) => return Ok(false),
                     // With the cursor that it has here the site might never get what came between.
-                    Err(error) => anyhow::bail!("{}: {error}", site_state::shown(name)),
+                    Err(error) => anyhow::bail!("{}: {error}", groups::shown(name)),
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use feed::feeds;
 use feed::waiting::Backlog;
-use feed::{feeds, site_state};
 use mount::counters::{self, Mounted};
 use server::Counter;
 use settings::NewsDirectory;
@@ -49,7 +49,7 @@ impl Shelf {
         names.retain(|_| is_feeding);
         let (told, _) = feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied());
         let feed = |feed: &feeds::FeedStatus<'_>| {
-            let name = site_state::shown(feed.name);
+            let name = groups::shown(feed.name);
             (name, feed.backlog, feed.look.deferred.len())
         };
         Ok(Shelf {

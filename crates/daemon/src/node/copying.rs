@@ -39,7 +39,7 @@ pub fn refusal(root: &Path) -> Option<String> {
 
 fn refusal_at(root: &Path, now: i64) -> Option<String> {
     let path = root.join(TAKEN);
-    let taken = match std::fs::read_to_string(&path) {
+    let taken = match store::regular::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => return Some(format!("{} cannot be read ({error}); ", path.display())),
         Ok(text) => text.trim().parse::<i64>().ok(),

@@ -69,8 +69,7 @@ impl FileArchive {
     pub fn flush(&mut self) -> Result<(), CopyError> {
         self.last = None;
         while let Some(folder) = self.touched.pop_first() {
-            File::open(&folder)
-                .and_then(|opened| opened.sync_all())
+            store::sync_directory(&folder)
                 .map_err(|error| CopyError::io("sync", &folder, error))?;
         }
         Ok(())

@@ -11,8 +11,6 @@
 //! | `a.b` | `a.b,!a.b.all` |
 //! | `!X` | `all,` and the opposite of X |
 
-use crate::explist::shown;
-
 /// Returns the C News patterns equivalent to a wildmat (with `!` in front: to its opposite).
 ///
 /// # Errors
@@ -23,7 +21,7 @@ pub(super) fn translate(wildmat: &[u8]) -> Result<Vec<u8>, String> {
         None => (false, wildmat),
     };
     let none = |why: &str| {
-        let shown = shown(wildmat);
+        let shown = groups::shown(wildmat);
         Err(format!(
             "pattern `{shown}' {why}; write rules for its groups"
         ))

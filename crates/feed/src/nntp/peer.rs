@@ -350,7 +350,7 @@ impl Peer {
             return Ok(());
         }
         let summary = site_state::look(&self.root, &self.plan.name)?;
-        let summary = summary.ok_or_else(|| Error::NoCursor(site_state::shown(&self.plan.name)))?;
+        let summary = summary.ok_or_else(|| Error::NoCursor(groups::shown(&self.plan.name)))?;
         self.paused = summary.paused;
         self.paused_looked = Some(context.now);
         self.deferrals.reset(&summary.deferred);
@@ -497,7 +497,7 @@ impl Peer {
         let is_new = self.counts.set_state(does, &why, (context.time, next));
         // After a reload the threads before may serve it a moment longer.
         if is_new && !why.is_empty() && !self.is_busy {
-            (context.tell)(&format!("{}: {why}", site_state::shown(&self.plan.name)));
+            (context.tell)(&format!("{}: {why}", groups::shown(&self.plan.name)));
         }
         let lanes = self.lanes.as_ref();
         let waiting = lanes.map_or(0, |lanes| lanes.each().map(Lane::waiting).sum());

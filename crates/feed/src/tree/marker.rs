@@ -2,10 +2,10 @@
 //!
 //! A directory with other files and without this one is refused, and so is the tree of another feed. docs/formats/feeds.md has the form.
 
-use std::fs::File;
 use std::path::Path;
 
 use article::decimal;
+use groups::shown;
 use store::Removals;
 use store::disk::RealDisk;
 
@@ -48,7 +48,6 @@ impl Owner {
     }
 
     fn shown(&self) -> String {
-        let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         format!("feed {} of {}", shown(&self.feed), shown(&self.news))
     }
 }
@@ -137,7 +136,7 @@ pub fn write(tree: &Path, owner: &Owner, known: &Known) -> Result<(), Error> {
 }
 
 fn begin(tree: &Path, owner: &Owner) -> Result<(), Error> {
-    std::fs::create_dir_all(tree).map_err(Error::io("make", tree))?;
+    store::make_directories(tree, 0o777).map_err(Error::io("make", tree))?;
     let entries = std::fs::read_dir(tree).map_err(Error::io("read", tree))?;
     for entry in entries {
         let name = entry.map_err(Error::io("read", tree))?.file_name();
@@ -154,7 +153,5 @@ fn begin(tree: &Path, owner: &Owner) -> Result<(), Error> {
     }
     let text = owner.text();
     store::replace(&RealDisk, &tree.join(FILE), |file| file.write_at(&text, 0))?;
-    let parent = tree.parent().unwrap_or(Path::new("/"));
-    let synced = File::open(parent).and_then(|parent| parent.sync_all());
-    synced.map_err(Error::io("sync", parent))
+    Ok(())
 }

@@ -263,7 +263,7 @@ pub(super) fn digits_of(number: u64) -> usize {
 pub(super) fn shown(bytes: &[u8]) -> String {
     const SHOWN_BYTES_MAX: usize = 80;
     let head = bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes);
-    head.escape_ascii().to_string()
+    crate::shown(head)
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl<'a> Reply<'a> {
 /// A line of a stranger in a message: its beginning, in printable characters.
 pub(super) fn shown(line: &[u8]) -> String {
     let start = line.get(..SHOWN_BYTES).unwrap_or(line);
-    groups::printable(start)
+    groups::shown(start)
 }
 
 #[cfg(test)]

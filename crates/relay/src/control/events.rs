@@ -1,6 +1,6 @@
 //! The control log: each control message, its sender and the result, one line each, in ASCII.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -70,7 +70,7 @@ impl Events {
             true => std::fs::rename(&path, news.join(OLD)),
             false => Ok(()),
         };
-        let open = |()| OpenOptions::new().append(true).create(true).open(&path);
+        let open = |()| store::regular::append(&path);
         moved
             .and_then(open)
             .and_then(|mut file: File| file.write_all(&self.pending))
@@ -130,7 +130,7 @@ impl Event {
 pub fn newest(news: &Path, count: usize) -> io::Result<Vec<Event>> {
     let mut lines = Vec::new();
     for file in [OLD, FILE] {
-        match std::fs::read(news.join(file)) {
+        match store::regular::read(&news.join(file)) {
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);
                 lines.extend(text.lines().filter_map(Event::parse));

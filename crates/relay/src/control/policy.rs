@@ -3,7 +3,6 @@
 //! Without these files only trusted keys may act, each on the groups that the administrator trusts it with. If `control.ctl`
 //! exists, it applies to everything and `controlperm` is ignored.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -347,7 +346,7 @@ fn controlperm_default(kind: &[u8]) -> Ruling {
 fn read_file(news: &Path, file: &'static str) -> Result<Option<Vec<u8>>, PolicyError> {
     let path = news.join(file);
     let mut text = Vec::new();
-    let read = store::regular::open(&path, OpenOptions::new().read(true))
+    let read = store::regular::open(&path)
         .and_then(|open| open.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut text));
     match read {
         Ok(_) if text.len() > FILE_BYTES_MAX => Err(PolicyError::TooLarge { file }),

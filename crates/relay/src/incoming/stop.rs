@@ -1,7 +1,6 @@
 //! Suspends filing by a file.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use store::Error as StoreError;
@@ -43,6 +42,5 @@ pub fn set_stopped(dir: &Path, stopped: bool) -> Result<(), Error> {
 }
 
 pub(super) fn sync(dir: &Path) -> Result<(), Error> {
-    let done: io::Result<()> = fs::File::open(dir).and_then(|dir| dir.sync_all());
-    Ok(done.map_err(|source| StoreError::io("sync", dir, source))?)
+    Ok(store::sync_directory(dir).map_err(|source| StoreError::io("sync", dir, source))?)
 }

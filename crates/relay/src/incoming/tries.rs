@@ -41,7 +41,7 @@ impl Tries {
     /// Reads the file of a news directory.
     pub fn read(news: &Path) -> Tries {
         let path = news.join(FILE);
-        let text = fs::read(&path).unwrap_or_default();
+        let text = store::regular::read(&path).unwrap_or_default();
         let by_name = text.split(|&byte| byte == b'\n').filter_map(|line| {
             let mut words = line.split(|&byte| byte == b' ');
             let times = decimal::parse(words.next()?)?;

@@ -22,8 +22,8 @@ impl Run<'_> {
         state.unfiled_articles += 1;
         if state.unfiled_articles <= UNFILED_NAMED_MAX {
             let id = Article::parse(bytes, Form::Native).value(Header::MessageId);
-            let id = groups::printable(id.unwrap_or(b"without a Message-ID"));
-            let text = groups::printable(&refusal.text);
+            let id = groups::shown(id.unwrap_or(b"without a Message-ID"));
+            let text = groups::shown(&refusal.text);
             self.watch
                 .message(&format!("{}: {id}: {text}", source.name));
         }

@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fc
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::io::directories::sync_directory;
 use crate::io::{mount_instance, regular};
 
 pub use crate::io::map::{MapRef, MapWords};
@@ -217,7 +218,7 @@ impl Disk for RealDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        fs::File::open(path)?.sync_all()
+        sync_directory(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {

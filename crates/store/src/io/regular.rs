@@ -2,10 +2,11 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::io::disk::fill;
 
@@ -18,18 +19,51 @@ pub fn at_once(options: &mut OpenOptions) -> &mut OpenOptions {
 pub(crate) fn check(told: Metadata) -> io::Result<Metadata> {
     match told.is_file() {
         true => Ok(told),
-        false => Err(io::Error::other("it is not a regular file")),
+        false => Err(irregular()),
     }
+}
+
+fn irregular() -> io::Error {
+    io::Error::other("it is not a regular file")
+}
+
+fn open_at_once(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    match at_once(options).open(path) {
+        // A FIFO without a reader, or a socket.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => Err(irregular()),
+        opened => opened,
+    }
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// It cannot be opened, or is something else.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(path, OpenOptions::new().read(true))
 }
 
 /// Opens a regular file with these options.
 ///
 /// # Errors
 /// It cannot be opened, or is something else.
-pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file = at_once(options).open(path)?;
+pub fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = open_at_once(path, options)?;
     check(file.metadata()?)?;
     Ok(file)
+}
+
+/// Opens a log for appending, and creates it if it is missing. It may also be a character device, such as `/dev/null`.
+///
+/// # Errors
+/// It cannot be opened, or is something else.
+pub fn append(path: &Path) -> io::Result<File> {
+    let file = open_at_once(path, OpenOptions::new().append(true).create(true))?;
+    let told = file.metadata()?;
+    match told.file_type().is_char_device() {
+        true => Ok(file),
+        false => check(told).map(|_| file),
+    }
 }
 
 /// The content of a regular file.
@@ -37,12 +71,21 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// # Errors
 /// It cannot be read, or is something else.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = at_once(OpenOptions::new().read(true)).open(path)?;
-    let told = check(file.metadata()?)?;
-    let mut bytes = vec![0; usize::try_from(told.len()).unwrap_or(0)];
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     let got = fill(&file, &mut bytes, 0, 1)?;
     bytes.truncate(got);
     Ok(bytes)
+}
+
+/// The text of a regular file.
+///
+/// # Errors
+/// As [`read`], or it is not UTF-8.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]
@@ -59,8 +102,10 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
         for told in [
             read(&path).unwrap_err(),
-            open(&path, OpenOptions::new().read(true)).unwrap_err(),
-            open(&path, OpenOptions::new().read(true).write(true)).unwrap_err(),
+            open(&path).unwrap_err(),
+            open_with(&path, OpenOptions::new().read(true).write(true)).unwrap_err(),
+            open_with(&path, OpenOptions::new().write(true)).unwrap_err(),
+            append(&path).unwrap_err(),
         ] {
             assert_eq!(told.to_string(), "it is not a regular file");
         }
@@ -68,6 +113,7 @@ mod tests {
             let file = RealDisk.open(&path, how).unwrap();
             assert!(file.length().is_err() && file.identity().is_err());
         }
+        assert!(append(Path::new("/dev/null")).is_ok());
         let path = dir.path().join("file");
         std::fs::write(&path, b"x").unwrap();
         assert_eq!(read(&path).unwrap(), b"x");

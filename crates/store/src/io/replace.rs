@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::io::directories::parent_of;
 use crate::io::disk::{Access, Disk, File, Open};
 
 /// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. The new file has the mode and the group of the old one, and
@@ -38,13 +39,23 @@ pub fn replace_private(
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,
 ) -> Result<(), Error> {
     // It belongs to the user of this process in any case.
-    replace_as(disk, path, Open::TruncateAs(Access::PRIVATE), write)?;
+    replace_as(disk, path, Access::PRIVATE, write)
+}
+
+/// As [`replace`], for a file that gets this mode and owner, whatever the old one has.
+pub fn replace_as(
+    disk: &dyn Disk,
+    path: &Path,
+    access: Access,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_by(disk, path, Open::TruncateAs(access), write)?;
     sync_parent(disk, path)
 }
 
 /// Waits until the replacement or removal of a file is on the disk.
 pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
-    disk.sync_directory(path.parent().unwrap_or(Path::new(".")))
+    disk.sync_directory(parent_of(path))
         .map_err(|source| Error::io("sync the directory of", path, source))
 }
 
@@ -57,10 +68,10 @@ pub fn replace_unsynced(
 ) -> Result<(), Error> {
     let before = Access::of(path).map_err(|source| Error::io("look at", path, source))?;
     let how = before.map_or(Open::Truncate, Open::TruncateAs);
-    replace_as(disk, path, how, write)
+    replace_by(disk, path, how, write)
 }
 
-fn replace_as(
+fn replace_by(
     disk: &dyn Disk,
     path: &Path,
     how: Open,

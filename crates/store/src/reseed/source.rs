@@ -227,7 +227,7 @@ impl Source {
             return Ok(self.is_still(&content, listed)?.then_some(content));
         }
         let path = self.segments.path(listed.base, listed.file);
-        match File::open(&path) {
+        match crate::regular::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => {
                 let file = opened.map_err(|source| Error::io("read", &path, source))?;

@@ -13,9 +13,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use crate::check::fsck::fsck;
 use crate::check::rebuild::rebuild;
 use crate::check::report::Report;
+use crate::io::directories::sync_directory;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
-use crate::io::replace::replace;
+use crate::io::replace::{replace, sync_parent};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::ObjectName;
 use crate::offload::unnamed;
@@ -148,12 +149,14 @@ pub fn unmark_whole(staged: &Path) -> Result<(), Error> {
 /// An I/O error.
 pub fn go_on(dir: &Path, staged: &Path) -> Result<Vec<u8>, Error> {
     let (here, there) = (dir.join(SEGMENTS), staged.join(SEGMENTS));
-    let read = |path: PathBuf| fs::read(&path).map_err(|source| Error::io("read", &path, source));
+    let read = |path: PathBuf| {
+        crate::regular::read(&path).map_err(|source| Error::io("read", &path, source))
+    };
     if !here.exists() && there.join(WHOLE).exists() {
         // Killed between the two renames of a file system that cannot exchange.
         let target = target_of(&here)?;
         fs::rename(&there, &target).map_err(|source| Error::io("put in place", &target, source))?;
-        sync_parent(&target)?;
+        sync_parent(&RealDisk, &target)?;
     }
     if is_unfinished(dir) {
         let _lock = Lock::take(dir, None)?;
@@ -260,7 +263,7 @@ fn exchange(here: &Path, there: &Path) -> Result<(), Error> {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             set_aside(here, there).map_err(at)?;
             fs::rename(there, here).map_err(at)?;
-            sync_parent(here)
+            sync_parent(&RealDisk, here)
         }
         Err(errno) => Err(at(errno.into())),
     }
@@ -312,13 +315,8 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn sync_parent(path: &Path) -> Result<(), Error> {
-    path.parent().map_or(Ok(()), sync)
-}
-
 fn sync(directory: &Path) -> Result<(), Error> {
-    let synced = fs::File::open(directory).and_then(|opened| opened.sync_all());
-    synced.map_err(|source| Error::io("sync", directory, source))
+    sync_directory(directory).map_err(|source| Error::io("sync", directory, source))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::remote::Remote;
-use crate::site_state::{self, SiteState};
+use crate::site_state::SiteState;
 
 /// After so many failed connections on which an article was the oldest in flight, it is deferred: it may be the reason.
 const FAILURES_MAX: u8 = 5;
@@ -96,7 +96,7 @@ impl Peer {
         let is_recent = |told: Instant| context.now.saturating_duration_since(told) < SECOND * 60;
         if !self.refusal_told.is_some_and(is_recent) {
             self.refusal_told = Some(context.now);
-            let name = site_state::shown(&self.plan.name);
+            let name = groups::shown(&self.plan.name);
             (context.tell)(&format!("{name}: the peer refused an article: {text}"));
         }
     }
@@ -133,7 +133,7 @@ impl Peer {
             self.fewer = Some(longer.map_or((others, until), |(_, known)| (others, known)));
             if !had_answers {
                 // The peer may not want so many.
-                let name = site_state::shown(&self.plan.name);
+                let name = groups::shown(&self.plan.name);
                 (context.tell)(&format!("{name}: a further connection failed: {failure}"));
             }
             return;
@@ -403,10 +403,7 @@ impl Peer {
                 && let Some(address) = self.address
                 && let Err(failure) = self.connect(address, is_backlog, context)
             {
-                (context.tell)(&format!(
-                    "{}: {failure}",
-                    site_state::shown(&self.plan.name)
-                ));
+                (context.tell)(&format!("{}: {failure}", groups::shown(&self.plan.name)));
             }
         }
         let moves = self.connections.iter().flatten().any(|one| one.moves);

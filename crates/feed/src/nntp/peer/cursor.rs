@@ -10,7 +10,7 @@ use super::super::lane::Lane;
 use super::{Context, Lanes, Peer, SECOND};
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::site_state::{self, Progress, SiteState};
+use crate::site_state::{Progress, SiteState};
 
 /// After a power cut the feed goes on where it was at most so long ago, seconds.
 pub const DURABLE_SECONDS_MAX: u32 = 10;
@@ -144,7 +144,7 @@ impl Peer {
         let progress = self.deferrals.progress(size);
         self.deferrals.written(state.deferred());
         add(&self.counts.given_up, given_up.len() as u64);
-        let name = site_state::shown(&self.plan.name);
+        let name = groups::shown(&self.plan.name);
         for position in given_up {
             let article = match id_and_size(snapshot, position) {
                 Some((id, _)) => id,

@@ -1,0 +1,71 @@
+//! Makes directories that survive a power cut.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+/// Waits until the entries of a directory are on the disk.
+///
+/// # Errors
+/// The directory cannot be opened or synced.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    // The parent of a relative path of one name.
+    let directory = match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    };
+    File::open(directory)?.sync_all()
+}
+
+/// The directory of a path.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Makes a directory and the missing ones above it with this mode, less the umask, and waits until they are on the disk: nothing in a
+/// directory is durable before its own name is.
+///
+/// # Errors
+/// A directory cannot be made or synced.
+pub fn make_directories(path: &Path, mode: u32) -> io::Result<()> {
+    let is_missing = |level: &&Path| !level.as_os_str().is_empty() && !level.is_dir();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    for level in missing.into_iter().rev() {
+        match DirBuilder::new().mode(mode).create(level) {
+            // Another program made it.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && level.is_dir() => {}
+            made => made?,
+        }
+        sync_directory(parent_of(level))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn all_missing_levels_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/c");
+        for _ in 0..2 {
+            make_directories(&path, 0o700).unwrap();
+            for level in path.ancestors().take(3) {
+                let mode = level.metadata().unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "{}", level.display());
+            }
+        }
+        make_directories(&dir.path().join("new/../other"), 0o700).unwrap();
+        assert!(dir.path().join("other").is_dir());
+        std::fs::write(dir.path().join("file"), b"").unwrap();
+        assert!(make_directories(&dir.path().join("file"), 0o700).is_err());
+        assert!(make_directories(&dir.path().join("file/deep"), 0o700).is_err());
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+        assert!(make_directories(&dir.path().join("link"), 0o700).is_err());
+        sync_directory(Path::new("")).unwrap();
+    }
+}

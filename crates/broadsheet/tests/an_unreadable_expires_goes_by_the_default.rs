@@ -63,7 +63,7 @@ fn expire(program: &Program, days: u64, more: &[&str]) -> Told {
 /// What `-g` must say of all of them.
 fn complaints() -> String {
     let line = |place: usize| {
-        let text = String::from_utf8_lossy(CASES[place].1);
+        let text = groups::shown(CASES[place].1);
         let (number, id) = (place + 1, id(place));
         format!(
             "broadsheet: test.a/{number} {id}: Expires `{text}' cannot be read, the default applies\n"

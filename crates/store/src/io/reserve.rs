@@ -3,12 +3,14 @@
 //! A file in the news directory takes the space. Who has to write although the disk is full removes the file, and makes it again when there
 //! is space.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
+
+use crate::io::regular;
 
 /// Space that expire keeps for its decision, bytes: enough for the log of a run and the derived files of a new segment.
 pub const RESERVE_BYTES: u64 = 2 << 20;
@@ -77,7 +79,9 @@ impl Reserve {
         if self.bytes == 0 || is_made || self.is_short() {
             return;
         }
-        let made = File::create(&self.path).and_then(|file| {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true);
+        let made = regular::open_with(&self.path, options).and_then(|file| {
             fallocate(&file, FallocateFlags::empty(), 0, self.bytes).map_err(io::Error::from)
         });
         if made.is_err() {
@@ -102,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for reserve in [Reserve::of_expire(dir.path()), Reserve::of_node(dir.path())] {
             assert!(!reserve.release());
-            File::create(&reserve.path).unwrap();
+            fs::File::create(&reserve.path).unwrap();
             reserve.create();
             reserve.create();
             let told = fs::metadata(&reserve.path).unwrap();

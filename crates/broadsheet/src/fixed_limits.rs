@@ -133,6 +133,7 @@ fixed! {
     inject::mailbox::RECIPIENT_BYTES_MAX, Unit::Bytes, "address of a moderator", "No mail is sent to a longer one.";
     inject::moderators::FILE_BYTES_MAX, Unit::Bytes, "mailpaths or moderators", "The rest of a larger file is ignored.";
     inject::mail_queue::MAIL_BYTES_MAX, Unit::Bytes, "mail to a moderator", "The rest of a larger mail is not sent.";
+    inject::mail_queue::QUEUED_MAILS_MAX, Unit::Count("mails"), "mails that wait in mail.queue/", "A post to a moderated group is refused for now.";
     inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Timeout of the mail program or server: the program is killed, and the mail stays in mail.queue/.";
     inject::smtp::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a mail server", "Then the next address is tried, or the mail stays in mail.queue/.";
     inject::smtp::REPLY_SECONDS_MAX, Unit::Count("seconds"), "reply of a mail server", "After a longer wait the mail stays in mail.queue/ (RFC 5321, 4.5.3.2).";

@@ -26,6 +26,8 @@ pub const DIRECTORY: &str = "mail.queue";
 const EXTENSION: &str = "mail";
 /// Largest mail that is read, bytes: an article and some headers.
 pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
+/// Maximum number of mails that wait. More are refused, so that posters cannot fill the disk while no mail is accepted.
+pub const QUEUED_MAILS_MAX: usize = 10_000;
 /// Time limit of the mail program, or the mail server, for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
 
@@ -56,6 +58,11 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
+    /// Too many mails wait.
+    #[error(
+        "{DIRECTORY}/ holds {QUEUED_MAILS_MAX} mails that were not accepted: `broadsheet mail list' shows them, `broadsheet mail send' tries again"
+    )]
+    Full,
     /// Another process is sending this mail.
     #[error("another process is sending it")]
     Busy,
@@ -134,10 +141,13 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
 /// Stores a mail durably. Returns its file.
 ///
 /// # Errors
-/// The mail cannot be written; then nothing is stored.
+/// The mail cannot be written, or [`QUEUED_MAILS_MAX`] mails wait; then nothing is stored.
 pub fn enqueue(dir: &Path, mail: &[u8], seconds: i64, random: u64) -> Result<PathBuf, Error> {
     let queue = dir.join(DIRECTORY);
     store::make_directories(&queue, 0o770).map_err(at("make", &queue))?;
+    if list(dir)?.len() >= QUEUED_MAILS_MAX {
+        return Err(Error::Full);
+    }
     let mut code = Vec::new();
     message_id::code(random, &mut code);
     let name = format!("{seconds}.{}", String::from_utf8_lossy(&code));
@@ -345,5 +355,18 @@ mod tests {
         fs::write(&found[1].path, vec![b'x'; 1 << 20]).unwrap();
         send(&found[1], b"true").unwrap();
         assert_eq!(list(dir.path()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_full_queue_takes_no_mail() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = enqueue(dir.path(), b"Subject: one\n\n", 9, 7).unwrap();
+        for number in 1..QUEUED_MAILS_MAX {
+            fs::write(first.with_file_name(format!("10.{number}.mail")), b"").unwrap();
+        }
+        let error = enqueue(dir.path(), b"Subject: more\n\n", 11, 7).unwrap_err();
+        assert!(matches!(error, Error::Full), "{error}");
+        fs::remove_file(first).unwrap();
+        enqueue(dir.path(), b"Subject: more\n\n", 11, 7).unwrap();
     }
 }

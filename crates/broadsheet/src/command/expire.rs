@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use expire::{Archiving, Explist, RunOptions, Tables};
 use feed::feeds::{self, FeedStatus, NAMED_MOST};
-use feed::site_state;
 use groups::Sites;
 use groups::sites::{Site, Via};
 use settings::Read;

@@ -52,7 +52,7 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Spool::is_free`].
-    fn is_used(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
+    pub fn is_used(&mut self, group: &[u8], number: u64) -> Result<bool, Error> {
         if self.used.is_none() {
             self.used = Some(self.used_by_group()?);
         }

@@ -116,13 +116,14 @@ fn under_a_waiting_cursor() {
     assert!(!arrived.is_empty());
     for days in [1, 2, 4] {
         let before = story.segments();
-        let waited = story.counts().2;
-        let now = story.days(days);
-        let told = program.run(&["expire", "--dir", "news", "--force", "--now", &now]);
-        assert_eq!(told.status, 0, "{told:?}");
-        let lost = waited - story.counts().2;
-        let named = format!("broadsheet: west: {lost} articles that waited for the site expired\n");
-        assert_eq!((told.err.as_str(), lost > 0), (&*named, true), "{told:?}");
+        story.run(&[
+            "expire",
+            "--dir",
+            "news",
+            "--force",
+            "--now",
+            &story.days(days),
+        ]);
         assert_ne!(
             story.segments(),
             before,
@@ -204,8 +205,7 @@ fn whoever_is_killed() {
     eprintln!("{killed} of 32 were killed");
     assert!(killed > 6);
     let last = story.days(5);
-    let told = program.run(&["expire", "--dir", "news", "--force", "--now", &last]);
-    assert_eq!(told.status, 0, "{told:?}");
+    story.run(&["expire", "--dir", "news", "--force", "--now", &last]);
     story.run(&["sendbatches", "--dir", "news"]);
     story.run(&["newsrun", "--dir", "west"]);
     let (living, arrived) = (story.ids("news"), story.ids("west"));

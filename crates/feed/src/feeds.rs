@@ -130,15 +130,17 @@ pub fn backlogs<'s>(
             cursor: look.cursor,
         })
         .collect();
-    let mut wants = wants(sites, snapshot);
-    let reach = (snapshot, snapshot.end());
-    let backlogs: Vec<Result<Backlog, Error>> = match waiting::count(reach, &cursors, &mut wants) {
+    let mut selector = relay::sites::Selector::new(snapshot.active(), sites.clone());
+    let mut wants =
+        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, snapshot.active());
+    let backlogs: Vec<Result<Backlog, Error>> = match waiting::count(snapshot, &cursors, &mut wants)
+    {
         Ok(backlogs) => backlogs.into_iter().map(Ok).collect(),
         // A part of the log cannot be read: not all feeds need it.
         Err(_) => cursors
             .iter()
             .map(|site| {
-                let counted = waiting::count(reach, std::slice::from_ref(site), &mut wants)?;
+                let counted = waiting::count(snapshot, std::slice::from_ref(site), &mut wants)?;
                 Ok(counted.into_iter().next().unwrap_or_default())
             })
             .collect(),
@@ -155,37 +157,6 @@ pub fn backlogs<'s>(
         }
     }
     (told, untold)
-}
-
-/// Decides which feeds get an article that was filed before they were known.
-fn wants<'s>(
-    sites: &Sites,
-    snapshot: &'s Snapshot,
-) -> impl FnMut(&store::Record<'_>, &[u8]) -> bool + 's {
-    let mut selector = relay::sites::Selector::new(snapshot.active(), sites.clone());
-    move |record, name| selector.wants(record, name, snapshot.active())
-}
-
-/// The feeds of which waiting articles were removed since `before`, when the log ended at `end`, with the number of these articles.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn robbed<'s>(
-    sites: &Sites,
-    snapshot: &Snapshot,
-    (before, end): (&[FeedStatus<'s>], Position),
-) -> Result<Vec<(&'s [u8], u64)>, Error> {
-    let cursors = before.iter().map(|feed| waiting::Site {
-        name: feed.name,
-        cursor: feed.look.cursor,
-    });
-    let cursors: Vec<waiting::Site<'_>> = cursors.collect();
-    let now = waiting::count((snapshot, end), &cursors, &mut wants(sites, snapshot))?;
-    let lost = before.iter().zip(now).map(|(feed, now)| {
-        let before = feed.backlog.articles;
-        (feed.name, before.saturating_sub(now.articles))
-    });
-    Ok(lost.filter(|(_, lost)| *lost > 0).collect())
 }
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' changes the start)";

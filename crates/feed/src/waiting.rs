@@ -139,16 +139,17 @@ pub struct Backlog {
     pub oldest: Option<i64>,
 }
 
-/// Counts the waiting articles of each site, as far as a position of the log.
+/// Counts the waiting articles of each site.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn count(
-    reach: (&Snapshot, Position),
+    snapshot: &Snapshot,
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
 ) -> Result<Vec<Backlog>, Error> {
     let mut found = vec![Backlog::default(); sites.len()];
+    let reach = (snapshot, snapshot.end());
     let _ = each(reach, sites, chosen, |which, _, (line, is_alive)| {
         if let Some(backlog) = found.get_mut(which)
             && is_alive

@@ -6,11 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use expire::{Archiving, Explist, RunOptions, Tables};
-use feed::feeds::{self, FeedStatus, NAMED_MOST};
-use groups::Sites;
 use groups::sites::{Site, Via};
 use settings::Read;
-use store::{Position, Snapshot};
 
 use anyhow::Context;
 use inject::posts_log;
@@ -21,7 +18,7 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{archive_report, expiry_report, text};
+use crate::{archive_report, expiry_report};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -36,8 +33,6 @@ policy does not cover every group, nothing is removed.
 With [expiry] keep_free or max_size in broadsheet.toml more articles are removed if the disk is too
 full: all lives are shortened by the same factor, the largest that frees enough, but never below the
 lowest life in a rule. Articles with the life `never' stay.
-
-It waits for no site: one for which articles waited that it removes is named, with their number.
 
 The table at the end counts an article once, when it leaves the last of its groups, in the hierarchy
 of its first remaining group; links are articles counted in each group. `oldest kept' is the arrival
@@ -202,13 +197,6 @@ pub fn carry_out(
         index: given.has("print-index").then_some(&mut *out),
     };
     let began = Instant::now();
-    let removes = !order.dry && !order.trace;
-    let feeding = crate::cluster_feeds::look(&directory, &settings)?;
-    let is_feeding = removes && feeding.is_none_or(|feeds| feeds.is_here);
-    let sites = directory.sys(&settings);
-    let sites = sites.as_ref().ok().filter(|_| is_feeding);
-    // On a full disk the index may not open: then expire makes room, and tells nothing.
-    let waiting = sites.and_then(|sites| waiting(&directory, sites).ok());
     let outcome = match &log {
         Some(log) => {
             let apply = |decision: &_| log.expire(decision);
@@ -216,13 +204,8 @@ pub fn carry_out(
         }
         None => expire::run(directory.root(), list, &order, archiving)?,
     };
-    if let Some((sites, before)) = sites.zip(waiting) {
-        tell_robbed(&directory, sites, &before);
-    }
-    if removes {
+    if !order.dry && !order.trace {
         expiry_report::record(&directory, &outcome, began.elapsed(), settings.report.days);
-    }
-    if removes {
         posts_log::rotate(directory.root(), now, settings.post.log_seconds())
             .with_context(|| format!("cannot renew {}", posts_log::POSTS))?;
     }
@@ -275,7 +258,7 @@ pub fn carry_out(
     if given.has("verbose") {
         expiry_report::count(&outcome);
     }
-    if outcome.plan.total.links > 0 && removes {
+    if outcome.plan.total.links > 0 && !order.dry && !order.trace {
         // Files of what expired go. A daemon serves its feeds when it gets its lock back.
         let is_tree = |site: &Site| matches!(site.via, Via::Tree { .. });
         let sites = directory.sys(&settings);
@@ -290,40 +273,6 @@ pub fn carry_out(
         true if missing => Status::NO,
         true => Status::OK,
     })
-}
-
-/// The feeds for which articles wait, and the end of the log.
-fn waiting<'s>(
-    directory: &NewsDirectory,
-    sites: &'s Sites,
-) -> Result<(Vec<FeedStatus<'s>>, Position), store::Error> {
-    let snapshot = Snapshot::open(directory.root())?;
-    let names = sites.feeds().map(|(name, _)| name);
-    let (mut told, _) = feeds::backlogs(directory.root(), sites, &snapshot, names);
-    told.retain(|feed| feed.backlog.articles > 0);
-    Ok((told, snapshot.end()))
-}
-
-/// Names the sites that do not get articles which waited for them.
-fn tell_robbed(
-    directory: &NewsDirectory,
-    sites: &Sites,
-    (before, end): &(Vec<FeedStatus<'_>>, Position),
-) {
-    let robbed = Snapshot::open(directory.root())
-        .map_err(feed::Error::from)
-        .and_then(|snapshot| feeds::robbed(sites, &snapshot, (before, *end)));
-    let robbed = match robbed {
-        Ok(robbed) => robbed,
-        Err(error) => return eprintln!("broadsheet: the feeds cannot be read: {error}"),
-    };
-    for (name, count) in robbed.iter().take(NAMED_MOST) {
-        let (name, count) = (groups::shown(name), text::counted(*count, "article"));
-        eprintln!("broadsheet: {name}: {count} that waited for the site expired");
-    }
-    if let more @ 1.. = robbed.len().saturating_sub(NAMED_MOST) {
-        eprintln!("broadsheet: articles that waited for {more} more sites expired");
-    }
 }
 
 /// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there.

@@ -354,7 +354,7 @@ fn what_keeps_articles_from_being_filed_is_a_finding() {
     assert!(
         told.contains("segments: warning: only ")
             && told.contains(
-                "less than [incoming] keep_free (921600 GiB): rnews, newsrun and inews file nothing"
+                "less than [incoming] keep_free (900 TiB): rnews, newsrun and inews file nothing"
             ),
         "{told}"
     );

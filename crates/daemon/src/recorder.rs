@@ -321,7 +321,7 @@ mod tests {
         };
         let figures = of_peer(Some(&peer(7)), &peer(9), 100);
         assert_eq!((figures.offered, figures.lag_seconds), (2, 30));
-        assert_eq!(figures.why, "no?route");
+        assert_eq!(figures.why, "no\\x0aroute");
         assert_eq!(of_peer(Some(&peer(9)), &peer(4), 100).offered, 4);
     }
 }

@@ -37,8 +37,13 @@ pub fn become_node(program: &Program, options: LogOptions, log: Option<&str>) {
         words = vec!["cluster", "init", "--dir", "news", "--log-bytes", size];
     }
     // Servers that have just started need a moment, and one that was too slow may have made the log all the same.
+    let mut last = String::new();
     until("a node", || {
         let told = program.run(&words);
+        if told.err != last {
+            eprintln!("{words:?}: {told:?}");
+            last.clone_from(&told.err);
+        }
         if told.err.contains("is the log of a cluster already") {
             words = vec!["cluster", "join", "--dir", "news"];
         }

@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
@@ -24,6 +25,9 @@ const PIECE_BYTES: usize = 256 << 10;
 const OBJECT_PIECE_BYTES: usize = 4 << 20;
 /// Looks at a store whose current segment changes meanwhile.
 const ATTEMPTS: usize = 5;
+/// Time for the writer to finish a checkpoint, and the interval at which the index is asked meanwhile.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 /// The time of change of what is in an object store.
 const IN_OBJECT_STORE: i64 = i64::MIN;
 /// Bytes in a unit of `st_blocks`.
@@ -171,13 +175,18 @@ impl Source {
         Error::io("read", &self.index, source)
     }
 
-    /// The end of what is committed.
+    /// The end of what is committed. While the writer makes a checkpoint the index tells none: it is asked again.
     fn mark(&self) -> Result<Watermark, Error> {
-        let index = Index::open(&*self.disk, &self.index, Open::Read)?;
-        let run = self.segments.run_id();
-        index
-            .and_then(|index| index.applied(run))
-            .ok_or_else(|| self.busy())
+        let began = Instant::now();
+        loop {
+            let index = Index::open(&*self.disk, &self.index, Open::Read)?;
+            let run = self.segments.run_id();
+            match index.and_then(|index| index.applied(run)) {
+                Some(mark) => return Ok(mark),
+                None if began.elapsed() > CHECKPOINT_PATIENCE => return Err(self.busy()),
+                None => std::thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// Adds the files of a sealed segment.

@@ -149,7 +149,7 @@ impl Key {
         Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask)
     }
 
-    /// As [`Key::of`], for bytes that may contain control characters, of which `of` takes CR for a hyphen: zero then.
+    /// Returns the key as [`Key::of`] does, but zero if the bytes contain a control character: `of` takes CR for a hyphen.
     #[inline]
     pub(crate) fn exact(bytes: &[u8; 16], len: usize) -> Key {
         let fold = Self::FOLD & MASKS.get(len).copied().unwrap_or_default();

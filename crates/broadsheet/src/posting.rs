@@ -86,7 +86,7 @@ fn input(given: &Given) -> anyhow::Result<Box<dyn Read>> {
 /// Posts the input, of which `draft_of` makes a draft.
 ///
 /// # Errors
-/// The input cannot be read, or standard output not be written. What concerns the post is told and ends with a status.
+/// The input cannot be read, or standard output not be written. An error that concerns the post is reported, and gives a status.
 pub fn run(
     given: &Given,
     out: &mut dyn Write,
@@ -203,7 +203,7 @@ impl<'g> Posting<'g> {
     /// Posts the draft, and says what became of it.
     ///
     /// # Errors
-    /// Standard output cannot be written. What concerns the post is told and ends with a status.
+    /// Standard output cannot be written. An error that concerns the post is reported, and gives a status.
     pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
         let saved = draft.write();
         let refuse = |failed: Failed, out: &mut dyn Write| {

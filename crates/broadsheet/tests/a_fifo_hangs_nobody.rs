@@ -144,7 +144,7 @@ fn a_policy_may_come_from_a_pipe() {
     assert_eq!(told.status, 0, "{told:?}");
 }
 
-/// As a log that nobody wants.
+/// An administrator who wants no log links it to a device.
 #[test]
 fn the_log_may_be_a_device() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");

@@ -5,6 +5,7 @@ mod segment_files;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use groups::{Active, GroupId};
 
@@ -17,6 +18,7 @@ use crate::history::compacted::History;
 use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
 use crate::history::seen_hashes::SeenHashes;
+use crate::index::watermark::Watermark;
 use crate::index::{self, IdHash, Index};
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
@@ -31,6 +33,10 @@ use crate::spool::Spool;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::{Error, Position};
+
+/// How often damaged cancels are read again, and the interval.
+const CANCELS_ATTEMPTS: u32 = 10;
+const CANCELS_PAUSE: Duration = Duration::from_millis(5);
 
 /// The news directory as of one commit. Every thread may read from it; a clone shares its files and caches. It stays as it is until
 /// [`Snapshot::catch_up`].
@@ -69,6 +75,28 @@ impl<'a> Found<'a> {
         let expired = self.expired;
         let links = self.line.links();
         links.filter(move |(group, number)| expired.keeps(group, *number))
+    }
+}
+
+/// The published mark, and the cancels up to it. The writer shortens the file a moment before it publishes the new end, so the file counts
+/// as damaged only if it stays so.
+fn cancelled_so_far(
+    disk: &dyn Disk,
+    dir: &Path,
+    index: &Index,
+) -> Result<(Watermark, Cancels), Error> {
+    let mut attempts = CANCELS_ATTEMPTS;
+    loop {
+        let mark = index
+            .published()
+            .ok_or_else(|| missing(&dir.join(index::FILE)))?;
+        match Cancels::read(disk, dir, mark.cancels_end) {
+            Err(Error::Damaged { .. }) if attempts > 0 => {
+                attempts -= 1;
+                std::thread::sleep(CANCELS_PAUSE);
+            }
+            read => return Ok((mark, read?)),
+        }
     }
 }
 
@@ -146,9 +174,7 @@ impl Snapshot {
             (None, Some(known)) => (known.log.expired.clone(), known.expired_identity),
             (None, None) => return Ok(None),
         };
-        let mark = index
-            .published()
-            .ok_or_else(|| missing(&dir.join(index::FILE)))?;
+        let (mark, cancelled) = cancelled_so_far(disk, dir, &index)?;
         let groups = match known {
             Some(known) => known.groups.clone(),
             None => Arc::new(Groups::of(read_active(disk, dir)?)),
@@ -159,7 +185,7 @@ impl Snapshot {
             mark,
             tables: Arc::default(),
             expired,
-            cancelled: Arc::new(Cancels::read(disk, dir, mark.cancels_end)?),
+            cancelled: Arc::new(cancelled),
             segments,
         };
         Ok(Some(Snapshot {

@@ -150,12 +150,14 @@ fn installed_programs_expand_it() {
 proptest! {
     #[test]
     fn compress_expands_any_bytes_again(
-        text in prop_oneof![
+        rest in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..3000),
             prop::collection::vec(0u8..3, 0..60_000),
         ],
         piece in 1usize..5000,
     ) {
+        // Bytes that began with the magic of a compression would be one more layer, which reading removes too.
+        let text = [b"#".as_slice(), &rest].concat();
         let mut packer = WrapWriter::new(Vec::new(), WrapFormat::new(Some(Compression::Compress))).unwrap();
         for piece in text.chunks(piece) {
             packer.write_all(piece).unwrap();

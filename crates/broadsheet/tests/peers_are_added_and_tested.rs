@@ -114,6 +114,8 @@ fn a_peer_that_does_not_know_us() {
         ("502 go away", "the peer does not let us in"),
         ("400 full", "try again later"),
         ("HTTP/1.0 400 what?", "is it a news server?"),
+        // A terminal obeys nothing that a stranger's server writes.
+        ("200 \u{1b}[2J\u{7}welcome", "200 \\x1b[2J\\x07welcome"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

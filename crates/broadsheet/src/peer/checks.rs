@@ -44,7 +44,8 @@ impl Checks {
         let check = Check {
             what,
             verdict,
-            found,
+            // A stranger's server may have written it, and a terminal shows it.
+            found: groups::shown(found.as_bytes()),
             advice: advice.to_owned(),
         };
         // Capabilities are asked for again after TLS and after the login: those count.

@@ -86,13 +86,14 @@ pub fn run(run: &Run) -> Result<u64> {
     rig.mount()?;
     let news = News::at(&rig.mounted().join("news"))?;
     drive(&rig, &news, &plan, &run.sync, run.seed)?;
+    let objects = news.objects_stored()?;
     rig.unmount()?;
     rig.send_command(&Command::Stop)?;
     let recorded = begun.elapsed();
     let events = read_events(&mut BufReader::new(File::open(&file)?))?;
     let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
     println!(
-        "{}, seed {}: {} articles in {} steps; recorded {} writes and {} flushes in {:.1} s",
+        "{}, seed {}: {} articles in {} steps; recorded {} writes and {} flushes in {:.1} s; {objects} objects at the end",
         run.file_system,
         run.seed,
         plan.articles.len(),
@@ -152,23 +153,26 @@ pub fn replay(run: &Run, recording: &Path, points: &[Point]) -> Result<u64> {
     Ok(counts.losses)
 }
 
-/// Chooses the points of cuts, ascending: half of them anywhere, a quarter next to a flush or a mark, and a quarter in an expire, which
-/// writes little and changes much.
+/// Chooses the points of cuts, ascending: half of them anywhere, a quarter next to a flush or a mark, and a quarter in an expire or while
+/// articles move to or from the object store, which is little writing for what it changes.
 fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
-    let (mut ready, mut edges, mut expires) = (None, Vec::new(), Vec::new());
-    let mut is_expire = false;
+    let (mut ready, mut edges, mut moves) = (None, Vec::new(), Vec::new());
+    let mut is_move = false;
     for (index, event) in events.iter().enumerate() {
         if let Event::Mark(line) = event {
             match serde_json::from_slice(line)? {
                 Mark::Ready => ready = Some(index + 1),
                 Mark::Begin(step) => {
-                    is_expire = matches!(plan.steps.get(step), Some(Step::Expire { .. }));
+                    is_move = matches!(
+                        plan.steps.get(step),
+                        Some(Step::Expire { .. } | Step::Offload { .. } | Step::Fetch)
+                    );
                 }
                 _ => {}
             }
         }
-        if ready.is_some() && is_expire {
-            expires.push(index);
+        if ready.is_some() && is_move {
+            moves.push(index);
         }
         if ready.is_some() && matches!(event, Event::Flush | Event::Mark(_)) {
             edges.push(index);
@@ -180,7 +184,7 @@ fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Po
         .map(|_| {
             let some: &[usize] = match random.below(4) {
                 0 => &edges,
-                1 => &expires,
+                1 => &moves,
                 _ => &[],
             };
             let events = match some.get(random.position(some.len())) {
@@ -250,6 +254,7 @@ fn check_point(
     let mut boot = u64::from(!random.chance(DISK_ALONE_PERCENT));
     rig.set_boot(boot)?;
     rig.mount()?;
+    news.name_objects()?;
     let expectation = Expectation::new(plan, events, point.events)?;
     let mut how = format!("{} acknowledged, keeps {keep}", expectation.acknowledged());
     if boot == 0 {
@@ -268,6 +273,7 @@ fn check_point(
         boot += u64::from(!random.chance(DISK_ALONE_PERCENT));
         rig.set_boot(boot)?;
         rig.mount()?;
+        news.name_objects()?;
         how.push_str(&format!(
             ", again at {thousandths}/1000 of the recovery, keeps {keep}"
         ));

@@ -5,8 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use objects::Directory;
+use serde::Deserialize;
 
 use crate::plan::Plan;
 
@@ -25,9 +28,26 @@ const SMALL: [(&str, &str); 6] = [
     ("cancel = \"locked\"", "cancel = \"classic\""),
     ("keep_free = \"128 MiB\"", "keep_free = \"1 MiB\""),
 ];
+/// The name of the site.
+const SITE: &str = "news.example.org";
+/// Largest size of the cache of articles from the object store, bytes: so small that it is emptied.
+const CACHE_BYTES_MAX: u64 = 1 << 20;
 /// The access rules: everything for this host.
 const ACCESS: &str =
     "\n[[access]]\nname = \"all\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
+
+/// What `segments list --json` prints.
+#[derive(Deserialize)]
+struct Segments {
+    segments: Vec<Segment>,
+}
+
+#[derive(Deserialize)]
+struct Segment {
+    base: u64,
+    current: bool,
+    object: Option<String>,
+}
 
 /// The news directory.
 pub struct News {
@@ -52,10 +72,17 @@ pub fn binary() -> Result<PathBuf> {
 impl News {
     /// A news directory that exists or will be created.
     pub fn at(dir: &Path) -> Result<News> {
-        Ok(News {
+        let news = News {
             binary: binary()?,
             dir: dir.to_owned(),
-        })
+        };
+        let objects = Directory::new(news.objects(), SITE);
+        let connection = store::offload::Connection {
+            objects: Arc::new(objects),
+            cache_bytes_max: CACHE_BYTES_MAX,
+        };
+        store::offload::connect(dir, connection);
+        Ok(news)
     }
 
     /// Its path.
@@ -63,16 +90,58 @@ impl News {
         &self.dir
     }
 
+    /// The sealed segments whose articles are here.
+    pub fn sealed_segments(&self) -> Result<Vec<u64>> {
+        let output = expect(self.run(&["segments", "list", "--json"])?)?;
+        let Segments { segments } = serde_json::from_slice(&output.stdout)?;
+        let sealed = segments
+            .iter()
+            .filter(|segment| !segment.current && segment.object.is_none());
+        Ok(sealed.map(|segment| segment.base).collect())
+    }
+
+    /// Number of objects, with which articles of segments are away.
+    pub fn objects_stored(&self) -> Result<usize> {
+        let folder = self.objects().join(SITE).join("segments");
+        match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+            found => Ok(found?.count()),
+        }
+    }
+
+    /// Writes the place of the objects into the settings, unless it is there: a recording may come from another mount point.
+    pub fn name_objects(&self) -> Result<()> {
+        let path = self.dir.join("broadsheet.toml");
+        let text = std::fs::read_to_string(&path)?;
+        let url = self.objects_url();
+        let is_other = |line: &&str| line.starts_with("url = \"file://") && *line != url;
+        if let Some(other) = text.lines().find(is_other) {
+            std::fs::write(&path, text.replacen(other, &url, 1))?;
+        }
+        Ok(())
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.dir.with_file_name("objects")
+    }
+
+    fn objects_url(&self) -> String {
+        format!("url = \"file://{}\"", self.objects().display())
+    }
+
     /// Creates the news directory. `sync` is the setting store.sync.
     pub fn make(&self, plan: &Plan, sync: &str, beside: &Path) -> Result<()> {
         let active = beside.join("active");
         std::fs::write(&active, &plan.active)?;
-        let mut command = self.command(&["init", "--name", "news.example.org"]);
+        let mut command = self.command(&["init", "--name", SITE]);
         expect(command.arg("--active").arg(active).output()?)?;
         let path = self.dir.join("broadsheet.toml");
         let mut text = std::fs::read_to_string(&path)?;
         let sync = format!("sync = \"{sync}\"");
-        for (usual, small) in SMALL.into_iter().chain([("sync = \"commit\"", &*sync)]) {
+        let url = self.objects_url();
+        std::fs::create_dir(self.objects())?;
+        let own = [("sync = \"commit\"", &*sync), ("url = \"\"", &*url)];
+        for (usual, small) in SMALL.into_iter().chain(own) {
             let changed = text.replacen(usual, small, 1);
             ensure!(usual == small || changed != text, "no setting {usual}");
             text = changed;

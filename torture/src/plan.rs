@@ -31,6 +31,10 @@ pub enum Step {
     Expire { groups: Vec<String> },
     /// `group add`.
     AddGroup(String),
+    /// `segments offload` moves about this share of the sealed segments, percent.
+    Offload { percent: u64, seed: u64 },
+    /// `segments fetch` brings all segments back.
+    Fetch,
 }
 
 /// A whole workload.
@@ -73,11 +77,17 @@ impl Plan {
             let mixed = Articles::new(kind(120 * size / 100, GROUPS), !seed);
             let mixed = plan.add(mixed, &mut random);
             let (before, after) = mixed.split_at(mixed.len() / 2);
+            // Cancels and expires then meet articles that are away.
+            plan.offload(60, &mut random);
             plan.mix(before, &groups, &mut random);
             plan.steps.push(Step::Expire {
                 groups: vec![alone.clone()],
             });
+            plan.offload(80, &mut random);
             plan.cancel(before, &mut random);
+            if round == 0 {
+                plan.steps.push(Step::Fetch);
+            }
             plan.mix(after, &groups, &mut random);
         }
         plan
@@ -117,6 +127,11 @@ impl Plan {
                 _ => {}
             }
         }
+    }
+
+    fn offload(&mut self, percent: u64, random: &mut Random) {
+        let seed = random.word();
+        self.steps.push(Step::Offload { percent, seed });
     }
 
     /// Adds articles; returns their indexes, in order.

@@ -106,6 +106,18 @@ pub fn do_step(
             let mut command = news.command(&["expire", "--force", "--now", &now.to_string()]);
             expect(command.arg(&policy).output()?)?;
         }
+        Step::Offload { percent, seed } => {
+            let mut random = Random::new(*seed);
+            let mut bases = news.sealed_segments()?;
+            bases.retain(|_| random.chance(*percent));
+            if !bases.is_empty() {
+                let mut command = news.command(&["segments", "offload"]);
+                expect(command.args(bases.iter().map(u64::to_string)).output()?)?;
+            }
+        }
+        Step::Fetch => {
+            expect(news.run(&["segments", "fetch", "--all"])?)?;
+        }
         Step::AddGroup(name) => {
             let output = news.run(&["group", "add", name])?;
             // 1: it exists already.

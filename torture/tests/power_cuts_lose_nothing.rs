@@ -29,4 +29,5 @@ fn a_thousand_power_cuts_lose_nothing() {
         line.starts_with("skipped: ") || line.starts_with(&format!("{POINTS} power cuts ("))
     });
     assert!(is_told, "neither cuts nor a reason for skipping them");
+    assert!(!said.contains("; 0 objects"), "no articles moved away");
 }

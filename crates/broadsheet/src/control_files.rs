@@ -1,17 +1,12 @@
 //! The findings of `broadsheet check` in the control files.
 
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use expire::{Explist, Policy, Warning};
 use groups::newsgroups::Newsgroups;
-use groups::sites::{Queue, To, Via};
 use groups::wildmat::Wildmat;
-use groups::{Active, CommandLine, Flag, Sites, When};
-use inject::program_file;
-use rustix::fs::Access;
+use groups::{Active, Flag, size as sizes};
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
@@ -19,16 +14,13 @@ use crate::filing_review;
 use crate::group_flag;
 use crate::mail_review;
 use crate::server_review;
+use crate::site_review;
 use crate::text;
-use feed::serving::BATCHPARMS;
-use feed::{enrolment, site_state};
+use report::failed_tasks::{self, FailedTask};
 use settings::{Faults, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
-
-/// Sites that are told one by one; of the rest only the number.
-const SITES_TOLD_MAX: usize = 100;
 
 /// Groups without which nothing can be filed: control messages go to one, and what is taken but
 /// belongs nowhere to the other.
@@ -58,11 +50,11 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         told: pulls(directory, settings, &groups),
     });
     let mut findings = vec![
-        look("active", &active),
+        look("active", &|text| active(text, directory.root())),
         look("newsgroups", &|text| newsgroups(text, &groups)),
         Finding {
             file: groups::sys::FILE,
-            told: sites(directory, settings),
+            told: site_review::sites(directory, settings, &groups),
         },
         Finding {
             file: "mailpaths",
@@ -112,7 +104,20 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             told: filing_review::incoming(directory),
         },
     ];
+    if let Ok(tables) = &whole.expiry {
+        findings.push(Finding {
+            file: "[expiry]",
+            told: Ok(limits(tables)),
+        });
+    }
     findings.extend(pulls);
+    let failed = failed_tasks::read(directory.root());
+    if !failed.is_empty() {
+        findings.push(Finding {
+            file: failed_tasks::FILE,
+            told: Ok(failed_text(&failed)),
+        });
+    }
     if !settings.offload.url.is_empty() {
         let location = settings.object_location(directory);
         findings.push(Finding {
@@ -121,6 +126,18 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         });
     }
     findings
+}
+
+/// The scheduled tasks whose last run failed.
+fn failed_text(failed: &[FailedTask]) -> String {
+    let mut told = counted(failed.len(), "task");
+    for FailedTask { task, at, how } in failed {
+        let at = text::utc(*at);
+        told.push_str(&format!(
+            "\n    warning: the scheduled run of {task} failed at {at}: {how}; the journal has its messages"
+        ));
+    }
+    told
 }
 
 /// Makes no request.
@@ -139,14 +156,16 @@ fn offload(location: &objects::Location) -> Result<String, String> {
     ))
 }
 
-fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
+/// Reads one of the files.
+pub fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
     store::regular::read(&directory.file(file)).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "is missing".to_owned(),
         _ => format!("cannot be read: {error}"),
     })
 }
 
-fn active(text: Vec<u8>) -> Result<String, String> {
+fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
+    let is_cut = text.last().is_some_and(|last| *last != b'\n');
     let active = Active::parse(text).map_err(|fault| fault.to_string())?;
     let mut faults: Vec<String> = active.bad_lines().iter().map(ToString::to_string).collect();
     let untold = active.bad_line_count().saturating_sub(faults.len());
@@ -162,10 +181,14 @@ fn active(text: Vec<u8>) -> Result<String, String> {
             groups::escaped(alias)
         ));
     }
+    if is_cut && let Err(error @ store::Error::Active { .. }) = store::check_active(root) {
+        faults.push(error.to_string());
+    }
     told_or_faults(faults, untold, || count_by_flag(&active))
 }
 
-fn told_or_faults(
+/// The faults, at most [`FAULTS_TOLD_MAX`] and the number of the others; without any, what `told` says.
+pub fn told_or_faults(
     faults: Vec<String>,
     untold: usize,
     told: impl Fn() -> String,
@@ -221,164 +244,6 @@ fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
             absent => format!("{described} described, {absent} of them not in active"),
         }
     })
-}
-
-/// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`
-/// together. A fault stops rnews, so it is told as rnews tells it.
-fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
-    let text = match read(directory, groups::sys::FILE) {
-        // Whoever writes tables needs no sys.
-        Err(_)
-            if settings.sites != groups::Tables::default()
-                && !directory.file(groups::sys::FILE).exists() =>
-        {
-            Vec::new()
-        }
-        read => read?,
-    };
-    let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
-        .map_err(|fault| fault.to_string())?
-        .with_names(&directory.feed_names());
-    directory
-        .check_headers_only(settings, &sites)
-        .map_err(|fault| fault.to_string())?;
-    let taken = match sites.subscription_place() {
-        Some(place) if place.file == groups::sys::FILE => {
-            "accepted groups: the line of ME".to_owned()
-        }
-        Some(place) => format!("accepted groups: accept ({place})"),
-        None => "accepted groups: all (no line of ME, and accept is not set)".to_owned(),
-    };
-    let feeds = sites.feeds().count();
-    let parms =
-        feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
-    let mut told = format!("{} to feed; {taken}", counted(feeds, "site"));
-    let mut faults = Vec::new();
-    for (feed, site) in sites.feeds() {
-        if let Via::Nntp(via) = &site.via
-            && let Err(error) = feed::Remote::open(directory.root(), &via.server)
-        {
-            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
-        }
-        if let Via::Batch(via) = &site.via
-            && let Err(error @ (feed::Error::SiteName(_) | feed::Error::NoHost { .. })) =
-                parms.parms(&site.name, via, None)
-        {
-            faults.push(format!(
-                "{} ({}): no batch can be sent to it: {error}; rename the site, and exclude its old name (`NAME/OLD' in sys, `exclude' in [[site]])",
-                feed.escape_ascii(),
-                site.place
-            ));
-        }
-        // The other nodes of a cluster have no use for their cursors.
-        if !settings.is_node()
-            && let Some(error) = no_cursor(directory.root(), feed)
-        {
-            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
-        }
-    }
-    if !faults.is_empty() {
-        return told_or_faults(faults, 0, String::new);
-    }
-    for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
-        told.push_str(&format!(
-            "\n    {}: {} ({})",
-            feed.escape_ascii(),
-            site.via.word(),
-            site.place
-        ));
-        let mut warning = will_not_work(directory, settings, &site.via);
-        if let Via::Batch(via) = &site.via {
-            match parms.parms(&site.name, via, None) {
-                // Some write 0 on purpose, to keep a site from its batches.
-                Ok(parms) if parms.queue == Queue::Batches(0) && !parms.is_off => {
-                    warning = Some(
-                        "its queue in batchparms is 0, so that it never gets a batch".to_owned(),
-                    );
-                }
-                Ok(parms) => warning = cannot_arrive(directory, &parms.to).or(warning),
-                Err(error) => told.push_str(&format!("\n        note: {error}")),
-            }
-        }
-        if let Some(warning) = warning {
-            told.push_str(&format!(
-                "\n        warning: {}: {warning}",
-                feed.escape_ascii()
-            ));
-        }
-    }
-    if let more @ 1.. = feeds.saturating_sub(SITES_TOLD_MAX) {
-        told.push_str(&format!("\n    and {more} more"));
-    }
-    Ok(told)
-}
-
-/// Why the position of a site is unknown. A new site gets its cursor from whoever files or feeds next.
-fn no_cursor(root: &Path, feed: &[u8]) -> Option<feed::Error> {
-    match site_state::look(root, feed) {
-        Ok(Some(_)) => None,
-        Ok(None) => match enrolment::is_enrolled(root, feed) {
-            Ok(true) => Some(feed::Error::NoCursor(groups::shown(feed))),
-            Ok(false) => None,
-            Err(error) => Some(error),
-        },
-        Err(error) => Some(error),
-    }
-}
-
-/// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.
-fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> Option<String> {
-    let root = directory.root();
-    match via {
-        Via::Program { command, .. } | Via::Command(command) => no_program(command, root),
-        Via::FileList { path, .. } if !can_be_made(&root.join(path)) => Some(format!(
-            "{} cannot be written: this user cannot create files there",
-            root.join(path).display()
-        )),
-        Via::News { directory: other } if !root.join(other).join("segments").is_dir() => Some(
-            format!("{} is not a news directory", root.join(other).display()),
-        ),
-        Via::Batch(via)
-            if via.schedule.is_none() && settings.schedule.sendbatches == When::Off =>
-        {
-            Some(
-                "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
-                    .to_owned(),
-            )
-        }
-        _ => None,
-    }
-}
-
-/// Why batches cannot be delivered: their program or directory is missing.
-fn cannot_arrive(directory: &NewsDirectory, to: &To) -> Option<String> {
-    let root = directory.root();
-    match to {
-        To::Directory(place) if !root.join(place).is_dir() => Some(format!(
-            "the directory {} does not exist",
-            root.join(place).display()
-        )),
-        To::Command(command) => no_program(command, root),
-        To::Directory(_) => None,
-    }
-}
-
-fn no_program(command: &CommandLine, root: &Path) -> Option<String> {
-    let name = OsStr::from_bytes(command.program());
-    let is_missing = program_file::find(name, root).is_none();
-    is_missing.then(|| {
-        format!(
-            "the program {} does not exist or is not executable",
-            name.display()
-        )
-    })
-}
-
-/// Whether this user can create a file, and the directories above it.
-fn can_be_made(path: &Path) -> bool {
-    let existing = path.ancestors().skip(1).find(|above| above.exists());
-    existing
-        .is_some_and(|above| above.is_dir() && rustix::fs::access(above, Access::WRITE_OK).is_ok())
 }
 
 /// `1 server to pull from`, each with the number of its groups.
@@ -448,12 +313,32 @@ fn explist(
 /// Permissions to make and remove groups: control.ctl, controlperm and the keys.
 fn control(directory: &NewsDirectory) -> Result<String, String> {
     let policy = relay::control::policy::Policy::read(directory.root());
-    let told = policy.map_err(|error| error.to_string())?.summary()?;
+    let policy = policy.map_err(|error| error.to_string())?;
     let keyring = relay::Keyring::read(directory.root()).map_err(|fault| fault.to_string())?;
-    Ok(format!(
-        "{told}; {} trusted",
-        counted(keyring.keys.len(), "key")
-    ))
+    let keys = counted(keyring.keys.len(), "key");
+    let mut told = format!("{}; {keys} trusted", policy.summary()?);
+    let doubts = policy.doubts(&keyring);
+    for doubt in doubts.iter().take(FAULTS_TOLD_MAX) {
+        told.push_str(&format!("\n    warning: {doubt}"));
+    }
+    Ok(told)
+}
+
+/// The values of `[expiry]`, which limit what expire removes.
+fn limits(tables: &expire::Tables) -> String {
+    let space = &tables.space;
+    let size = |bytes: Option<u64>| bytes.map_or("not set".to_owned(), sizes::bytes);
+    let days = tables.expired.map(|life| life.to_string());
+    let archive = tables.archive_directory.as_deref();
+    format!(
+        "keep_free = {}; max_size = {}; max_fraction = {}; dead_fraction = {}; expired_days = {}; archive_directory = {}",
+        size(space.keep_free),
+        size(space.max_size),
+        space.max_fraction,
+        space.dead_fraction,
+        days.as_deref().unwrap_or("not set (/expired/ of explist)"),
+        archive.map_or("not set".to_owned(), |path| format!("\"{path}\"")),
+    )
 }
 
 /// The tables of expire in broadsheet.toml.
@@ -493,6 +378,7 @@ fn policy(list: Explist, active: &Active, root: &Path, of: &str) -> Result<Strin
     Ok(told)
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// A number of things.
+pub fn counted(count: usize, what: &str) -> String {
     text::counted(count as u64, what)
 }

@@ -45,6 +45,7 @@ mod removed;
 mod reseed;
 mod server_review;
 mod setup;
+mod site_review;
 mod spooling;
 mod text;
 mod user_edit;

@@ -141,6 +141,111 @@ fn faults_of_the_other_files_are_named_as_their_users_name_them() {
     );
 }
 
+/// In C News patterns a `*` matches nothing: everything would be refused, and the ids kept.
+#[test]
+fn a_star_in_sys_stops_filing() {
+    for line in [
+        "ME:misc.*",
+        "ME:all\nsite:all,!comp.*/all:f:",
+        "ME:all\nsite:all/*:f:",
+    ] {
+        let program = Program::with_news(ACTIVE);
+        program.write("news/sys", format!("{line}\n").as_bytes());
+        let told = program.run(&["check", "-q", "--dir", "news"]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(
+            told.out.contains("there is `*' in `")
+                && told.out.contains("patterns are those of C News"),
+            "{told:?}"
+        );
+        let rnews = program.run(&["rnews", "--dir", "news"]);
+        assert_eq!(rnews.status, 2, "{rnews:?}");
+    }
+}
+
+#[test]
+fn patterns_that_match_nothing_are_warned_of() {
+    let program = Program::with_news(ACTIVE);
+    program.write(
+        "news/sys",
+        b"ME:mics/world:f:\nnorth:cmop,!junk:f:\nsouth:all/!local:f:\neast:all/all,!local:f:\nwest:comp:f:\n",
+    );
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    for said in [
+        "what this site accepts matches no group of active: every article is refused",
+        "distributions of this site have no effect",
+        "warning: north: its pattern of groups matches no group of active",
+        "warning: south: its distributions only exclude",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+    for good in ["east: its", "west: its"] {
+        assert!(!told.out.contains(good), "{told:?}");
+    }
+}
+
+/// Each fault of a site is told, not only the first.
+#[test]
+fn a_site_has_all_its_warnings() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\nnorth:cmop:f:\n");
+    program.write(
+        "news/batchparms",
+        b"north u 100000 5 batcher | no-such-uux - north!rnews\n",
+    );
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    for said in [
+        "north: its pattern of groups",
+        "north: nothing sends its batches by itself",
+        "north: the program no-such-uux does not exist",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}
+
+/// The same as what the programs that file say.
+#[test]
+fn a_cut_active_without_some_groups_is_an_error() {
+    let program = Program::with_news(ACTIVE);
+    program.run(&["rnews", "--dir", "news"]);
+    let text = program.read("news/active");
+    let cut: String = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("news.admin"))
+        .collect();
+    let cut = cut.trim_end();
+    program.write("news/active", cut.as_bytes());
+    let rnews = program.run(&["rnews", "--dir", "news"]);
+    assert_eq!(rnews.status, 2, "{rnews:?}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.out
+            .contains("ends in the middle of a line, and it lacks news.admin"),
+        "{told:?}"
+    );
+    // All groups are there: only the newline is missing, and articles are filed.
+    program.write("news/active", text.trim_end().as_bytes());
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
+#[test]
+fn lines_of_control_ctl_without_effect_are_warned_of() {
+    let program = Program::with_news(ACTIVE);
+    program.write(
+        "news/control.ctl",
+        b"all:*:*:drop\nnewgrp:*:comp.*:doit\nnewgroup:*:misc.*:verify-nokey\nrmgroup:*:misc.*:verify-nokey\n",
+    );
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    for said in [
+        "control.ctl line 2: there is no control message `newgrp'; `newgroup'?",
+        "control.ctl line 3 and 1 more: verify by keys that are not in keys/",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}
+
 #[test]
 fn an_idle_rule_is_no_fault() {
     let program = Program::with_news(ACTIVE);
@@ -183,7 +288,7 @@ fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
 #[test]
 fn sites_of_both_files_are_told_with_their_place() {
     let program = Program::with_news(ACTIVE);
-    program.write("news/sys", b"ME:all\nsite:comp:f:\nsite:alt:F:x/togo\n");
+    program.write("news/sys", b"ME:all\nsite:comp:f:\nsite:news:F:x/togo\n");
     let settings = program.read("news/broadsheet.toml");
     let table = "[[site]]\nname = \"other\"\ngroups = \"all\"\nvia = { news = \"/srv\" }\n";
     let line = settings.lines().count() + 2;

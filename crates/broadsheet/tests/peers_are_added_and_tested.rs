@@ -292,6 +292,46 @@ fn two_sites_exchange_articles_by_what_it_writes_and_prints() {
     at_green.daemon.stop();
 }
 
+/// What is for this site alone stays here, whatever the administrator does not say.
+#[test]
+fn local_groups_and_articles_stay_here() {
+    let active = "local.test 0000000000 00001 y\nmisc.test 0000000000 00001 y\n";
+    let program = Program::with_news(active);
+    let add = |words: &[&str]| {
+        let ends = ["--host", "127.0.0.1:1", "--from", "192.0.2.7"];
+        let words = [&["peer", "add", "--dir", "news", "--no-test"], words, &ends].concat();
+        program.run(&words)
+    };
+    let before = program.read("news/broadsheet.toml");
+    let told = add(&["a.example", "--groups", "misc.*"]);
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(
+        told.err.contains("--groups has `*' in `misc.*'")
+            && told.err.contains("nothing was changed"),
+        "{told:?}"
+    );
+    assert_eq!(program.read("news/broadsheet.toml"), before);
+    let told = good(add(&["a.example"]));
+    assert!(told.out.contains("/!local:Tm:innfeed!"), "{told:?}");
+    // No article was filed yet: the log has lost nothing.
+    good(program.run(&["feed", "list", "--dir", "news"]));
+    let batch = [
+        article("<1@a>", "local.test"),
+        article("<2@a>", "misc.test"),
+        String::from_utf8(article("<3@a>", "misc.test"))
+            .unwrap()
+            .replacen("Subject:", "Distribution: local\nSubject:", 1)
+            .into_bytes(),
+    ];
+    for article in batch {
+        let told = good(program.feed(&["rnews", "--dir", "news"], &article));
+        assert!(!told.err.contains("lost its end"), "{told:?}");
+    }
+    let told = program.run(&["feed", "list", "--dir", "news", "--json"]);
+    let waiting = told.summary()["articles"].clone();
+    assert_eq!(waiting, 1, "{told:?}");
+}
+
 #[test]
 fn flags_say_how_the_peer_is_fed() {
     let program = Program::with_news(ACTIVE);
@@ -408,7 +448,7 @@ fn what_is_there_is_not_written_again() {
     let told = good(program.run(&["peer", "show", "other.example", "--dir", "news"]));
     assert!(
         told.out
-            .contains("we feed it: all to 127.0.0.1:1\n    ready, waiting 0 articles"),
+            .contains("we feed it: all,!local to 127.0.0.1:1\n    ready, waiting 0 articles"),
         "{told:?}"
     );
     assert_eq!(

@@ -102,7 +102,7 @@ fn answers_are_lines_of_standard_input() {
         "name = \"192.0.2.7\"\nfrom = [\"192.0.2.7\"]\nsend = \"*,!local.*\"\n".to_owned(),
         "from = [\"192.0.2.0/24\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
         "users = [\"*\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
-        "name = \"192.0.2.7\"\ngroups = \"all,!local\"\nvia = { nntp = \"192.0.2.7\" }\n"
+        "name = \"192.0.2.7\"\ngroups = \"all,!local\"\ndistributions = \"all,!local\"\nvia = { nntp = \"192.0.2.7\" }\n"
             .to_owned(),
     ] {
         assert!(settings.contains(&part), "{part} is not in {settings}");

@@ -243,3 +243,51 @@ fn a_daily_task_runs_on_its_first_day() {
     daemon.stop();
     program.assert_clean();
 }
+
+/// A task that fails every night is seen by who does not read the journal.
+#[test]
+fn a_failed_task_shows_until_it_runs_well() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&batch(&many("a", 20, "comp.test", 100)));
+    // Everything would go, which expire refuses.
+    let refused = "/expired/ x 14 -\n/bounds/ x 0-1-90 -\nall x 0.00001 -\n";
+    program.write("news/explist", refused.as_bytes());
+    set(&program, "expire = \"04:30\"", "expire = \"every 6 h\"");
+    std::thread::sleep(Duration::from_secs(3));
+    let status = || {
+        program
+            .run(&["status", "--dir", "news", "--json"])
+            .summary()
+    };
+    let daemon = Daemon::start(&program);
+    until("the failed expire", || {
+        status()["failed_tasks"][0]["task"] == "expire"
+    });
+    assert_eq!(status()["failed_tasks"][0]["how"], "exit status: 2");
+    let told = program.run(&["status", "--dir", "news"]);
+    assert!(told.out.contains("failed task      expire, "), "{told:?}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("warning: the scheduled run of expire failed"),
+        "{told:?}"
+    );
+    let told = program.run(&["report", "--dir", "news", "--day", "today"]);
+    assert!(
+        told.out.contains("The last scheduled run of expire failed"),
+        "{told:?}"
+    );
+    daemon.stop();
+    // The file stays while no daemon runs; a good run ends it.
+    assert_eq!(status()["failed_tasks"][0]["task"], "expire");
+    program.write(
+        "news/explist",
+        refused.replace("0.00001", "never").as_bytes(),
+    );
+    std::fs::remove_file(program.path("news/schedule")).unwrap();
+    let daemon = Daemon::start(&program);
+    until("the good expire", || {
+        status()["failed_tasks"].as_array().unwrap().is_empty()
+    });
+    daemon.stop();
+}

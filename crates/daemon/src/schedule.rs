@@ -21,6 +21,7 @@ use rustix::time::{
 use groups::When;
 use groups::sites::Via;
 use relay::log::Now;
+use report::failed_tasks::{self, FailedTask};
 
 use super::journal::say_detail;
 use super::readers::{Note, Readers};
@@ -62,6 +63,8 @@ pub struct Schedule {
     program: PathBuf,
     timer: OwnedFd,
     tasks: Mutex<Vec<Task>>,
+    /// The tasks whose last run failed, as in the file.
+    failed: Mutex<Vec<FailedTask>>,
     /// False while another node of the cluster feeds: then no batches are made.
     is_feeding: AtomicBool,
     /// This is a node of a cluster: what makes batches ends by itself, and with its commands, when the node may not feed any more. A signal
@@ -86,11 +89,15 @@ impl Schedule {
             running: None,
             is_urgent: false,
         });
+        let tasks: Vec<Task> = tasks.collect();
+        let mut failed = failed_tasks::read(dir);
+        failed.retain(|failed| tasks.iter().any(|task| task.name == failed.task));
         Ok(Schedule {
             dir: dir.to_owned(),
             program: program.to_owned(),
             timer,
-            tasks: Mutex::new(tasks.collect()),
+            tasks: Mutex::new(tasks),
+            failed: Mutex::new(failed),
             is_feeding: AtomicBool::new(true),
             is_lent: AtomicBool::new(false),
             readers: Readers::new(dir, settings),
@@ -222,7 +229,11 @@ impl Schedule {
                         task.running = Some(pid);
                         running += 1;
                     }
-                    Err(error) => warn(&format!("cannot start {}: {error}", task.name)),
+                    Err(error) => {
+                        let how = format!("cannot be started: {error}");
+                        warn(&format!("{} {how}", task.name));
+                        self.note_end(&task.name, Some(how));
+                    }
                 }
             }
         }
@@ -310,15 +321,45 @@ impl Schedule {
         let unreaped = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), unreaped) {}
         let mut tasks = self.tasks();
+        // The daemon ended it, or the settings have it no more.
+        let mut is_off = true;
         for task in tasks.iter_mut().filter(|task| task.name == name) {
             task.running = None;
+            is_off = task.when == When::Off;
         }
-        match child.wait() {
-            Ok(status) if status.success() => say_detail(&format!("{name} ended")),
-            Ok(status) => warn(&format!("{name} ended: {status}")),
-            Err(error) => warn(&format!("{name}: {error}")),
+        let how = match child.wait() {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(status.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        match &how {
+            None => say_detail(&format!("{name} ended")),
+            Some(how) => warn(&format!("{name} ended: {how}")),
         }
         self.wake(&tasks);
+        drop(tasks);
+        self.note_end(name, how.filter(|_| !is_off));
+    }
+
+    /// Notes how a run of a task ended, for `status`, `check` and the report; `None`: well.
+    fn note_end(&self, name: &str, how: Option<String>) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = failed.len();
+        failed.retain(|failed| failed.task != name);
+        if how.is_none() && failed.len() == known {
+            return;
+        }
+        failed.extend(how.map(|how| FailedTask {
+            task: name.to_owned(),
+            at: Now::read().seconds,
+            how,
+        }));
+        let text = failed_tasks::text_of(&failed);
+        let path = self.dir.join(failed_tasks::FILE);
+        let written = store::replace(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0));
+        if let Err(error) = written {
+            warn(&format!("cannot write {}: {error}", failed_tasks::FILE));
+        }
     }
 
     fn remember(&self, tasks: &[Task]) -> io::Result<()> {

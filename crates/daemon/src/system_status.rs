@@ -6,6 +6,7 @@ use std::path::Path;
 use feed::feeds;
 use mount::counters::Mounted;
 use relay::incoming::{Name, is_stopped};
+use report::failed_tasks::{self, FailedTask};
 use serde::Serialize;
 use settings::NewsDirectory;
 use store::Snapshot;
@@ -26,14 +27,16 @@ pub struct SystemStatus {
     pub log_bytes: u64,
     /// Arrival of the newest article, epoch seconds.
     pub newest_arrival: Option<i64>,
-    /// Number of batches that wait in in.coming/.
-    pub in_coming: usize,
+    /// Number of batches that wait in in.coming/; `None`: it cannot be read.
+    pub in_coming: Option<usize>,
     /// Whether newsrun files them; `false` after `broadsheet newsrunning off`.
     pub newsrunning: bool,
-    /// Number of unreadable batches in bad/.
-    pub bad: usize,
+    /// Number of unreadable batches in bad/; `None`: it cannot be read.
+    pub bad: Option<usize>,
     /// Number of mails that wait for the mail program.
     pub mail_queue: usize,
+    /// The scheduled tasks whose last run failed.
+    pub failed_tasks: Vec<FailedTask>,
     /// `None`: they cannot be read.
     pub feeds: Option<FeedsStatus>,
     /// The mounts that tell of themselves.
@@ -123,6 +126,7 @@ pub fn system_status(
         newsrunning: !is_stopped(root),
         bad: files_in(&directory.file("bad"), |_| true),
         mail_queue: inject::mail_queue::list(root)?.len(),
+        failed_tasks: failed_tasks::read(root),
         feeds,
         mounts: mount::counters::read(root),
         daemon_state,
@@ -164,9 +168,14 @@ impl FeedsStatus {
     }
 }
 
-fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> usize {
-    std::fs::read_dir(path).map_or(0, |entries| {
-        let names = entries.flatten().map(|entry| entry.file_name());
-        names.filter(|name| counts(name.as_bytes())).count()
-    })
+/// Number of files with such names; 0 without the directory, `None` if it cannot be read.
+fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    match std::fs::read_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(0),
+        Err(_) => None,
+        Ok(entries) => {
+            let names = entries.flatten().map(|entry| entry.file_name());
+            Some(names.filter(|name| counts(name.as_bytes())).count())
+        }
+    }
 }

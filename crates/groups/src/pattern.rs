@@ -12,6 +12,8 @@
 //! scores the first one found counts, so the pattern with the earliest `all`
 //! wins.
 
+use crate::shown;
+
 /// Score of a word that is equal.
 pub(crate) const LITERAL_POINTS: u32 = 20;
 /// Score of a word that `all` matches.
@@ -62,6 +64,11 @@ impl Pattern {
         newsgroups
             .split(|&byte| byte == b',')
             .any(|group| self.matches(group))
+    }
+
+    /// Whether the list includes nothing, as `!comp,!misc` does: it matches no group.
+    pub fn only_excludes(&self) -> bool {
+        !self.nodes.iter().any(|node| node.verdict == Some(true))
     }
 
     /// Returns a node of the tree; the root is 0.
@@ -153,6 +160,22 @@ impl Node {
             .binary_search_by(|(other, _)| (**other).cmp(word))?;
         self.literal.get(place).map(|&(_, next)| next).ok_or(place)
     }
+}
+
+/// The fault of a list with a `*`, which has no meaning in these patterns and matches nothing: the rest of a sentence that begins with `has` or
+/// `there is`. `None` if there is none.
+pub fn star_in(list: &[u8]) -> Option<String> {
+    memchr::memchr(b'*', list)?;
+    let list = shown(list);
+    let item = list.split(',').find(|item| item.contains('*'))?;
+    let cnews = item.trim_end_matches('*').trim_end_matches('.');
+    Some(format!(
+        "`*' in `{item}'; patterns are those of C News, where `{}' takes in all below it",
+        match cnews.trim_start_matches('!') {
+            "" => "all",
+            _ => cnews,
+        }
+    ))
 }
 
 /// Splits a name into its first word and the text after the dot.

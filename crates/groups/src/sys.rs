@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::command_line::{CommandError, CommandLine};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, star_in};
 use crate::site::{Only, SITES_MAX, Site, Start};
 use crate::text_position::TextPosition;
 use crate::via::{BatchVia, ListForm, Via};
@@ -68,6 +68,9 @@ pub enum SysLineError {
     /// A second `/` in the subscription field.
     #[error("second `/' in the subscription field; write `groups/distributions' with one `/'")]
     SecondSlash,
+    /// A pattern of another kind.
+    #[error("there is {0}")]
+    Star(String),
     /// A flag that C News does not know.
     #[error("unknown flag `{0}'; the flags are f, F, I, n, Ln, m and u")]
     UnknownFlag(String),
@@ -174,6 +177,9 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineErro
     }
     if matches!(name, b"." | b"..") || name.iter().any(u8::is_ascii_control) {
         return Err(SysLineError::BadName(name.escape_ascii().to_string()));
+    }
+    if let Some(what) = star_in(subs).or_else(|| star_in(dists?)) {
+        return Err(SysLineError::Star(what));
     }
     let is_me = name == ME || name == me;
     let name = if is_me { me } else { name };

@@ -3,7 +3,7 @@
 use crate::backend;
 
 use backend::{ALL, Client, Fake, capabilities};
-use nntp::{Intake, Next, Permissions};
+use nntp::{Intake, Next, OutBuffer, Permissions, Session, TransferKind, TransferOutcome};
 
 #[test]
 fn streaming() {
@@ -93,6 +93,37 @@ fn too_large_articles_are_discarded() {
         let wanted = format!("{answer}111 20010909014640\r\n");
         assert_eq!(String::from_utf8(got).unwrap(), wanted);
         assert_eq!(client.backend.rejected.len(), 1);
+    }
+}
+
+/// RFC 3977, 3.1: an initial line has at most 512 bytes with its CRLF, whatever precedes the reason.
+#[test]
+fn a_reason_behind_a_long_id_is_cut() {
+    let id = format!("<{}@test>", "x".repeat(243));
+    let why = "no known groups in ".to_owned() + &"long.name,".repeat(100);
+    for (kind, outcome) in [
+        (
+            TransferKind::TakeThis,
+            TransferOutcome::Refused(why.as_bytes()),
+        ),
+        (
+            TransferKind::Post,
+            TransferOutcome::Deferred(why.as_bytes()),
+        ),
+        (
+            TransferKind::Ihave,
+            TransferOutcome::Refused(why.as_bytes()),
+        ),
+    ] {
+        let mut out = OutBuffer::default();
+        for _ in 0..2 {
+            Session::complete_transfer(kind, id.as_bytes(), &outcome, &mut out);
+        }
+        let replies: Vec<u8> = out.ready().flatten().copied().collect();
+        for line in replies.split_inclusive(|byte| *byte == b'\n') {
+            assert_eq!(line.len(), 512, "{kind:?}");
+            assert!(line.ends_with(b"\r\n"));
+        }
     }
 }
 

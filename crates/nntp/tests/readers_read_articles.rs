@@ -146,6 +146,29 @@ fn errors_get_403() {
     );
 }
 
+/// RFC 3977, 3.6: the header ends with an empty line, also of an article that was sent without one.
+#[test]
+fn an_article_without_a_body_has_its_empty_line() {
+    let mut fake = Fake::usual();
+    let header = "Path: a\r\nNewsgroups: misc.empty\r\nMessage-ID: <bare@test>\r\n";
+    fake.add(header, "", &[("misc.empty", 8)], 900_000_020);
+    let stored = fake.articles.last_mut().unwrap();
+    stored.wire = format!("{header}.\r\n").into_bytes();
+    let mut client = Client::new(fake);
+    let got = |client: &mut Client, command: &str| {
+        String::from_utf8(client.say(format!("{command} <bare@test>\r\n"))).unwrap()
+    };
+    assert_eq!(
+        got(&mut client, "ARTICLE"),
+        format!("220 0 <bare@test>\r\n{header}\r\n.\r\n")
+    );
+    assert_eq!(
+        got(&mut client, "HEAD"),
+        format!("221 0 <bare@test>\r\n{header}.\r\n")
+    );
+    assert_eq!(got(&mut client, "BODY"), "222 0 <bare@test>\r\n.\r\n");
+}
+
 #[test]
 fn an_error_in_a_long_reply_ends_the_connection() {
     let mut client = Client::new(Fake::usual());

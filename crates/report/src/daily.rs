@@ -9,6 +9,7 @@ use store::Spread;
 use store::histogram::EDGES_MICROS;
 
 use crate::day::Day;
+use crate::failed_tasks::{self, FailedTask};
 use crate::figures::{
     self, DaemonFigures, ExpireFigures, FeedFigures, GroupFigures, Groups, NetworkFigures, Networks,
 };
@@ -56,6 +57,8 @@ pub struct DailyReport {
     pub intake_closed: Vec<ClosedMoment>,
     /// The runs of expire.
     pub expire: Vec<ExpireRun>,
+    /// The scheduled tasks that failed that day or later, and have not run well since.
+    pub failed_tasks: Vec<FailedTask>,
     /// The disk.
     pub disk: DiskDay,
     /// The course of the day.
@@ -258,6 +261,9 @@ impl DailyReport {
             }
         })?;
         report.finish(fold);
+        let mut failed = failed_tasks::read(dir);
+        failed.retain(|task| task.at >= report.from);
+        report.failed_tasks = failed;
         report.look_back(dir, day);
         Ok(report)
     }

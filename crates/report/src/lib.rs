@@ -7,6 +7,7 @@
 //! | [`network`] | addresses of readers, shortened |
 //! | [`figures`] | the files `figures/DAY`: counts of a quarter of an hour, one line each |
 //! | [`log_fold`] | the lines of `log` of a day, counted |
+//! | [`failed_tasks`] | the scheduled tasks whose last run failed |
 //! | [`daily`] | the report of a day, a fold over both |
 //! | [`forecast`] | when the disk will be full |
 //! | [`text`], [`html`], [`plot`] | the report for people (`escape`: text within HTML) |
@@ -17,6 +18,7 @@
 pub mod daily;
 pub mod day;
 mod escape;
+pub mod failed_tasks;
 pub mod figures;
 pub mod forecast;
 pub mod html;

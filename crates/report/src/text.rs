@@ -65,6 +65,12 @@ pub fn notes(report: &DailyReport) -> Vec<String> {
             counted % 60
         ));
     }
+    notes.extend(report.failed_tasks.iter().map(|failed| {
+        format!(
+            "The last scheduled run of {} failed ({}): its messages are in the journal, or in what the daemon prints.",
+            failed.task, failed.how
+        )
+    }));
     notes.extend(
         report
             .problems

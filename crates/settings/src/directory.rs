@@ -17,10 +17,10 @@ pub enum Error {
     #[error("{} is not a news directory (it has no {FILE}): create one with `broadsheet init'", .0.display())]
     NoDirectory(PathBuf),
     /// The directory cannot be used.
-    #[error("cannot use {}{}", .0.display(), hint(.1))]
+    #[error("cannot use {}{}", .0.display(), hint(.0, .1))]
     Use(PathBuf, #[source] io::Error),
     /// A file cannot be read.
-    #[error("cannot read {}{}", .0.display(), hint(.1))]
+    #[error("cannot read {}{}", .0.display(), hint(.0, .1))]
     Io(PathBuf, #[source] io::Error),
     /// `broadsheet.toml` has errors.
     #[error(transparent)]
@@ -46,10 +46,10 @@ pub enum Error {
     HeadersOnly(#[from] relay::Error),
 }
 
-fn hint(source: &io::Error) -> &'static str {
+fn hint(path: &Path, source: &io::Error) -> String {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => " (run as the owner of the news directory)",
-        _ => "",
+        io::ErrorKind::PermissionDenied => format!(" ({})", store::permission_hint(path)),
+        _ => String::new(),
     }
 }
 

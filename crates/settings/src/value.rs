@@ -1,6 +1,7 @@
 //! Readers of single values. An error is the rest of a sentence that begins with the key.
 
 use article::date::{self, Utc};
+use groups::pattern::star_in;
 use groups::sites::Start;
 use groups::{Pattern, nearest, size as sizes};
 use toml::de::DeValue;
@@ -79,14 +80,11 @@ pub fn patterns(value: &DeValue<'_>) -> Result<Pattern, String> {
             "names nothing; write patterns such as \"comp,!comp.os\", or \"all\"".to_owned(),
         );
     }
-    if let Some(item) = items.iter().find(|item| item.contains('*')) {
-        let cnews = item.trim_end_matches('*').trim_end_matches('.');
-        return Err(format!(
-            "has `*' in `{item}'; patterns are those of C News, where `{}' takes in all below it",
-            if cnews.is_empty() { "all" } else { cnews }
-        ));
+    let list = items.join(",");
+    if let Some(what) = star_in(list.as_bytes()) {
+        return Err(format!("has {what}"));
     }
-    Ok(Pattern::parse(items.join(",").as_bytes()))
+    Ok(Pattern::parse(list.as_bytes()))
 }
 
 /// Names of sites.

@@ -1,6 +1,7 @@
 //! What can go wrong in the store, and whose fault it is.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::Position;
@@ -18,7 +19,7 @@ pub enum Error {
     #[error("{} is locked by another program; wait for it to end", .0.display())]
     Locked(PathBuf),
     /// The operating system refused. `doing` is a verb phrase.
-    #[error("cannot {doing} {}: {source}{}", path.display(), hint(doing, source))]
+    #[error("cannot {doing} {}: {source}{}", path.display(), hint(doing, path, source))]
     Io {
         /// What was being done, as a verb phrase.
         doing: &'static str,
@@ -96,8 +97,8 @@ pub enum Error {
 /// How the actions begin that only read.
 const READS: [&str; 5] = ["read", "open", "map", "list", "look"];
 
-fn hint(doing: &str, source: &io::Error) -> &'static str {
-    match source.kind() {
+fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
+    let fixed = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; make room and try again: what was committed stays"
         }
@@ -110,8 +111,21 @@ fn hint(doing: &str, source: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => {
             "; if nobody meant it so, look into the log of the system: its disk may fail. `broadsheet backup` works there, too"
         }
-        io::ErrorKind::PermissionDenied => "; run as the owner of the news directory",
+        io::ErrorKind::PermissionDenied => return format!("; {}", permission_hint(path)),
         _ => "",
+    };
+    fixed.to_owned()
+}
+
+/// What helps when this user may not use a file of the news directory: another user, or the file's owner again.
+pub fn permission_hint(path: &Path) -> &'static str {
+    let own = rustix::process::geteuid().as_raw();
+    let is_own = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.uid() == own);
+    match path.parent().is_some_and(is_own) && !is_own(path) {
+        true => {
+            "it belongs to another user: give it back to the owner of the news directory (chown)"
+        }
+        false => "run as the owner of the news directory",
     }
 }
 

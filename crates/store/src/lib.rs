@@ -36,7 +36,7 @@ pub mod state;
 
 pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
-pub use error::Error;
+pub use error::{Error, permission_hint};
 pub use expiry::decision::ExpiryDecision;
 pub use expiry::state::{EXPIRES_REMEMBERED_SECONDS_MAX, ExpiryState};
 pub use expiry::survey::{Boundary, Survey};
@@ -74,6 +74,7 @@ pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
+pub use spool::edited_active::check_active;
 pub use spool::erase::Erased;
 pub use spool::free_numbers::UsedByGroup;
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};

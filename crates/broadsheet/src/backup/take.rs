@@ -19,7 +19,7 @@ use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
 
 /// Files in the news directory that are made again, belong to running programs, or to this news directory and not to a copy of it.
-const LEFT_OUT: [&str; 17] = [
+const LEFT_OUT: [&str; 18] = [
     "index",
     "index.key",
     "log",
@@ -34,6 +34,7 @@ const LEFT_OUT: [&str; 17] = [
     "lock.serve",
     "control.sock",
     "schedule",
+    "schedule.failed",
     "mounts",
     "objects.owner",
     "reseed",

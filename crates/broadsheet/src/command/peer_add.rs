@@ -67,7 +67,7 @@ peer is written also when the test fails, since the other site may have to do it
         JSON,
         Flag::new("host", "The peer's host, with its port if that is not the usual one; default: NAME.")
             .value("HOST"),
-        Flag::new("groups", "The groups to exchange, as C News patterns: `comp,news,!comp.binaries'; default: all.")
+        Flag::new("groups", "The groups to exchange, as C News patterns: `comp,news,!comp.binaries'; default: all but those of this site (all,!local).")
             .value("PATTERNS"),
         Flag::new("direction", "Who feeds whom: both each other, the peer us (in), or we the peer (out); default: both.")
             .value("both|in|out"),
@@ -123,7 +123,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         "Host of the peer, with its port if that is not 119",
         &name,
     )?;
-    let patterns = answer(given, "groups", "Groups to exchange", "all")?;
+    let patterns = answer(given, "groups", "Groups to exchange", entry::FOR_OTHERS)?;
+    if let Some(what) = groups::pattern::star_in(patterns.as_bytes()) {
+        return Err(given
+            .usage(format!("--groups has {what}; nothing was changed"))
+            .into());
+    }
     let direction = answer(
         given,
         "direction",

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use daemon::{DaemonState, FeedsStatus, SystemStatus, system_status};
 use feed::feeds::NAMED_MOST;
 use mount::counters::Mounted;
+use report::failed_tasks::FailedTask;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -71,14 +72,14 @@ impl Answer for SystemStatus {
             (
                 "batches waiting",
                 match self.newsrunning {
-                    true => self.in_coming.to_string(),
+                    true => count_text(self.in_coming),
                     false => format!(
                         "{} (newsrunning is off: `broadsheet newsrunning on')",
-                        self.in_coming
+                        count_text(self.in_coming)
                     ),
                 },
             ),
-            ("batches in bad/", self.bad.to_string()),
+            ("batches in bad/", count_text(self.bad)),
             ("mail waiting", self.mail_queue.to_string()),
             (
                 "feeds",
@@ -87,6 +88,14 @@ impl Answer for SystemStatus {
             ("daemon", daemon),
         ] {
             writeln!(out, "{what:16} {value}")?;
+        }
+        for FailedTask { task, at, how } in &self.failed_tasks {
+            let at = text::utc(*at);
+            writeln!(
+                out,
+                "{:16} {task}, {at}: {how}; the journal has its messages",
+                "failed task"
+            )?;
         }
         for mount in &self.mounts {
             writeln!(out, "{:16} {}", "mount", mount_text(mount))?;
@@ -100,6 +109,13 @@ impl Answer for SystemStatus {
     fn json(&self) -> Value {
         json!(self)
     }
+}
+
+fn count_text(count: Option<usize>) -> String {
+    count.map_or_else(
+        || "the directory cannot be read".to_owned(),
+        |count| count.to_string(),
+    )
 }
 
 /// A mount in one line.

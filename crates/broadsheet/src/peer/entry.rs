@@ -154,12 +154,17 @@ pub fn keys<'f>(given: &Given, flags: impl IntoIterator<Item = &'f Flag>) -> Vec
     flags.into_iter().filter_map(key).collect()
 }
 
-/// The lines of a `[[site]]`; `keys`: the further ones of `via`.
+/// C News patterns of the groups that peers get unless the administrator names others: those of this site stay here.
+pub const FOR_OTHERS: &str = "all,!local";
+
+/// The lines of a `[[site]]`; `keys`: the further ones of `via`. Articles of the distribution `local` stay here (RFC 5536, 3.2.4).
 pub fn site(name: &str, host: &str, groups: &str, keys: &[String]) -> String {
     let host = format!("nntp = {}", quoted(host));
     let via = [&[host], keys].concat().join(", ");
     let (name, groups) = (quoted(name), quoted(groups));
-    format!("[[site]]\nname = {name}\ngroups = {groups}\nvia = {{ {via} }}\n")
+    format!(
+        "[[site]]\nname = {name}\ngroups = {groups}\ndistributions = \"all,!local\"\nvia = {{ {via} }}\n"
+    )
 }
 
 /// The lines of an `[[access]]`; `from`: addresses and networks; `headfeed`: whether articles may come without their bodies.

@@ -85,7 +85,8 @@ pub fn for_others(
     }
     add("Broadsheet", "broadsheet.toml", toml);
     if direction.is_in() && !headers.taken {
-        add("INN", "newsfeeds", format!("{name}:{taken}:Tm:innfeed!\n"));
+        let line = format!("{name}:{taken}/!local:Tm:innfeed!\n");
+        add("INN", "newsfeeds", line);
         let mut feed = format!("peer {name} {{\n    ip-name: {host}\n");
         if *port != NNTP_PORT {
             feed += &format!("    port-number: {port}\n");

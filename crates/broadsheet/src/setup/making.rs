@@ -7,10 +7,7 @@ use settings::{Settings, template};
 
 use super::answers::Answers;
 use crate::command::init;
-use crate::peer::entry::{self, quoted};
-
-/// Groups for other sites, as C News patterns and as a wildmat: those of this site stay here.
-const FOR_OTHERS: [&str; 2] = ["all,!local", "*,!local.*"];
+use crate::peer::entry::{self, FOR_OTHERS, quoted};
 
 /// The begin of the section of expire in the template, which is an example.
 const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
@@ -44,12 +41,8 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
     );
     text += &access(answers);
     for peer in &answers.peers {
-        let [patterns, wildmat] = FOR_OTHERS;
-        let (name, host) = (quoted(&peer.name), quoted(&peer.host));
-        let patterns = quoted(patterns);
-        let site =
-            format!("[[site]]\nname = {name}\ngroups = {patterns}\nvia = {{ nntp = {host} }}\n");
-        let entry = entry::access(&peer.name, &peer.from, wildmat, false);
+        let site = entry::site(&peer.name, &peer.host, FOR_OTHERS, &[]);
+        let entry = entry::access(&peer.name, &peer.from, &entry::wildmat(FOR_OTHERS), false);
         text = entry::with(&text, Some(&site), Some(&entry));
     }
     let path = root.join(settings::FILE);

@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
-/// Longest first line of a reply, CRLF included, bytes (RFC 3977, 3.1).
-pub const REPLY_BYTES_MAX: usize = 512;
+/// Longest first line of a reply that is read, CRLF included, bytes. RFC 3977, 3.1 permits 512; servers write longer ones where a reason follows a
+/// long message-id.
+pub const REPLY_BYTES_MAX: usize = 2048;
 
 /// Most bytes of a line that a message quotes.
 const SHOWN_BYTES: usize = 100;

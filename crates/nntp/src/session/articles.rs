@@ -105,8 +105,20 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
     let mut writing = out.text();
     let text: &mut Vec<u8> = &mut writing;
     push_found(code, number, article.id, text);
+    let wire = article.shared.as_ref();
+    let wire = wire.map_or(article.wire, |shared| shared.bytes());
     let shared = match (part, &article.shared) {
         (Part::Stat, _) => return,
+        // Some sites send an article that ends with its header; to a client an empty line ends every header (RFC 3977, 3.6).
+        (Part::Article, _)
+            if !wire
+                .get(article.header.len()..)
+                .unwrap_or_default()
+                .starts_with(b"\r\n") =>
+        {
+            text.extend_from_slice(article.header);
+            return text.extend_from_slice(b"\r\n.\r\n");
+        }
         (Part::Head, _) => {
             text.extend_from_slice(article.header);
             return text.extend_from_slice(b".\r\n");

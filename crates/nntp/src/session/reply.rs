@@ -64,10 +64,17 @@ pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>
     text.extend_from_slice(b"\r\n");
 }
 
-/// Appends text as the rest of a reply line: truncated, and with blanks for control characters.
+/// Appends text as the rest of the last line in `out`, with blanks for control characters. Truncates it: an initial line of a reply has at most 512
+/// bytes with its CRLF (RFC 3977, 3.1).
 pub(super) fn push_line(out: &mut Vec<u8>, text: &[u8]) {
-    const MOST: usize = 380;
+    const LINE_BYTES: usize = 512 - 2;
+    let begun = out
+        .iter()
+        .rev()
+        .take_while(|byte| **byte != b'\n')
+        .take(LINE_BYTES);
+    let left = LINE_BYTES - begun.count();
     let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };
-    out.extend(text.iter().take(MOST).map(clean));
+    out.extend(text.iter().take(left).map(clean));
     out.extend_from_slice(b"\r\n");
 }

@@ -6,7 +6,11 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use groups::nearest::nearest;
 use groups::{Pattern, Wildmat};
+
+use crate::Keyring;
+use crate::control::KINDS;
 
 /// INN's file, in the news directory.
 pub const CONTROL_CTL: &str = "control.ctl";
@@ -245,6 +249,45 @@ impl Policy {
             )),
             false => Ok(summary),
         }
+    }
+}
+
+impl Policy {
+    /// Lines of `control.ctl` that probably do not do what their author meant, as sentences: of messages that nobody sends, and of keys that are
+    /// not trusted.
+    pub fn doubts(&self, keyring: &Keyring) -> Vec<String> {
+        let PolicyRules::Ctl { rules, .. } = &self.rules else {
+            return Vec::new();
+        };
+        let mut doubts = Vec::new();
+        let words = || KINDS.iter().filter_map(|known| str::from_utf8(known).ok());
+        for rule in rules {
+            let kinds = rule.kinds.iter().flatten().map(Vec::as_slice);
+            // INN had lines for cancels once.
+            let unknown = kinds.filter(|kind| *kind != b"cancel" && !KINDS.contains(kind));
+            doubts.extend(unknown.map(|kind| {
+                let kind = groups::shown(kind);
+                let meant = nearest(&kind, words());
+                let advice = meant.map_or(String::new(), |known| format!("; `{known}'?"));
+                format!(
+                    "{}: there is no control message `{kind}'{advice}",
+                    rule.ruling.origin
+                )
+            }));
+        }
+        let mut unmet = rules.iter().filter(|rule| {
+            matches!(&rule.ruling.action, Action::Verify(Some(name)) if !keyring.keys.iter().any(|key| key.matches(name)))
+        });
+        if let Some(first) = unmet.next() {
+            let lines = match unmet.count() {
+                0 => first.ruling.origin.clone(),
+                more => format!("{} and {more} more", first.ruling.origin),
+            };
+            doubts.push(format!(
+                "{lines}: verify by keys that are not in keys/, so these messages have no effect: see `broadsheet key import'"
+            ));
+        }
+        doubts
     }
 }
 

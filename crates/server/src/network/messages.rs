@@ -84,7 +84,9 @@ impl Network {
             last = Some(entry.connection);
         }
         let mut buffer = batch.into_buffer();
-        if self.spare.len() < SPARE_BUFFERS_MAX && buffer.capacity() >= READ_BYTES {
+        // One that a large article has grown is freed.
+        let is_usual = (READ_BYTES..=2 * READ_BYTES).contains(&buffer.capacity());
+        if self.spare.len() < SPARE_BUFFERS_MAX && is_usual {
             buffer.clear();
             self.spare.push(buffer);
         }

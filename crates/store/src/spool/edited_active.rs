@@ -2,12 +2,15 @@
 //! groups by hand.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use groups::{Active, GroupId};
 
 use crate::Error;
+use crate::io::disk::{Disk, RealDisk};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
+use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
 use crate::spool::{SNAPSHOT_PART, Spool};
 
@@ -26,25 +29,7 @@ impl Spool {
     /// Refuses an `active` that has lost groups by damage, or by a mistake of who edited it: articles of these groups would be refused, and their
     /// ids kept.
     pub(crate) fn check_groups(&self) -> Result<(), Error> {
-        let table = &self.active.table;
-        if table.is_empty() {
-            // It is made again.
-            return Ok(());
-        }
-        let what = match (self.active.is_cut, table.bad_lines().first()) {
-            (true, _) => CUT.to_owned(),
-            (false, Some(fault)) => fault.to_string(),
-            (false, None) => return Ok(()),
-        };
-        match lost_groups(&self.segments, &self.dir, table) {
-            Some(names) => Err(Error::Active {
-                path: self.dir.join("active"),
-                what: format!(
-                    "{what}, and it lacks {names}: mend it or put a whole copy in its place, or remove it, and it is made again from the log"
-                ),
-            }),
-            None => Ok(()),
-        }
+        check_file(&self.active, &self.segments, &self.dir)
     }
 
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
@@ -125,6 +110,41 @@ impl Spool {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether articles can be filed with the `active` of a news directory, as far as its last line tells.
+///
+/// # Errors
+/// It ends in the middle of a line or has bad lines, and lacks groups that the log has; or a file cannot be read.
+pub fn check_active(dir: &Path) -> Result<(), Error> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    check_file(
+        &ActiveFile::open(&disk, dir)?,
+        &Segments::find(&disk, dir)?,
+        dir,
+    )
+}
+
+fn check_file(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<(), Error> {
+    let table = &active.table;
+    if table.is_empty() {
+        // It is made again.
+        return Ok(());
+    }
+    let what = match (active.is_cut, table.bad_lines().first()) {
+        (true, _) => CUT.to_owned(),
+        (false, Some(fault)) => fault.to_string(),
+        (false, None) => return Ok(()),
+    };
+    match lost_groups(segments, dir, table) {
+        Some(names) => Err(Error::Active {
+            path: dir.join("active"),
+            what: format!(
+                "{what}, and it lacks {names}: mend it or put a whole copy in its place, or remove it, and it is made again from the log"
+            ),
+        }),
+        None => Ok(()),
     }
 }
 

@@ -1,0 +1,227 @@
+//! The findings of `broadsheet check` in the sites: where each is written, how its articles travel, and what keeps them from it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use feed::serving::BATCHPARMS;
+use feed::{enrolment, site_state};
+use groups::sites::{Queue, Site, To, Via};
+use groups::{Active, CommandLine, Pattern, Sites, When};
+use inject::program_file;
+use rustix::fs::Access;
+use settings::Settings;
+
+use crate::control_files::{NEEDED, counted, read, told_or_faults};
+use crate::directory::NewsDirectory;
+
+/// Sites that are told one by one; of the rest only the number.
+const SITES_TOLD_MAX: usize = 100;
+
+/// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`
+/// together. A fault stops rnews, so it is told as rnews tells it.
+pub fn sites(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    active: &Active,
+) -> Result<String, String> {
+    let text = match read(directory, groups::sys::FILE) {
+        // Whoever writes tables needs no sys.
+        Err(_)
+            if settings.sites != groups::Tables::default()
+                && !directory.file(groups::sys::FILE).exists() =>
+        {
+            Vec::new()
+        }
+        read => read?,
+    };
+    let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
+        .map_err(|fault| fault.to_string())?
+        .with_names(&directory.feed_names());
+    directory
+        .check_headers_only(settings, &sites)
+        .map_err(|fault| fault.to_string())?;
+    let taken = match sites.subscription_place() {
+        Some(place) if place.file == groups::sys::FILE => {
+            "accepted groups: the line of ME".to_owned()
+        }
+        Some(place) => format!("accepted groups: accept ({place})"),
+        None => "accepted groups: all (no line of ME, and accept is not set)".to_owned(),
+    };
+    let feeds = sites.feeds().count();
+    let parms =
+        feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
+    let mut told = format!("{} to feed; {taken}", counted(feeds, "site"));
+    let mut faults = Vec::new();
+    for (feed, site) in sites.feeds() {
+        if let Via::Nntp(via) = &site.via
+            && let Err(error) = feed::Remote::open(directory.root(), &via.server)
+        {
+            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
+        }
+        if let Via::Batch(via) = &site.via
+            && let Err(error @ (feed::Error::SiteName(_) | feed::Error::NoHost { .. })) =
+                parms.parms(&site.name, via, None)
+        {
+            faults.push(format!(
+                "{} ({}): no batch can be sent to it: {error}; rename the site, and exclude its old name (`NAME/OLD' in sys, `exclude' in [[site]])",
+                feed.escape_ascii(),
+                site.place
+            ));
+        }
+        // The other nodes of a cluster have no use for their cursors.
+        if !settings.is_node()
+            && let Some(error) = no_cursor(directory.root(), feed)
+        {
+            faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
+        }
+    }
+    if !faults.is_empty() {
+        return told_or_faults(faults, 0, String::new);
+    }
+    for warning in idle_patterns_of_me(&sites, active) {
+        told.push_str(&format!("\n    warning: {warning}"));
+    }
+    for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
+        told.push_str(&format!(
+            "\n    {}: {} ({})",
+            feed.escape_ascii(),
+            site.via.word(),
+            site.place
+        ));
+        let mut warnings = idle_patterns(site, active);
+        warnings.extend(will_not_work(directory, settings, &site.via));
+        if let Via::Batch(via) = &site.via {
+            match parms.parms(&site.name, via, None) {
+                // Some write 0 on purpose, to keep a site from its batches.
+                Ok(parms) if parms.queue == Queue::Batches(0) && !parms.is_off => {
+                    warnings.push(
+                        "its queue in batchparms is 0, so that it never gets a batch".to_owned(),
+                    );
+                }
+                Ok(parms) => warnings.extend(cannot_arrive(directory, &parms.to)),
+                Err(error) => told.push_str(&format!("\n        note: {error}")),
+            }
+        }
+        for warning in warnings {
+            told.push_str(&format!(
+                "\n        warning: {}: {warning}",
+                feed.escape_ascii()
+            ));
+        }
+    }
+    if let more @ 1.. = feeds.saturating_sub(SITES_TOLD_MAX) {
+        told.push_str(&format!("\n    and {more} more"));
+    }
+    Ok(told)
+}
+
+/// Why this site takes nothing, or more than its line says.
+fn idle_patterns_of_me(sites: &Sites, active: &Active) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(place) = sites.subscription_place()
+        && let Some(warning) = matches_no_group(sites.subscription(), active)
+    {
+        warnings.push(format!(
+            "{place}: what this site accepts {warning}: every article is refused"
+        ));
+    }
+    let own = sites.sites().iter().find(|site| site.is_me);
+    if let Some(own) = own.filter(|own| own.dists.is_some()) {
+        warnings.push(format!(
+            "{}: distributions of this site have no effect: articles of every distribution are accepted, as in C News",
+            own.place
+        ));
+    }
+    warnings
+}
+
+/// Why no article is for a site.
+fn idle_patterns(site: &Site, active: &Active) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(warning) = matches_no_group(&site.subs, active) {
+        warnings.push(format!("its pattern of groups {warning}: it gets nothing"));
+    }
+    if site.dists.as_ref().is_some_and(Pattern::only_excludes) {
+        warnings.push(
+            "its distributions only exclude, so they match none, and it gets nothing: begin them with `all,'"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+fn matches_no_group(pattern: &Pattern, active: &Active) -> Option<String> {
+    // Before there are groups, nothing matches.
+    let is_fresh = active.len() <= NEEDED.len();
+    let is_idle = !is_fresh && !active.ids().any(|id| pattern.matches(active.name(id)));
+    is_idle.then(|| "matches no group of active".to_owned())
+}
+
+/// Why the position of a site is unknown. A new site gets its cursor from whoever files or feeds next.
+fn no_cursor(root: &Path, feed: &[u8]) -> Option<feed::Error> {
+    match site_state::look(root, feed) {
+        Ok(Some(_)) => None,
+        Ok(None) => match enrolment::is_enrolled(root, feed) {
+            Ok(true) => Some(feed::Error::NoCursor(groups::shown(feed))),
+            Ok(false) => None,
+            Err(error) => Some(error),
+        },
+        Err(error) => Some(error),
+    }
+}
+
+/// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.
+fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> Option<String> {
+    let root = directory.root();
+    match via {
+        Via::Program { command, .. } | Via::Command(command) => no_program(command, root),
+        Via::FileList { path, .. } if !can_be_made(&root.join(path)) => Some(format!(
+            "{} cannot be written: this user cannot create files there",
+            root.join(path).display()
+        )),
+        Via::News { directory: other } if !root.join(other).join("segments").is_dir() => Some(
+            format!("{} is not a news directory", root.join(other).display()),
+        ),
+        Via::Batch(via)
+            if via.schedule.is_none() && settings.schedule.sendbatches == When::Off =>
+        {
+            Some(
+                "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
+                    .to_owned(),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// Why batches cannot be delivered: their program or directory is missing.
+fn cannot_arrive(directory: &NewsDirectory, to: &To) -> Option<String> {
+    let root = directory.root();
+    match to {
+        To::Directory(place) if !root.join(place).is_dir() => Some(format!(
+            "the directory {} does not exist",
+            root.join(place).display()
+        )),
+        To::Command(command) => no_program(command, root),
+        To::Directory(_) => None,
+    }
+}
+
+fn no_program(command: &CommandLine, root: &Path) -> Option<String> {
+    let name = OsStr::from_bytes(command.program());
+    let is_missing = program_file::find(name, root).is_none();
+    is_missing.then(|| {
+        format!(
+            "the program {} does not exist or is not executable",
+            name.display()
+        )
+    })
+}
+
+/// Whether this user can create a file, and the directories above it.
+fn can_be_made(path: &Path) -> bool {
+    let existing = path.ancestors().skip(1).find(|above| above.exists());
+    existing
+        .is_some_and(|above| above.is_dir() && rustix::fs::access(above, Access::WRITE_OK).is_ok())
+}

@@ -4,11 +4,13 @@
 
 use crate::program;
 
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::UNIX_EPOCH;
 
 use program::articles::{article, batch, many, with};
-use program::daemon::until;
+use program::daemon::{Daemon, until};
 use program::faults;
 use program::nntp::{ALL_MAY, Served, listen};
 use program::{Program, Told};
@@ -424,5 +426,81 @@ fn a_cancel_by_message_can_be_undone_and_one_by_hand_sent() {
     );
     // The reason of the hand stays.
     assert!(ok(&program, &["article", "removed"]).contains("spam"));
+    program.assert_clean();
+}
+
+/// Whether a process waits for a lock.
+fn waits_for_a_lock(process: u32) -> bool {
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let process = process.to_string();
+    locks
+        .lines()
+        .any(|line| line.contains(" -> ") && line.split_whitespace().any(|word| word == process))
+}
+
+/// Runs `article remove` on an article that another program is filing: it has the lock until its input ends.
+fn remove_while_it_is_filed(program: &Program, words: &[&str]) -> String {
+    let mut rnews = program.command(&["rnews", "--dir", "news"]);
+    let mut rnews = rnews.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = rnews.stdin.take().unwrap();
+    input.write_all(&batch(&[victim()])).unwrap();
+    // Whoever has read the batch has the lock, and waits for more.
+    until("the reader of the batch", || {
+        let lock = store::Lock::take_named(&program.path("news"), "lock", false);
+        lock.is_err() && rustix::io::ioctl_fionread(&input).unwrap() == 0
+    });
+    let words = [&["article", "remove", "--dir", "news"], words].concat();
+    let mut remove = program.command(&words);
+    let remove = remove.stdout(Stdio::piped()).spawn().unwrap();
+    until("the wait", || waits_for_a_lock(remove.id()));
+    drop(input);
+    assert!(rnews.wait().unwrap().success());
+    let done = remove.wait_with_output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+#[test]
+fn an_article_that_is_being_filed_goes() {
+    let id = "<victim@example.com>";
+    for is_erasing in [false, true] {
+        let program = Program::with_news(ACTIVE);
+        let (words, answer) = match is_erasing {
+            true => (
+                vec!["--erase", id],
+                "erased <victim@example.com>: overwrote ",
+            ),
+            false => (vec![id], "removed <victim@example.com>"),
+        };
+        let out = remove_while_it_is_filed(&program, &words);
+        assert!(out.starts_with(answer), "{out}");
+        assert!(!is_here(&program, id), "{is_erasing}");
+        let left = files_with(&program.path("news"), b"the words that must not stay");
+        assert_eq!(left.is_empty(), is_erasing, "{left:?}");
+        program.assert_clean();
+        assert_eq!(program.rnews(&batch(&[victim()])).count("duplicates"), 1);
+    }
+}
+
+#[test]
+fn an_article_that_a_daemon_is_filing_goes() {
+    let id = "<victim@example.com>";
+    let program = Program::with_news(ACTIVE);
+    let daemon = Daemon::start(&program);
+    let mut all = many("before", 3000, "comp.test", 5_000);
+    all.push(victim());
+    program.write("batch", &batch(&all));
+    let mut rnews = program.command(&["rnews", "--dir", "news", "batch"]);
+    let mut rnews = rnews.spawn().unwrap();
+    until("the batch", || {
+        store::Lock::is_held(&program.path("news")) || rnews.try_wait().unwrap().is_some()
+    });
+    // It goes, or is refused, whichever is first.
+    ok(&program, &["article", "remove", "--erase", id]);
+    assert!(rnews.wait().unwrap().success());
+    assert!(!is_here(&program, id));
+    daemon.stop();
+    let left = files_with(&program.path("news"), b"the words that must not stay");
+    assert_eq!(left, Vec::<String>::new());
     program.assert_clean();
 }

@@ -9,8 +9,8 @@ use groups::sites::Via;
 use inject::Draft;
 use serde_json::{Value, json};
 use store::{
-    Erased, Expires, Lock, Position, REMOVAL_TEXT_BYTES_MAX, RemovalNote, RemovedBy, Snapshot,
-    Spool,
+    Erased, Expires, HistoryLine, Lock, Position, REMOVAL_TEXT_BYTES_MAX, RemovalNote, RemovedBy,
+    Snapshot, Spool,
 };
 
 use crate::answer::Answer;
@@ -68,7 +68,6 @@ struct Target {
     id: Vec<u8>,
     position: Option<Position>,
     links: Vec<(Vec<u8>, u64)>,
-    newsgroups: Vec<u8>,
     was_removed: bool,
 }
 
@@ -102,7 +101,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .transpose()?;
     let snapshot = Snapshot::open(directory.root())?;
     let mut status = Status::OK;
-    let mut targets = Vec::new();
+    let mut ids = Vec::new();
     for name in &given.operands {
         let name = name.as_encoded_bytes();
         let id = removed::id_of(&snapshot, name)?;
@@ -112,9 +111,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             status = Status::NO;
             continue;
         };
-        targets.push(Target::of(&snapshot, id)?);
+        ids.push(id);
     }
-    drop(snapshot);
     let trees = match is_erasing {
         true => trees(&directory, &settings)?,
         false => Vec::new(),
@@ -131,21 +129,26 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         follows_log: cluster.is_some(),
         ..settings.store_options()
     };
-    match &cluster {
-        Some(log) => {
-            let removal = |target| Target::removal(target, note, is_erasing);
-            let removals: Vec<Removal<'_>> = targets.iter().map(removal).collect();
-            if !log.remove(&removals)? {
-                return Ok(Status::ATTENTION);
-            }
+    let targets = match &cluster {
+        Some(log) => match remove_in_cluster((log, directory.root()), ids, (note, is_erasing))? {
+            Some(targets) => targets,
+            None => return Ok(Status::ATTENTION),
+        },
+        None => {
+            drop(snapshot);
+            remove_here(Spool::open(directory.root(), options())?, ids, note)?
         }
-        None => remove_here(Spool::open(directory.root(), options())?, &targets, note)?,
-    }
+    };
     if given.has("cancel") {
         let posting = Posting::begin(given)?;
-        for target in targets.iter().filter(|target| target.position.is_some()) {
+        let snapshot = Snapshot::open(directory.root())?;
+        let here = targets
+            .iter()
+            .filter_map(|target| Some((target, target.position?)));
+        for (target, position) in here {
             let mut told = Vec::new();
-            let posted = posting.post(target.cancel(&reason, &settings.name), &mut told)?;
+            let draft = target.cancel(newsgroups(&snapshot, position), &reason, &settings.name);
+            let posted = posting.post(draft, &mut told)?;
             if posted != Status::OK {
                 eprintln!(
                     "broadsheet: {}: removed here, but the cancel message was not posted",
@@ -178,67 +181,105 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
+/// Looks the articles up under the lock, and removes them: whoever had the lock before may have filed them.
 fn remove_here(
     mut spool: Spool,
-    targets: &[Target],
+    ids: Vec<Vec<u8>>,
     note: RemovalNote<'_>,
-) -> Result<(), store::Error> {
-    for target in targets {
+) -> Result<Vec<Target>, store::Error> {
+    let mut targets = Vec::new();
+    for id in ids {
+        let line = spool.find(&id)?;
+        let mut target = Target::of(id, line.as_ref());
         match target.position {
-            Some(_) if target.was_removed => {}
-            Some(position) => spool.remove(position, &target.id, note)?,
+            Some(position) => {
+                target.was_removed = spool.cancelled().until(position).is_some();
+                if !target.was_removed {
+                    spool.remove(position, &target.id, note)?;
+                }
+            }
             None if spool.has(&target.id)? => {}
             None => spool.remember(&target.id, note.seconds, Expires::Absent)?,
         }
+        targets.push(target);
     }
     spool.commit()?;
-    Ok(())
+    Ok(targets)
+}
+
+/// Removes the articles on all nodes. `None`: this node has not done so in time, which is reported.
+fn remove_in_cluster(
+    (log, root): (&ClusterLog<'_>, &Path),
+    ids: Vec<Vec<u8>>,
+    (note, is_erasing): (RemovalNote<'_>, bool),
+) -> anyhow::Result<Option<Vec<Target>>> {
+    let before = Snapshot::open(root)?;
+    let mut were_removed = Vec::new();
+    for id in &ids {
+        let line = before.history_line(id)?;
+        let position = line.and_then(|line| line.position);
+        were_removed.push(position.is_some_and(|position| before.is_cancelled(position)));
+    }
+    let removals: Vec<Removal<'_>> = ids.iter().map(|id| removal(id, note, is_erasing)).collect();
+    if !log.remove(&removals)? {
+        return Ok(None);
+    }
+    // The log may have brought the articles meanwhile.
+    let after = Snapshot::open(root)?;
+    let mut targets = Vec::new();
+    for (id, was_removed) in ids.into_iter().zip(were_removed) {
+        let line = after.history_line(&id)?;
+        targets.push(Target {
+            was_removed,
+            ..Target::of(id, line.as_ref())
+        });
+    }
+    Ok(Some(targets))
+}
+
+fn removal<'a>(id: &'a [u8], note: RemovalNote<'a>, is_erasing: bool) -> Removal<'a> {
+    let reason = note.text;
+    match is_erasing {
+        true => Removal::Erase { id, reason },
+        false => Removal::Remove {
+            until: note.until,
+            id,
+            reason,
+        },
+    }
+}
+
+/// The Newsgroups of the article at a position; empty if it cannot be read.
+fn newsgroups(snapshot: &Snapshot, position: Position) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    let record = snapshot.record(position, &mut buffer).ok().flatten();
+    let newsgroups = record.and_then(|record| {
+        let parsed = Article::parse(record.wire_article(), Form::Wire);
+        Some(parsed.value(Header::Newsgroups)?.to_vec())
+    });
+    newsgroups.unwrap_or_default()
 }
 
 impl Target {
-    fn removal<'a>(&'a self, note: RemovalNote<'a>, is_erasing: bool) -> Removal<'a> {
-        let (id, reason) = (self.id.as_slice(), note.text);
-        match is_erasing {
-            true => Removal::Erase { id, reason },
-            false => Removal::Remove {
-                until: note.until,
-                id,
-                reason,
-            },
+    fn of(id: Vec<u8>, line: Option<&HistoryLine<'_>>) -> Target {
+        Target {
+            position: line.and_then(|line| line.position),
+            links: line
+                .into_iter()
+                .flat_map(HistoryLine::links)
+                .map(|(group, number)| (group.to_vec(), number))
+                .collect(),
+            was_removed: false,
+            id,
         }
     }
 
-    fn of(snapshot: &Snapshot, id: Vec<u8>) -> anyhow::Result<Target> {
-        let line = snapshot.history_line(&id)?;
-        let position = line.and_then(|line| line.position);
-        let mut buffer = Vec::new();
-        let record = match position {
-            Some(position) => snapshot.record(position, &mut buffer).ok().flatten(),
-            None => None,
-        };
-        let newsgroups = record.and_then(|record| {
-            let parsed = Article::parse(record.wire_article(), Form::Wire);
-            Some(parsed.value(Header::Newsgroups)?.to_vec())
-        });
-        Ok(Target {
-            links: line
-                .iter()
-                .flat_map(|line| line.links())
-                .map(|(group, number)| (group.to_vec(), number))
-                .collect(),
-            newsgroups: newsgroups.unwrap_or_default(),
-            was_removed: position.is_some_and(|position| snapshot.is_cancelled(position)),
-            position,
-            id,
-        })
-    }
-
     /// The cancel message.
-    fn cancel(&self, reason: &str, host: &str) -> Draft {
+    fn cancel(&self, newsgroups: Vec<u8>, reason: &str, host: &str) -> Draft {
         let control = [b"cancel ", self.id.as_slice()].concat();
         let mut draft =
             Draft::of_body(format!("Removed by the news administrator. {reason}\n").into_bytes());
-        draft.set("Newsgroups", &self.newsgroups);
+        draft.set("Newsgroups", &newsgroups);
         draft.set("Subject", &[b"cmsg ", control.as_slice()].concat());
         draft.set("Control", &control);
         draft.set("Approved", format!("news@{host}").as_bytes());

@@ -504,3 +504,34 @@ fn an_article_that_a_daemon_is_filing_goes() {
     assert_eq!(left, Vec::<String>::new());
     program.assert_clean();
 }
+
+#[test]
+fn what_is_erased_meanwhile_is_not_restored() {
+    let program = news();
+    let id = "<victim@example.com>";
+    ok(&program, &["article", "remove", id]);
+    let mut spool = store::Spool::open(&program.path("news"), store::Options::default()).unwrap();
+    let mut restore = program.command(&["article", "restore", "--dir", "news", id]);
+    let restore = restore.stderr(Stdio::piped()).spawn().unwrap();
+    until("the wait", || waits_for_a_lock(restore.id()));
+    let position = spool
+        .find(id.as_bytes())
+        .unwrap()
+        .unwrap()
+        .position
+        .unwrap();
+    let note = store::RemovalNote {
+        seconds: 1,
+        until: i64::MIN,
+        by: store::RemovedBy::Erasure,
+        text: b"",
+    };
+    spool.erase(position, id.as_bytes(), note).unwrap();
+    drop(spool);
+    let done = restore.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("it was erased"), "{told}");
+    assert!(!is_here(&program, id));
+    program.assert_clean();
+}

@@ -5,8 +5,11 @@
 
 use crate::program;
 
+use std::process::Stdio;
+
 use program::Program;
 use program::articles::{batch, with};
+use program::daemon::until;
 
 const TABLES: &str = "
 [expiry]
@@ -139,4 +142,53 @@ fn what_is_no_news_directory_is_left_alone() {
     assert_eq!(program.files("news/old").len(), 1);
     assert!(!program.path("news/.old.new").exists());
     program.run_bytes(&["article", "--dir", "news", "<1@x>"]);
+}
+
+#[test]
+fn an_article_that_is_restored_meanwhile_stays() {
+    let program = Program::with_news("test.a 0 1 y\n");
+    let tables = program.read("news/broadsheet.toml") + TABLES;
+    program.write("news/broadsheet.toml", tables.as_bytes());
+    let ids = ["<1@x>", "<2@x>", "<3@x>"];
+    program.rnews(&batch(&[with("<0@x>", "test.a", "", b"first\n")]));
+    // It makes the archive.
+    assert_eq!(expire_after(&program, 11).count("archived"), 1);
+    let articles = ids.map(|id| with(id, "test.a", "", b"text\n"));
+    assert_eq!(program.rnews(&batch(&articles)).count("accepted"), 3);
+    let article = |words: &[&str]| program.run(&[&["article"], words, &["<2@x>"]].concat());
+    assert_eq!(article(&["remove", "--dir", "news"]).status, 0);
+
+    // Expire has decided, and waits for its archive.
+    let archive = store::Lock::take_named(&program.path("news/old"), "lock", true).unwrap();
+    let time = (now() + 11 * DAY).to_string();
+    let words = [
+        "expire", "--dir", "news", "--force", "--json", "--now", &time,
+    ];
+    let mut expire = program.command(&words);
+    expire.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let expire = expire.spawn().unwrap();
+    let process = expire.id().to_string();
+    until("the wait", || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let is_its = |line: &str| line.split_whitespace().any(|word| word == process);
+        locks
+            .lines()
+            .any(|line| line.contains(" -> ") && is_its(line))
+    });
+    let told = article(&["restore", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    drop(archive);
+    let done = expire.wait_with_output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let count = |of: &str| told[of].as_u64().unwrap();
+    assert_eq!((count("links"), count("archived")), (2, 2), "{told}");
+    assert_eq!(count("archive_missing"), 0, "{told}");
+    assert_eq!(article(&["--dir", "news"]).status, 0);
+    program.assert_clean();
+
+    let told = expire_after(&program, 11);
+    assert_eq!((told.count("links"), told.count("archived")), (1, 1));
+    assert_eq!(article(&["--dir", "news/old"]).status, 0);
+    program.assert_clean();
 }

@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 use groups::GroupId;
-use store::{HistoryLine, Options, Record, Snapshot, Survey};
+use store::{ExpiryDecision, ExpiryState, HistoryLine, Options, Record, Snapshot, Survey};
 
 use crate::decide::Plan;
 use crate::policy::Policy;
@@ -196,9 +196,32 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
         Ok(())
     }
 
+    /// Links that the run took for removed are kept.
+    pub(crate) fn are_kept(&mut self, policy: &Policy, links: &[(Vec<u8>, u64)]) {
+        let active = self.snapshot.active();
+        let is_archived = |(group, _): &&(Vec<u8>, u64)| {
+            let rule = match active.find(group) {
+                Some(id) => policy.rule(id),
+                None => policy.rule_of_name(group, false),
+            };
+            rule.is_some_and(|rule| self.target_of_rule.contains_key(&rule.line))
+        };
+        let count = links.iter().filter(is_archived).count() as u64;
+        self.report.missing = self.report.missing.saturating_sub(count);
+    }
+
     pub(crate) fn finish(self) -> Archived {
         self.report
     }
+}
+
+/// Takes links out of a decision: groups, numbers, and the bases of their segments.
+pub(crate) fn keep_single_links(
+    links: &[(Vec<u8>, u64, u64)],
+    expiry: &mut ExpiryDecision,
+    before: &ExpiryState,
+) {
+    PlanRevision::of_links(links).apply(expiry, before);
 }
 
 /// Calls `each` for every segment with links to archive: with the base of the segment and the links.

@@ -23,6 +23,7 @@ pub mod explist;
 pub mod life;
 mod oldest;
 pub mod policy;
+mod restored;
 mod rule_index;
 pub mod run;
 pub mod run_error;

@@ -11,6 +11,7 @@ use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
+use crate::restored::RemovedArticles;
 use crate::run_error::RunError;
 use crate::space::{DiskSpace, Shortage, decide_by_space};
 use crate::tables::SpaceLimits;
@@ -80,11 +81,13 @@ pub fn run(
     options: &RunOptions,
     archiving: Archiving<'_>,
 ) -> Result<RunReport, RunError> {
-    let apply = |expiry: &ExpiryDecision| Ok(apply_decision(dir, options.store, expiry)?);
-    run_with(dir, list, options, archiving, &apply)
+    let apply = |expiry: &mut ExpiryDecision, removed: &RemovedArticles| {
+        Ok(apply_decision(dir, options.store, expiry, removed)?)
+    };
+    carry_out(dir, list, options, archiving, &apply)
 }
 
-/// As [`run`]; `apply` has the store apply the decision.
+/// As [`run`]; `apply` has the nodes of a cluster apply the decision.
 ///
 /// # Errors
 /// Those of [`run`], and of `apply`.
@@ -94,6 +97,25 @@ pub fn run_with(
     options: &RunOptions,
     archiving: Archiving<'_>,
     apply: &dyn Fn(&ExpiryDecision) -> Result<(), RunError>,
+) -> Result<RunReport, RunError> {
+    let apply = |expiry: &mut ExpiryDecision, removed: &RemovedArticles| {
+        let kept = removed.keep_restored(&Snapshot::open(dir)?, expiry)?;
+        apply(expiry)?;
+        Ok(kept)
+    };
+    carry_out(dir, list, options, archiving, &apply)
+}
+
+/// Applies a decision without the articles that were restored meanwhile; returns their links, which stay.
+type Apply<'a> =
+    dyn Fn(&mut ExpiryDecision, &RemovedArticles) -> Result<Vec<(Vec<u8>, u64)>, RunError> + 'a;
+
+fn carry_out(
+    dir: &Path,
+    list: Explist,
+    options: &RunOptions,
+    archiving: Archiving<'_>,
+    apply: &Apply<'_>,
 ) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let is_dry = options.dry || options.trace;
@@ -108,6 +130,10 @@ pub fn run_with(
     if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
     }
+    let removed = match is_dry {
+        true => None,
+        false => Some(RemovedArticles::of(&snapshot)?),
+    };
     let (mut policy, warnings) = Policy::compile(list, snapshot.active())?;
     let bases = snapshot.segments().iter();
     let surveys: Result<Vec<Survey>, _> = bases.map(|&base| snapshot.survey(base)).collect();
@@ -150,10 +176,6 @@ pub fn run_with(
         true => removals(&snapshot, &surveys, &policy, &plan),
         false => Vec::new(),
     };
-    let archived = match options.trace {
-        true => Archived::default(),
-        false => archive.finish(),
-    };
     let (segments, ids) = (snapshot.segments().len(), snapshot.ids());
     let forget_before = set_horizon(
         (&snapshot, &surveys),
@@ -161,6 +183,20 @@ pub fn run_with(
         options.now,
         &mut plan.expiry,
     );
+    let mut deciding = started.elapsed();
+    let removes = !plan.expiry.is_empty();
+    if let Some(removed) = removed.filter(|_| removes) {
+        let kept = apply(&mut plan.expiry, &removed)?;
+        if !kept.is_empty() {
+            archive.are_kept(&policy, &kept);
+            plan.count(&snapshot, surveys.iter());
+        }
+        deciding = started.elapsed();
+    }
+    let archived = match options.trace {
+        true => Archived::default(),
+        false => archive.finish(),
+    };
     let mut report = RunReport {
         plan,
         warnings,
@@ -171,18 +207,13 @@ pub fn run_with(
         ids,
         segments: segments as u64,
         reclaimed: Reclaimed::default(),
-        deciding: started.elapsed(),
+        deciding,
         reclaiming: Duration::ZERO,
     };
     drop(surveys);
     drop(snapshot);
     if is_dry {
         return Ok(report);
-    }
-    let removes = !report.plan.expiry.is_empty();
-    if removes {
-        apply(&report.plan.expiry)?;
-        report.deciding = started.elapsed();
     }
     if removes || is_short || store::is_unreclaimed(dir, forget_before)? {
         let reclaim_policy = reclaim_policy(&options.space, is_short, options.now);
@@ -220,13 +251,22 @@ fn set_horizon(
     forget.max(known)
 }
 
-/// Has the store apply the decision.
+/// Has the store apply the decision; decides again on what was restored, under the lock.
 fn apply_decision(
     dir: &Path,
     options: Options,
-    expiry: &ExpiryDecision,
-) -> Result<(), store::Error> {
-    with_reserve(dir, || Spool::open(dir, options)?.expire(expiry).map(drop))
+    expiry: &mut ExpiryDecision,
+    removed: &RemovedArticles,
+) -> Result<Vec<(Vec<u8>, u64)>, store::Error> {
+    let (kept, revised) = with_reserve(dir, || {
+        let mut spool = Spool::open(dir, options)?;
+        let mut revised = expiry.clone();
+        let kept = removed.keep_restored(&spool.snapshot()?, &mut revised)?;
+        spool.expire(&revised)?;
+        Ok((kept, revised))
+    })?;
+    *expiry = revised;
+    Ok(kept)
 }
 
 /// On a full disk, attempts it again with the reserved space.

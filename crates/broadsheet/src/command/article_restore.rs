@@ -36,14 +36,17 @@ passed the article while it was removed do not send it.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
-    let now = relay::Now::read().seconds;
     let cluster = ClusterLog::of(&directory)?;
-    // First, since it may have to take the lock itself.
-    let snapshot = Snapshot::open(directory.root())?;
     let mut spool = match cluster {
         Some(_) => None,
         None => Some(Spool::open(directory.root(), options)?),
     };
+    // Under the lock: whoever had it before may have removed, erased or expired the articles.
+    let snapshot = match &spool {
+        Some(spool) => spool.snapshot()?,
+        None => Snapshot::open(directory.root())?,
+    };
+    let now = relay::Now::read().seconds;
     let removed = removed::all(&snapshot)?;
     let mut status = Status::OK;
     let mut restored = Vec::new();
@@ -90,6 +93,22 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             if !log.remove(&removals)? {
                 return Ok(Status::ATTENTION);
             }
+            // Another node may have erased or expired an article before.
+            let after = Snapshot::open(directory.root())?;
+            let mut visible = Vec::new();
+            for id in restored {
+                let line = after.history_line(&id)?;
+                if line.is_some_and(|line| after.is_alive(&line)) {
+                    visible.push(id);
+                    continue;
+                }
+                eprintln!(
+                    "broadsheet: cannot restore {}: another command erased, removed or expired it meanwhile",
+                    groups::shown(&id)
+                );
+                status = Status::NO;
+            }
+            restored = visible;
         }
         (None, Some(mut spool)) => drop(spool.commit()?),
         (None, None) => {}

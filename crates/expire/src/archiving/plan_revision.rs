@@ -16,6 +16,14 @@ pub struct PlanRevision {
 }
 
 impl PlanRevision {
+    /// Keeps single links: groups, numbers, and the bases of their segments.
+    pub fn of_links(links: &[(Vec<u8>, u64, u64)]) -> PlanRevision {
+        PlanRevision {
+            single: links.to_vec(),
+            ..PlanRevision::default()
+        }
+    }
+
     /// Keeps this link; later ones of its group may be removed.
     pub fn keep_one(&mut self, link: &ArchiveLink<'_>, base: u64) {
         self.single.push((link.group.to_vec(), link.number, base));

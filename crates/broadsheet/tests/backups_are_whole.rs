@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -339,4 +340,44 @@ fn a_site_may_be_named_like_a_file_in_the_making() {
     assert!(there("feeds/peer.new/cursor"));
     assert!(there("in.coming/1.new"));
     assert!(!there("feeds/peer.new/selected.new"));
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_refused() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 4, "comp.test", 100)))
+            .status,
+        0
+    );
+    fs::create_dir_all(program.path("disk")).unwrap();
+    let art = program.files("news/segments").into_iter();
+    let mut art = art.filter(|path| path.extension().is_some_and(|end| end == "art"));
+    let art = art.next_back().unwrap();
+    let art = format!("segments/{}", art.file_name().unwrap().to_string_lossy());
+    for name in ["in.coming", art.as_str(), "bad"] {
+        let _ = fs::create_dir(program.path("news").join(name));
+        let (here, there) = (program.path("news").join(name), program.path("disk/there"));
+        fs::rename(&here, &there).unwrap();
+        symlink(&there, &here).unwrap();
+        backup(&program, &[]);
+        backup(&program, &[]);
+        let lists = || program.files("backups").len();
+        let before = lists();
+        // The disk is not mounted.
+        fs::rename(program.path("disk"), program.path("unmounted")).unwrap();
+        let told = program.run(&["backup", "backups", "--dir", "news", "--keep", "1"]);
+        assert_eq!(told.status, 2, "{name}: {told:?}");
+        let part = format!("{name} is a link that leads nowhere");
+        assert!(told.err.contains(&part), "{name}: {told:?}");
+        assert_eq!(lists(), before, "{name}");
+        fs::rename(program.path("unmounted"), program.path("disk")).unwrap();
+        fs::remove_file(&here).unwrap();
+        fs::rename(&there, &here).unwrap();
+    }
+    // The lock of an editor is such a link.
+    symlink("me@host.1:2", program.path("news/.#active")).unwrap();
+    backup(&program, &["--keep", "1"]);
+    assert_eq!(restore(&program, &["--verify"]).status, 0);
 }

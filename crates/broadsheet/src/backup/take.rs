@@ -229,13 +229,10 @@ impl Taking<'_> {
         let (mut now, mut later) = (Vec::new(), Vec::new());
         for path in paths {
             let from = self.root.join(&path);
-            let bytes_max = match fs::metadata(&from) {
-                Ok(data) => data.len(),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    return Err(error).with_context(|| format!("cannot read {}", from.display()));
-                }
+            let Some(data) = data_of(&from)? else {
+                continue;
             };
+            let bytes_max = data.len();
             let mut source = Source {
                 path,
                 from,
@@ -284,7 +281,11 @@ impl Taking<'_> {
     fn copy(&mut self, source: &Source) -> anyhow::Result<()> {
         let doing = || format!("cannot copy {}", source.from.display());
         let file = match store::regular::open(&source.from) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && source.is_optional => {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && source.is_optional
+                    && data_of(&source.from)?.is_none() =>
+            {
                 return Ok(());
             }
             opened => opened.with_context(doing)?,
@@ -357,6 +358,33 @@ impl io::Read for Zeroed<'_> {
     }
 }
 
+/// The state of a file or of the target of a link. `None`: it was removed, or is the lock of an editor.
+fn data_of(path: &Path) -> anyhow::Result<Option<fs::Metadata>> {
+    let reading = || format!("cannot read {}", path.display());
+    for is_second in [false, true] {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            data => return data.with_context(reading).map(Some),
+        }
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            data => data.with_context(reading)?,
+        };
+        let name = path.file_name().unwrap_or_default();
+        // Emacs makes such a link, which names user and machine.
+        if name.as_encoded_bytes().starts_with(b".#") {
+            return Ok(None);
+        }
+        // Another file may have got the name in between.
+        ensure!(
+            !is_second,
+            "{} is a link that leads nowhere, so the backup would not be whole: mount the disk to which it leads, or remove the link",
+            path.display()
+        );
+    }
+    Ok(None)
+}
+
 /// Lists the regular files below a directory; links are followed.
 fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let directory = root.join(below);
@@ -377,10 +405,8 @@ fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> an
         if is_left_out {
             continue;
         }
-        let data = match fs::metadata(entry.path()) {
-            // It was removed, or a link leads nowhere.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            data => data.with_context(|| format!("cannot read {}", entry.path().display()))?,
+        let Some(data) = data_of(&entry.path())? else {
+            continue;
         };
         let kind = data.file_type();
         // A file in the making. In these directories others choose the names.

@@ -14,6 +14,7 @@ use crate::program;
 use program::articles::{batch, filed, id, many};
 use program::daemon::Daemon;
 use program::{Program, Told};
+use sha2::{Digest, Sha256};
 
 fn backup(program: &Program, more: &[&str]) -> serde_json::Value {
     let words = [&["backup", "backups", "--dir", "news", "--json"], more].concat();
@@ -379,5 +380,102 @@ fn a_link_that_leads_nowhere_is_refused() {
     // The lock of an editor is such a link.
     symlink("me@host.1:2", program.path("news/.#active")).unwrap();
     backup(&program, &["--keep", "1"]);
+    assert_eq!(restore(&program, &["--verify"]).status, 0);
+}
+
+/// Makes the newest list later, as if its files had not changed for a long time.
+fn age(program: &Program) {
+    let path = program.files("backups").into_iter();
+    let mut path = path.filter(|path| path.extension().is_some_and(|end| end == "list"));
+    let path = path.next_back().unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let time: i64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    let later = time + 1000;
+    let (body, _) = text.trim_end().rsplit_once('\n').unwrap();
+    let body = body.replacen(&format!("time {time}"), &format!("time {later}"), 1) + "\n";
+    let sum: String = Sha256::digest(body.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    program.write(
+        &format!("backups/{later:012}.list"),
+        format!("{body}end {sum}\n").as_bytes(),
+    );
+}
+
+#[test]
+fn damaged_contents_are_replaced() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 40, "comp.test", 2_000)))
+            .status,
+        0
+    );
+    let new_bytes = |told: serde_json::Value| told["new_bytes"].as_u64().unwrap();
+    backup(&program, &[]);
+    age(&program);
+    let largest = contents(&program)
+        .into_iter()
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let whole = fs::read(&largest).unwrap();
+    let spoil = || {
+        let mut spoilt = whole.clone();
+        spoilt[5_000] ^= 1;
+        fs::write(&largest, &spoilt).unwrap();
+    };
+    let check = || program.run(&["restore", "backups", "--check", "--json"]);
+    let damaged = || check().summary()["faults"].as_array().unwrap().len();
+    spoil();
+    // Unchanged files are not read again.
+    assert_eq!(new_bytes(backup(&program, &[])), 0);
+    age(&program);
+    // A backup that runs may rely on the content.
+    let lock = store::Lock::take_named(&program.path("backups"), "lock", true).unwrap();
+    let told = check();
+    assert_eq!(
+        (told.status, &told.summary()["set_aside"]),
+        (1, &false.into())
+    );
+    drop(lock);
+    let told = program.run(&["restore", "backups", "--check"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        ".art: the content does not have",
+        "copies these files again",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    let told = program.run(&["restore", "backups", "--check"]);
+    assert!(told.err.contains("set aside until"), "{told:?}");
+    assert_eq!(restore(&program, &[]).status, 2);
+    let bytes = new_bytes(backup(&program, &[]));
+    assert_eq!(bytes, whole.len() as u64);
+    assert_eq!(damaged(), 0);
+    assert_eq!(restore(&program, &["--verify"]).status, 0);
+    let is_aside = |path: &PathBuf| path.extension().is_some();
+    assert!(!contents(&program).iter().any(is_aside));
+
+    // A file that is read anyway replaces it without a check.
+    spoil();
+    let arts = program.files("news/segments");
+    for path in arts.iter().filter(|path| path.extension().is_some()) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now()).unwrap();
+    }
+    assert_eq!(new_bytes(backup(&program, &[])), whole.len() as u64);
+    assert_eq!(damaged(), 0);
+
+    // One that no kept backup needs goes.
+    spoil();
+    assert_eq!(damaged(), 1);
+    assert!(contents(&program).iter().any(is_aside));
+    assert_eq!(
+        program.rnews(&batch(&many("b", 1, "comp.test", 10))).status,
+        0
+    );
+    backup(&program, &["--keep", "1"]);
+    assert!(!contents(&program).iter().any(is_aside));
     assert_eq!(restore(&program, &["--verify"]).status, 0);
 }

@@ -1,6 +1,7 @@
 //! The contents of the files of all backups in a directory, each once, under its checksum.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,6 +15,8 @@ pub type Checksum = [u8; 32];
 
 /// Name of their directory.
 const DIRECTORY: &str = "data";
+/// Extension of a damaged content: the next backup copies the file again.
+const DAMAGED: &str = "damaged";
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -58,13 +61,17 @@ impl Contents {
         self.directory.join(hexadecimal(checksum))
     }
 
+    fn damaged_path(&self, checksum: &Checksum) -> PathBuf {
+        self.path(checksum).with_extension(DAMAGED)
+    }
+
     /// Whether a content is there, by its size.
     pub fn has(&self, checksum: &Checksum, size: u64) -> bool {
         fs::metadata(self.path(checksum)).is_ok_and(|data| data.len() == size)
     }
 
     /// Stores at most `bytes_max` bytes of a file, durably once [`Contents::sync`] has been called. Returns their checksum and number, and
-    /// whether they are new.
+    /// whether they are new, or replace a damaged content.
     ///
     /// # Errors
     /// The file cannot be read, or the copy cannot be written.
@@ -78,13 +85,30 @@ impl Contents {
             .open(&temporary)?;
         let (checksum, size) = copied(&mut from.take(bytes_max), &mut copy)?;
         let path = self.path(&checksum);
-        if self.has(&checksum, size) {
+        if self.verify(&checksum, size).is_ok() {
             fs::remove_file(&temporary)?;
             return Ok((checksum, size, false));
         }
         copy.sync_all()?;
         fs::rename(&temporary, &path)?;
-        Ok((checksum, size, true))
+        match fs::remove_file(self.damaged_path(&checksum)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok((checksum, size, true)),
+        }
+    }
+
+    /// Gives damaged contents another name, so that no backup takes them for the contents of its files. The caller holds the lock of the backups.
+    ///
+    /// # Errors
+    /// A file cannot be renamed, or its directory cannot be synced.
+    pub fn set_aside(&self, damaged: &[Checksum]) -> io::Result<()> {
+        for checksum in damaged {
+            fs::rename(self.path(checksum), self.damaged_path(checksum))?;
+        }
+        match damaged.is_empty() {
+            true => Ok(()),
+            false => self.sync(),
+        }
     }
 
     /// Waits until the names of the contents are on the disk.
@@ -115,18 +139,34 @@ impl Contents {
     /// Compares a content with its checksum.
     ///
     /// # Errors
-    /// It is missing or damaged.
+    /// It is missing, cannot be read, or is damaged: see [`is_damage`].
     pub fn verify(&self, checksum: &Checksum, size: u64) -> io::Result<()> {
-        let mut from = File::open(self.path(checksum))?;
+        let damaged = || {
+            Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "the content does not have the checksum of its name",
+            ))
+        };
+        let mut from = match File::open(self.path(checksum)) {
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && self.damaged_path(checksum).exists() =>
+            {
+                return Err(io::Error::new(
+                    ErrorKind::NotFound,
+                    "the content is damaged, and set aside until a `backup' copies the file again",
+                ));
+            }
+            opened => opened?,
+        };
+        if from.metadata()?.len() != size {
+            return damaged();
+        }
         let mut sum = Sha256::new();
         let bytes = io::copy(&mut from, &mut Hashing(&mut sum))?;
         let found: Checksum = sum.finalize().into();
         match found == *checksum && bytes == size {
             true => Ok(()),
-            false => Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "the content does not have the checksum of its name",
-            )),
+            false => damaged(),
         }
     }
 
@@ -139,7 +179,13 @@ impl Contents {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
             let name = entry.file_name();
-            let checksum = name.to_str().and_then(parse);
+            let name = name.to_str().unwrap_or_default();
+            let damaged = Path::new(name).extension() == Some(OsStr::new(DAMAGED));
+            let name = match damaged {
+                true => name.split('.').next().unwrap_or_default(),
+                false => name,
+            };
+            let checksum = parse(name);
             if checksum.is_some_and(|checksum| !needed.contains(&checksum)) {
                 fs::remove_file(entry.path())?;
                 removed += 1;
@@ -147,6 +193,12 @@ impl Contents {
         }
         Ok(removed)
     }
+}
+
+/// Whether an error of [`Contents::verify`] is damage: wrong bytes, or a bad sector.
+pub fn is_damage(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::InvalidData
+        || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
 struct Hashing<'a>(&'a mut Sha256);

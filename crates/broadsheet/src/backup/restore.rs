@@ -1,17 +1,19 @@
 //! Makes a news directory of a backup.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use groups::Active;
+use store::Lock;
 use store::disk::RealDisk;
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
 
-use super::contents::Contents;
+use super::contents::{Checksum, Contents, is_damage};
 use super::manifest::{self, Entry, Manifest};
 
 /// Finds a backup: of this time, or the newest.
@@ -38,15 +40,48 @@ pub fn find(backups: &Path, at: Option<i64>) -> anyhow::Result<Manifest> {
     Manifest::read(&backups.join(Manifest::name(time)))
 }
 
-/// Compares all contents of a backup with their checksums. Returns the faults.
-pub fn verify(backups: &Path, manifest: &Manifest) -> Vec<String> {
+/// The result of comparing a backup with its checksums.
+pub struct Verified {
+    /// The faults, with the paths of the files.
+    pub faults: Vec<String>,
+    /// The damaged contents were set aside, and the next backup copies these files again. The error, if that was not possible; `None` if
+    /// there are none.
+    pub set_aside: Option<anyhow::Result<()>>,
+}
+
+/// Compares all contents of a backup with their checksums, and sets the damaged ones aside.
+pub fn verify(backups: &Path, manifest: &Manifest) -> Verified {
     let contents = Contents::of(backups);
-    let faults = manifest.entries.iter().filter_map(|entry| {
-        let found = contents.verify(&entry.checksum, entry.size);
-        let error = found.err()?;
-        Some(format!("{}: {error}", entry.path.display()))
+    let (mut faults, mut damaged) = (Vec::new(), BTreeSet::new());
+    for entry in &manifest.entries {
+        if let Err(error) = contents.verify(&entry.checksum, entry.size) {
+            faults.push(format!("{}: {error}", entry.path.display()));
+            if is_damage(&error) {
+                damaged.insert((entry.checksum, entry.size));
+            }
+        }
+    }
+    let set_aside = (!damaged.is_empty()).then(|| set_aside(backups, &contents, damaged));
+    Verified { faults, set_aside }
+}
+
+/// A backup that runs now may rely on the damaged contents: it holds the lock.
+fn set_aside(
+    backups: &Path,
+    contents: &Contents,
+    damaged: BTreeSet<(Checksum, u64)>,
+) -> anyhow::Result<()> {
+    let _alone = Lock::take_named(backups, "lock", false)?;
+    // One that ended meanwhile may have replaced them.
+    let mut damaged: Vec<(Checksum, u64)> = damaged.into_iter().collect();
+    damaged.retain(|(checksum, size)| {
+        let found = contents.verify(checksum, *size);
+        found.is_err_and(|error| is_damage(&error))
     });
-    faults.collect()
+    let damaged: Vec<Checksum> = damaged.into_iter().map(|(checksum, _)| checksum).collect();
+    contents
+        .set_aside(&damaged)
+        .with_context(|| format!("cannot write in {}", backups.display()))
 }
 
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not

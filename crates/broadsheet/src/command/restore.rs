@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use store::fsck;
 
 use crate::answer::Answer;
-use crate::backup::restore::{self, find};
+use crate::backup::restore::{self, Verified, find};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -40,7 +40,10 @@ raised, and no number is given twice.",
         )
         .value("N"),
         Flag::new("verify", "Verify the restored directory as fsck does."),
-        Flag::new("check", "Restore nothing: only compare the backup with its checksums."),
+        Flag::new(
+            "check",
+            "Restore nothing: compare the backup with its checksums, and set damaged contents aside, so that the next backup copies these files again.",
+        ),
     ],
     exits: &[Meaning {
         status: Status::NO,
@@ -60,14 +63,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let manifest = find(backups, at)?;
     let time = manifest.time;
     if given.has("check") {
-        let faults = restore::verify(backups, &manifest);
-        let status = status(faults.is_empty());
+        let verified = restore::verify(backups, &manifest);
+        let status = status(verified.faults.is_empty());
         let files = manifest.entries.len() as u64;
         given.print(
             &Checked {
                 time,
                 files,
-                faults,
+                verified,
             },
             out,
         )?;
@@ -103,24 +106,35 @@ fn status(is_right: bool) -> Status {
 struct Checked {
     time: i64,
     files: u64,
-    faults: Vec<String>,
+    verified: Verified,
 }
 
 impl Answer for Checked {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for fault in &self.faults {
+        let faults = &self.verified.faults;
+        for fault in faults {
             eprintln!("broadsheet: {fault}");
         }
+        match &self.verified.set_aside {
+            None => {}
+            Some(Ok(())) => eprintln!(
+                "broadsheet: the next `backup' copies these files again, if the news directory still has them"
+            ),
+            Some(Err(error)) => eprintln!(
+                "broadsheet: the next `backup' may keep the damaged contents, because they could not be set aside: {error:#}; run `restore --check' \
+                 again where BACKUPS can be written, and while no backup runs"
+            ),
+        }
         let (of, files) = (text::utc(self.time), text::counted(self.files, "file"));
-        writeln!(
-            out,
-            "backup of {of}: {files}, {} damaged",
-            self.faults.len()
-        )
+        writeln!(out, "backup of {of}: {files}, {} damaged", faults.len())
     }
 
     fn json(&self) -> Value {
-        json!({ "time": self.time, "files": self.files, "faults": self.faults })
+        let set_aside = &self.verified.set_aside;
+        json!({
+            "time": self.time, "files": self.files, "faults": self.verified.faults,
+            "set_aside": set_aside.as_ref().map(Result::is_ok),
+        })
     }
 }
 

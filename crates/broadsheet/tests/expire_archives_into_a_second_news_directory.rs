@@ -192,3 +192,67 @@ fn an_article_that_is_restored_meanwhile_stays() {
     assert_eq!(article(&["--dir", "news/old"]).status, 0);
     program.assert_clean();
 }
+
+/// Files articles, and expires them so late that their ids are forgotten. Returns what expire told.
+fn pass(program: &Program, articles: &[Vec<u8>]) -> program::Told {
+    let told = program.rnews(&batch(articles));
+    assert_eq!(told.count("accepted"), articles.len() as u64, "{told:?}");
+    let time = (now() + 500 * DAY).to_string();
+    program.run(&[
+        "expire", "--dir", "news", "--force", "--json", "--now", &time,
+    ])
+}
+
+#[test]
+fn another_article_with_an_archived_id_is_kept() {
+    let program = Program::with_news("test.a 0 1 y\ntest.b 0 1 y\n");
+    let tables = program.read("news/broadsheet.toml") + TABLES;
+    program.write("news/broadsheet.toml", tables.as_bytes());
+    let ids: Vec<String> = (1..=30).map(|number| format!("<{number}@x>")).collect();
+    let versions = |body: &[u8]| -> Vec<Vec<u8>> {
+        ids.iter().map(|id| with(id, "test.a", "", body)).collect()
+    };
+    let told = pass(&program, &versions(b"first\n"));
+    assert_eq!((told.status, told.count("archived")), (0, 30), "{told:?}");
+
+    // The same articles by another way are there already, under their first numbers.
+    let again = |text: Vec<u8>| {
+        let text = String::from_utf8(text).unwrap();
+        text.replace("far!near!user", "other!way!user").into_bytes()
+    };
+    let told = pass(
+        &program,
+        &versions(b"first\n")
+            .into_iter()
+            .map(again)
+            .collect::<Vec<_>>(),
+    );
+    assert_eq!((told.status, told.count("archived")), (0, 30), "{told:?}");
+    assert_eq!(program.run(&["fsck", "--dir", "news/old"]).status, 0);
+
+    // Those of senders who use the ids again are kept, and do not end the archiving of others.
+    let mut articles = versions(b"second\n");
+    articles.push(with("<new@x>", "test.a", "", b"new\n"));
+    let told = pass(&program, &articles);
+    assert_eq!((told.status, told.count("archived")), (2, 1), "{told:?}");
+    assert_eq!(told.count("archive_failed"), 30, "{told:?}");
+    assert_eq!(told.count("held"), 0, "{told:?}");
+    assert_eq!(
+        told.err.matches("has another article with its id").count(),
+        20
+    );
+    assert!(told.err.contains("10 more links are kept"), "{told:?}");
+    let read = |dir: &str, id: &str| program.run(&["article", "--dir", dir, id]).out;
+    for id in &ids {
+        assert!(read("news", id).ends_with("second\n"), "{id}");
+        assert!(read("news/old", id).ends_with("first\n"), "{id}");
+    }
+    assert!(read("news/old", "<new@x>").ends_with("new\n"));
+    program.assert_clean();
+
+    // As is one whose copy there lacks a group.
+    let cross = with("<new@x>", "test.a,test.b", "", b"new\n");
+    let told = pass(&program, &[cross]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(!read("news", "<new@x>").is_empty());
+}

@@ -1,8 +1,8 @@
 //! Archiving: before an article is removed from a group whose rule names an archive, it is copied there.
 //!
 //! As in C News: the copy is on the disk before the original may be removed; a missing original is not an error; an article
-//! whose copy fails is kept; after [`COPY_FAILURES_MAX`] failures the run archives nothing more and keeps every article
-//! that it should archive. A run may be killed at any moment: the next run finds the copies and continues.
+//! whose copy fails is kept; after [`COPY_FAILURES_MAX`] failures (an archive that has another article with the same id is none) the run
+//! archives nothing more and keeps every article that it should archive. A run may be killed at any moment: the next run finds the copies and continues.
 
 mod archive_links;
 mod copy_error;
@@ -32,6 +32,8 @@ use target::ArchiveTarget;
 
 /// Failed copies after which a run archives nothing more, as in C News.
 pub const COPY_FAILURES_MAX: u64 = 3;
+/// Conflicting ids that a run reports one by one.
+const CONFLICTS_SHOWN: u64 = 20;
 
 /// The archiving options of a run, besides the policy.
 pub struct Archiving<'a> {
@@ -182,6 +184,8 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
             targets: &mut self.targets,
             report: &mut self.report,
             revision: PlanRevision::default(),
+            failures: 0,
+            conflicts: 0,
             index,
         };
         each_segment(
@@ -249,6 +253,10 @@ struct Copying<'c, 'i, 'a> {
     targets: &'c mut [ArchiveTarget<'a>],
     report: &'c mut Archived,
     revision: PlanRevision,
+    /// Failed copies, without the conflicts.
+    failures: u64,
+    /// Articles whose id another article of the archive has.
+    conflicts: u64,
     index: Option<&'i mut (dyn Write + 'i)>,
 }
 
@@ -339,17 +347,24 @@ impl Copying<'_, '_, '_> {
     }
 
     fn failed(&mut self, link: &ArchiveLink<'_>, base: u64, error: &CopyError) {
-        if self.report.failed >= COPY_FAILURES_MAX {
+        if self.failures >= COPY_FAILURES_MAX {
             return self.hold(link, base);
         }
+        let counter = match error.is_id_conflict() {
+            true => &mut self.conflicts,
+            false => &mut self.failures,
+        };
+        *counter += 1;
         self.report.failed += 1;
-        self.report.errors.push(format!(
-            "cannot archive {}/{}: {error}; the article is kept",
-            String::from_utf8_lossy(link.group),
-            link.number
-        ));
+        if self.conflicts <= CONFLICTS_SHOWN || !error.is_id_conflict() {
+            self.report.errors.push(format!(
+                "cannot archive {}/{}: {error}; the article is kept",
+                String::from_utf8_lossy(link.group),
+                link.number
+            ));
+        }
         self.revision.keep_one(link, base);
-        if self.report.failed == COPY_FAILURES_MAX {
+        if self.failures == COPY_FAILURES_MAX && !error.is_id_conflict() {
             let held = format!(
                 "{COPY_FAILURES_MAX} copies failed: this run archives nothing more, and keeps all articles that should be archived"
             );
@@ -393,6 +408,15 @@ impl Copying<'_, '_, '_> {
     }
 
     fn finish(self) -> Result<PlanRevision, RunError> {
+        if let Some(more) = self
+            .conflicts
+            .checked_sub(CONFLICTS_SHOWN)
+            .filter(|more| *more > 0)
+        {
+            self.report.errors.push(format!(
+                "{more} more links are kept because the archive has another article with the id"
+            ));
+        }
         if let Some(index) = self.index {
             index.flush().map_err(RunError::Index)?;
         }

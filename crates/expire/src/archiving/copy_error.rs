@@ -55,6 +55,18 @@ pub enum CopyError {
         .0.display(), .0.display()
     )]
     IdKnown(PathBuf),
+    /// The archive's news directory has another article with this id.
+    #[error(
+        "{} has another article with its id, or the same one in fewer groups; to remove this one all the same, use `article remove'",
+        .0.display()
+    )]
+    IdTaken(PathBuf),
+    /// The archive's news directory has its id, and that article is in an object store.
+    #[error(
+        "the article with its id in {} is in an object store, so they cannot be compared; to remove this one all the same, use `article remove'",
+        .0.display()
+    )]
+    NotCompared(PathBuf),
     /// The record's history line cannot be read.
     #[error("its history line cannot be read; run `broadsheet fsck --repair`")]
     Line,
@@ -64,6 +76,12 @@ pub enum CopyError {
 }
 
 impl CopyError {
+    /// Whether the archive works, and only has another article with this id. Senders choose ids: such articles must not end the archiving of the
+    /// others.
+    pub(crate) fn is_id_conflict(&self) -> bool {
+        matches!(self, CopyError::IdTaken(_) | CopyError::NotCompared(_))
+    }
+
     pub(crate) fn io(doing: &'static str, path: &Path, error: io::Error) -> CopyError {
         CopyError::Io {
             doing,

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use article::{Article, Form};
+use article::{Article, Form, Header};
 use groups::{Active, Flag};
 use store::{
     Durability, Filing, HistoryLine, Options, OverviewFields, Piece, Position, Record, Spool,
@@ -54,15 +54,16 @@ impl<'a> NewsArchive<'a> {
         }
     }
 
-    /// Files a copy, which is durable after [`NewsArchive::flush`]. An id whose article is there already, undamaged, counts as archived.
+    /// Files a copy, which is durable after [`NewsArchive::flush`]. An article that is there already, undamaged, counts as archived; another one
+    /// with the same id does not.
     pub fn copy(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
         let line = HistoryLine::parse(record.line()).ok_or(CopyError::Line)?;
         let dir = self.dir.clone();
         let spool = self.open()?;
         if let Some(known) = spool.find(line.id)? {
             return match known.position {
-                Some(position) if has_copy(spool, position)? => Ok(()),
-                _ => Err(CopyError::IdKnown(dir)),
+                Some(position) => compare(spool, (position, &known), (record, &line), dir),
+                None => Err(CopyError::IdKnown(dir)),
             };
         }
         let links: Vec<(&[u8], u64)> = line.links().collect();
@@ -143,14 +144,56 @@ impl<'a> NewsArchive<'a> {
     }
 }
 
-/// Whether the archive has an undamaged copy at a position; reads all of it.
-fn has_copy(spool: &Spool, position: Position) -> Result<bool, CopyError> {
-    match spool.record(position, &mut Vec::new()) {
-        Ok(record) => Ok(record.is_some()),
-        // It went there with a checksum.
-        Err(store::Error::Offloaded(_)) => Ok(true),
-        Err(error) => Err(error.into()),
+/// Compares an article with the one that the archive has under its id at a position; reads all of that, so that damage shows. It may have come
+/// there by another way and under other numbers, when its id was forgotten here.
+fn compare(
+    spool: &Spool,
+    (position, known): (Position, &HistoryLine<'_>),
+    (record, line): (&Record<'_>, &HistoryLine<'_>),
+    dir: PathBuf,
+) -> Result<(), CopyError> {
+    let mut buffer = Vec::new();
+    let is_same = match spool.record(position, &mut buffer) {
+        Ok(Some(copy)) => {
+            let has = |group| known.links().any(|(known, _)| known == group);
+            copy.head.header_only == record.head.header_only
+                && line.links().all(|(group, _)| has(group))
+                && has_same_text(copy.wire_article(), record.wire_article())
+        }
+        Ok(None) => return Err(CopyError::IdKnown(dir)),
+        // A copy that this archive made went there with a checksum. It has the same arrival and numbers.
+        Err(store::Error::Offloaded(_)) => {
+            if known.arrival != line.arrival || !known.links().eq(line.links()) {
+                return Err(CopyError::NotCompared(dir));
+            }
+            true
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match is_same {
+        true => Ok(()),
+        false => Err(CopyError::IdTaken(dir)),
     }
+}
+
+/// Whether two articles in wire form differ at most in Path and Xref.
+fn has_same_text(one: &[u8], other: &[u8]) -> bool {
+    one == other || without_trace(one) == without_trace(other)
+}
+
+/// An article without Path and Xref.
+fn without_trace(wire: &[u8]) -> Vec<u8> {
+    let article = Article::parse(wire, Form::Wire);
+    let path = article.line(Header::Path).into_iter();
+    let mut lines: Vec<_> = path.chain(article.xref_lines()).collect();
+    lines.sort_unstable_by_key(|line| line.start);
+    let (mut rest, mut from) = (Vec::with_capacity(wire.len()), 0);
+    for line in lines {
+        rest.extend_from_slice(wire.get(from..line.start).unwrap_or_default());
+        from = line.end;
+    }
+    rest.extend_from_slice(wire.get(from..).unwrap_or_default());
+    rest
 }
 
 /// Whether an article has this number. Late articles have numbers below the high mark that are free.

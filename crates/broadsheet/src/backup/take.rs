@@ -110,6 +110,10 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         .make()
         .with_context(|| format!("cannot write in {}", backups.display()))?;
     let times = manifest::times(&backups)?;
+    // This run made the directory, or one that was interrupted before it had a list.
+    if times.is_empty() {
+        sync_name(&backups)?;
+    }
     // A damaged list is of no use to compare with.
     let last = times.last();
     let last = last.and_then(|time| Manifest::read(&backups.join(Manifest::name(*time))).ok());
@@ -170,6 +174,16 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         removed,
         faults: faults.iter().map(store::Error::to_string).collect(),
     })
+}
+
+/// Waits until the name of a directory is on the disk.
+fn sync_name(directory: &Path) -> anyhow::Result<()> {
+    let above = directory.parent().unwrap_or(directory);
+    match store::sync_directory(above) {
+        // Another user made the directory.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced.with_context(|| format!("cannot sync {}", above.display())),
+    }
 }
 
 /// Whether a directory is on a file system that is mounted read-only, as the kernel mounts one whose disk fails: nobody changes it, and no

@@ -22,6 +22,8 @@ pub struct FileArchive {
     flat: bool,
     /// Directories with entries that are not durable yet.
     touched: BTreeSet<PathBuf>,
+    /// Groups' directories whose own names, and those of the directories above, this run has made durable or will.
+    known: BTreeSet<PathBuf>,
     /// The file of the last article, for its other groups.
     last: Option<(Position, PathBuf)>,
 }
@@ -33,6 +35,7 @@ impl FileArchive {
             root,
             flat,
             touched: BTreeSet::new(),
+            known: BTreeSet::new(),
             last: None,
         }
     }
@@ -60,6 +63,11 @@ impl FileArchive {
                 self.write(&temporary, &path, native)?;
             }
         }
+        if !self.known.contains(&folder) {
+            // A run that was killed may have made them.
+            self.touched.extend(self.levels(&folder));
+            self.known.insert(folder.clone());
+        }
         self.touched.insert(folder);
         self.last = Some((position, path));
         Ok(())
@@ -83,11 +91,11 @@ impl FileArchive {
         parts.fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    fn write(&mut self, temporary: &Path, path: &Path, native: &[u8]) -> Result<(), CopyError> {
+    fn write(&self, temporary: &Path, path: &Path, native: &[u8]) -> Result<(), CopyError> {
         let mut file = match open_new(temporary) {
             // As in C News: directories are created only when opening the file fails.
             Err(error) if error.kind() == ErrorKind::NotFound && !self.flat => {
-                self.make(path.parent().unwrap_or(&self.root).to_owned())?;
+                self.make(path.parent().unwrap_or(&self.root))?;
                 open_new(temporary)
             }
             opened => opened,
@@ -109,19 +117,21 @@ impl FileArchive {
         }
     }
 
+    /// A directory and those above it, up to that of the archive.
+    fn levels(&self, folder: &Path) -> Vec<PathBuf> {
+        let levels = folder.ancestors().take_while(|path| *path != self.root);
+        let mut levels: Vec<PathBuf> = levels.map(Path::to_owned).collect();
+        levels.push(self.root.clone());
+        levels
+    }
+
     /// Creates the directories of a group. The archive's own directory must exist.
-    fn make(&mut self, folder: PathBuf) -> Result<(), CopyError> {
-        let under: Vec<&Path> = folder
-            .ancestors()
-            .take_while(|path| *path != self.root)
-            .collect();
-        for path in under.into_iter().rev() {
+    fn make(&self, folder: &Path) -> Result<(), CopyError> {
+        for path in self.levels(folder).iter().rev().skip(1) {
             match fs::create_dir(path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => made.map_err(|error| CopyError::io("make", path, error))?,
             }
-            self.touched
-                .extend(path.parent().map(std::borrow::ToOwned::to_owned));
         }
         Ok(())
     }

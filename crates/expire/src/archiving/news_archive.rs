@@ -1,7 +1,7 @@
 //! An archive that is itself a news directory: articles are filed there with the same numbers and arrival times,
 //! in all their groups.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,8 @@ impl<'a> NewsArchive<'a> {
             if !self.dir.join("segments").is_dir() {
                 self.create()?;
             }
+            // Also where a run that was killed made it.
+            self.sync_name()?;
             if store::Lock::is_held(&self.dir) {
                 (self.notice)(&format!(
                     "waiting for another program that files articles in {}",
@@ -136,11 +138,17 @@ impl<'a> NewsArchive<'a> {
         if renamed.is_err() {
             let _ = fs::remove_dir_all(&temporary);
         }
-        renamed?;
+        renamed
+    }
+
+    /// Waits until the name of the directory is on the disk.
+    fn sync_name(&self) -> Result<(), CopyError> {
         let parent = self.dir.parent().unwrap_or(&self.dir);
-        File::open(parent)
-            .and_then(|parent| parent.sync_all())
-            .map_err(|error| CopyError::io("sync", parent, error))
+        match store::sync_directory(parent) {
+            // Another user made the archive.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            synced => synced.map_err(|error| CopyError::io("sync", parent, error)),
+        }
     }
 }
 

@@ -104,15 +104,15 @@ fn a_reason_behind_a_long_id_is_cut() {
     for (kind, outcome) in [
         (
             TransferKind::TakeThis,
-            TransferOutcome::Refused(why.as_bytes()),
+            TransferOutcome::Refused(why.clone().into_bytes()),
         ),
         (
             TransferKind::Post,
-            TransferOutcome::Deferred(why.as_bytes()),
+            TransferOutcome::Deferred(why.clone().into_bytes()),
         ),
         (
             TransferKind::Ihave,
-            TransferOutcome::Refused(why.as_bytes()),
+            TransferOutcome::Refused(why.clone().into_bytes()),
         ),
     ] {
         let mut out = OutBuffer::default();

@@ -10,6 +10,10 @@ use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
+/// `sys`: INN accepts the groups of active.
+const SYS: &[u8] =
+    b"# sys: what this site accepts; its feeds are [[site]] tables of broadsheet.toml.\nME:all\n";
+
 /// A line of newsfeeds.
 struct Feed<'a> {
     name: &'a str,
@@ -62,7 +66,6 @@ pub fn translate(
         .iter()
         .find_map(|(_, line)| Feed::parse(line).filter(|feed| feed.name == "ME"));
     let default = own.as_ref().map_or("", |own| own.patterns).to_owned();
-    let mut accepted = "all".to_owned();
     for (number, line) in &lines {
         let Some(feed) = Feed::parse(line) else {
             report.add(file.at(*number), Fate::Dropped, "not a line of newsfeeds");
@@ -70,12 +73,15 @@ pub fn translate(
         };
         if feed.name == "ME" {
             // The subscription of ME is the beginning of every other; what is accepted is what active has.
-            let mut told = "ME: every group of active is accepted, as in INN".to_owned();
-            if !feed.distributions.is_empty() {
-                let _ = write!(accepted, "/{}", feed.distributions);
-                let _ = write!(told, "; distributions {}", feed.distributions);
-            }
+            let told = "ME: every group of active is accepted, as in INN";
             report.add(file.at(*number), Fate::Kept, told);
+            if !feed.distributions.is_empty() {
+                let text = format!(
+                    "ME: distributions `{}': INN refused articles with another Distribution; they are accepted here",
+                    feed.distributions
+                );
+                report.add(file.at(*number), Fate::Dropped, text);
+            }
             if !feed.excluded.is_empty() {
                 let text = format!(
                     "articles with {} in Path are not refused",
@@ -99,11 +105,7 @@ pub fn translate(
             report,
         );
     }
-    let mut sys =
-        b"# sys: what this site accepts; its feeds are [[site]] tables of broadsheet.toml.\n"
-            .to_vec();
-    sys.extend_from_slice(format!("ME:{accepted}\n").as_bytes());
-    files.push(("sys".to_owned(), sys, false));
+    files.push(("sys".to_owned(), SYS.to_vec(), false));
     passwords.report_unused(report);
     Ok(())
 }

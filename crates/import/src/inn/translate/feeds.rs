@@ -14,6 +14,9 @@ use crate::report::{Fate, Report};
 const SYS: &[u8] =
     b"# sys: what this site accepts; its feeds are [[site]] tables of broadsheet.toml.\nME:all\n";
 
+/// The Distribution of articles that have none.
+const WORLD: &str = "world";
+
 /// A line of newsfeeds.
 struct Feed<'a> {
     name: &'a str,
@@ -166,8 +169,16 @@ fn site(
         quoted(&name),
         list(&groups)
     );
-    if !feed.distributions.is_empty() {
-        let _ = writeln!(tables, "distributions = {}", quoted(feed.distributions));
+    let wants_distribution = flags
+        .iter()
+        .any(|flag| flag.starts_with('A') && flag.contains('d'));
+    let distributions = Distributions::of(feed.distributions, wants_distribution);
+    if !distributions.list.is_empty() {
+        let _ = writeln!(tables, "distributions = {}", quoted(&distributions.list));
+    }
+    if let Some(change) = distributions.change {
+        let text = format!("{name}: distributions `{}': {change}", distributions.list);
+        report.add(file.at(number), Fate::Changed, text);
     }
     if !feed.excluded.is_empty() {
         let _ = writeln!(tables, "exclude = {}", list(&feed.excluded));
@@ -177,6 +188,7 @@ fn site(
         let number_of = rest.parse::<u64>().ok();
         match (first, rest, number_of) {
             ("T" | "W", ..) | ("A", "p", _) => {}
+            ("A", "d", _) if distributions.has_to_be_there => {}
             ("<", _, Some(bytes)) => _ = writeln!(tables, "max_size = {bytes}"),
             ("H", _, Some(hops)) => _ = writeln!(tables, "hops = {hops}"),
             ("N", "m", _) => tables.push_str("only = \"moderated\"\n"),
@@ -207,6 +219,68 @@ fn site(
     }
     tables.push_str(&via);
     tables.push_str(" }\n");
+}
+
+/// The distributions of a site, for `distributions`.
+#[derive(Debug, PartialEq, Eq)]
+struct Distributions {
+    /// C News patterns; empty for all.
+    list: String,
+    /// Whether the site gets no article without Distribution.
+    has_to_be_there: bool,
+    /// The articles for which the list has another meaning.
+    change: Option<&'static str>,
+}
+
+impl Distributions {
+    /// Converts a list. In INN the first word that is equal decides; a Distribution that is equal to none is wanted if any word of the list has
+    /// a `!`; and the list does not matter for articles without Distribution: the site gets them, unless it has the flag `Ad`. Here these
+    /// count as `world`.
+    fn of(list: &str, wants_distribution: bool) -> Distributions {
+        let mut items: Vec<(bool, &str)> = Vec::new();
+        for word in list.split(',').map(str::trim) {
+            let (is_wanted, name) = match word.strip_prefix('!') {
+                Some(name) => (false, name),
+                None => (true, word),
+            };
+            if !name.is_empty() && items.iter().all(|(_, known)| *known != name) {
+                items.push((is_wanted, name));
+            }
+        }
+        let excludes = list.split(',').any(|word| word.trim().starts_with('!'));
+        let world = items.iter().find(|(_, name)| *name == WORLD);
+        let world = world.map(|(is_wanted, _)| *is_wanted);
+        let mut has_to_be_there = false;
+        let mut change = None;
+        match (world, wants_distribution) {
+            _ if items.is_empty() => {}
+            (Some(false), false) => {
+                change = Some(
+                    "articles without Distribution count as `world' here, so it does not get them",
+                );
+                has_to_be_there = true;
+            }
+            (None, false) if !excludes => {
+                change = Some(
+                    "articles without Distribution count as `world' here, so it gets those of `world' too",
+                );
+                items.push((true, WORLD));
+            }
+            (Some(false), true) => has_to_be_there = true,
+            (None, true) if !excludes => has_to_be_there = true,
+            _ => {}
+        }
+        let words = items.iter().map(|(is_wanted, name)| match is_wanted {
+            true => (*name).to_owned(),
+            false => format!("!{name}"),
+        });
+        let all = excludes.then(|| "all".to_owned());
+        Distributions {
+            list: all.into_iter().chain(words).collect::<Vec<_>>().join(","),
+            has_to_be_there,
+            change,
+        }
+    }
 }
 
 /// The peer of innfeed.conf with a name, in any group.
@@ -269,6 +343,71 @@ impl Passwords {
                     format!("the login at {host}: no feed by NNTP goes there"),
                 ),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groups::Sites;
+    use groups::matrix::{DEFAULT_DISTRIBUTION, Matrix, SiteSet};
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists_that_only_exclude_are_all_but_these() {
+        assert_eq!(WORLD.as_bytes(), DEFAULT_DISTRIBUTION);
+        for (inn, flag, list, has_change) in [
+            ("", false, "", false),
+            ("!local", false, "all,!local", false),
+            ("!local,!collabra", false, "all,!local,!collabra", false),
+            ("world,!local", false, "all,world,!local", false),
+            ("world,na", false, "world,na", false),
+            ("na,ca", false, "na,ca,world", true),
+            ("na,ca", true, "na,ca", false),
+            ("!world", false, "all,!world", true),
+            (" na ,, !na", true, "all,na", false),
+        ] {
+            let told = Distributions::of(inn, flag);
+            assert_eq!(
+                (told.list.as_str(), told.change.is_some()),
+                (list, has_change),
+                "{inn}"
+            );
+        }
+    }
+
+    /// Whether INN sends an article with a Distribution to a site with a list.
+    fn inn_wants(list: &str, distribution: &str) -> bool {
+        let mut has_excluded = false;
+        for word in list.split(',') {
+            match word.strip_prefix('!') {
+                Some(name) if name == distribution => return false,
+                Some(_) => has_excluded = true,
+                None if word == distribution => return true,
+                None => {}
+            }
+        }
+        has_excluded
+    }
+
+    proptest! {
+        /// The same articles as in INN, but for the Distribution of articles that have none.
+        #[test]
+        fn a_site_gets_the_distributions_of_inn(
+            words in prop::collection::vec(prop::sample::select(vec!["na", "!na", "local", "!local", "world", "!world"]), 1..5),
+            distribution in prop::sample::select(vec!["na", "local", "de"]),
+        ) {
+            let list = words.join(",");
+            let sys = format!("ME:all\nsite:all/{}:F:\n", Distributions::of(&list, false).list);
+            let sites = Sites::parse(sys.as_bytes(), b"here").unwrap();
+            let active = Active::parse(b"a.b 0 1 y\n".to_vec()).unwrap();
+            let mut set = SiteSet::new();
+            let groups: Vec<_> = active.ids().collect();
+            let mut matrix = Matrix::new(&active, &sites);
+            matrix.select(&active, &groups, &[], Some(distribution.as_bytes()), false, &mut set);
+            let index = sites.sites().iter().position(|site| !site.is_me).unwrap();
+            prop_assert_eq!(set.contains(index + 1), inn_wants(&list, distribution), "{}", sys);
         }
     }
 }

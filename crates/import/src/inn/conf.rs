@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
                 }
                 Word::Key(key) => {
                     before.clear();
-                    let value = self.value(line);
+                    let value = self.value(open.len() > 1);
                     if let Some(group) = open.last_mut() {
                         group.pairs.push(Pair { line, key, value });
                     }
@@ -218,11 +218,11 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The value of a key: the rest of its line, or what is in quotes or brackets.
-    fn value(&mut self, line: usize) -> String {
-        self.skip_blanks(false);
+    /// The value of a key: a word, or what is in quotes or brackets. In a group it may be on a later line, as for INN.
+    fn value(&mut self, is_in_group: bool) -> String {
+        self.skip_blanks(is_in_group);
         match self.rest.first() {
-            Some(b'"') if self.line == line => self.quoted(),
+            Some(b'"') => self.quoted(),
             Some(b'[') => {
                 let end = memchr::memchr(b']', self.rest).unwrap_or(self.rest.len());
                 let list = self.rest.get(1..end).unwrap_or_default();
@@ -231,15 +231,31 @@ impl<'t> Parser<'t> {
                 self.advance(end + 1);
                 list.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
             }
-            _ => {
-                let is_end = |b: &u8| b"\n;}".contains(b);
-                let end = self.rest.iter().position(is_end).unwrap_or(self.rest.len());
-                let text = self.rest.get(..end).unwrap_or_default();
-                let text = String::from_utf8_lossy(text).into_owned();
-                self.advance(end);
-                let text = text.split(" #").next().unwrap_or_default();
-                text.trim().to_owned()
+            _ => self.bare(is_in_group),
+        }
+    }
+
+    /// A value without quotes. A blank ends it; but INN before 2.4 took the rest of the line in inn.conf, and a list that goes on behind a
+    /// comma must not lose an exclusion.
+    fn bare(&mut self, is_in_group: bool) -> String {
+        let mut value = String::new();
+        loop {
+            let is_end = |b: &u8| b.is_ascii_whitespace() || b";}".contains(b);
+            let end = self.rest.iter().position(is_end).unwrap_or(self.rest.len());
+            let word = self.rest.get(..end).unwrap_or_default();
+            let goes_on = value.is_empty()
+                || value.ends_with(',')
+                || word.starts_with(b",")
+                || !is_in_group && !word.ends_with(b":");
+            if word.is_empty() || !goes_on {
+                return value;
             }
+            if !value.is_empty() {
+                value.push(' ');
+            }
+            value.push_str(&String::from_utf8_lossy(word));
+            self.advance(end);
+            self.skip_blanks(false);
         }
     }
 }
@@ -285,6 +301,30 @@ mod tests {
         assert_eq!(group.groups[0].value("ip-name"), Some("2001:db8::2"));
         assert_eq!(method.value("newsgroups"), Some("*,!junk"));
         assert_eq!(method.value("options"), Some("METAONE"));
+    }
+
+    #[test]
+    fn a_blank_ends_a_value() {
+        let top = groups(
+            "streaming: true  max-connections: 8\norganization: A small site  # ours\n\
+             peer p { ip-name: h  port-number: 433 }\n\
+             peer q { hostname: \"h, i\" patterns: *,!x streaming: false }\n\
+             auth a {\n hosts: *, !10.9.0.0/16 , 10.9.1.1\n default:\n  \"<reader>\"\n key: k # of a\n}\n",
+        );
+        assert_eq!(top.value("streaming"), Some("true"));
+        assert_eq!(top.value("max-connections"), Some("8"));
+        assert_eq!(top.value("organization"), Some("A small site"));
+        let [p, q, a] = top.groups.as_slice() else {
+            panic!("{top:?}")
+        };
+        assert_eq!(p.value("ip-name"), Some("h"));
+        assert_eq!(p.value("port-number"), Some("433"));
+        assert_eq!(q.value("hostname"), Some("h, i"));
+        assert_eq!(q.value("patterns"), Some("*,!x"));
+        assert_eq!(q.value("streaming"), Some("false"));
+        assert_eq!(a.value("hosts"), Some("*, !10.9.0.0/16 , 10.9.1.1"));
+        assert_eq!(a.value("default"), Some("<reader>"));
+        assert_eq!((a.value("key"), a.line), (Some("k"), 5));
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub fn run(
     let active = active_of(&translation)?;
     if !root.join(settings::FILE).exists() {
         make(root, &read.settings, &translation)?;
-        moved.report = translation.report;
+        moved.report = translation.report.clone();
     }
     moved.dir = Some(root.display().to_string());
     if !given.has("settings-only") {
@@ -106,6 +106,7 @@ pub fn run(
             commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
             store: settings.store_options(),
             keep_free: settings.incoming.keep_free,
+            has_numbers: translation.has_numbers,
         };
         let mut watcher = Watcher::new();
         let counts = run::run(&mut *source()?, (root, &active), options, &mut watcher);
@@ -117,7 +118,9 @@ pub fn run(
     }
     given.print(&moved, out)?;
     let is_whole = moved.counts.is_none_or(|counts| {
-        counts.unfiled + counts.garbled + counts.differing == 0 && !counts.is_nothing_there()
+        counts.unfiled + counts.garbled + counts.differing == 0
+            && !counts.is_nothing_there()
+            && !counts.is_nothing_known()
     });
     Ok(if is_whole { Status::OK } else { Status::NO })
 }
@@ -240,6 +243,14 @@ impl Answer for Moved {
                 writeln!(
                     out,
                     "No article of the history is in the spool: see {}, remove the new directory, and try again.",
+                    self.articles
+                )?;
+            }
+            if counts.is_nothing_known() {
+                writeln!(
+                    out,
+                    "No article was found, but by the marks in active there are some: see {} and the history, and run the import \
+                     again into this directory. If the groups are empty there, all is well; `broadsheet upact' raises their low marks.",
                     self.articles
                 )?;
             }

@@ -337,3 +337,72 @@ fn groups_of(article: &[u8]) -> Vec<String> {
     };
     names.filter(is_plain).map(str::to_owned).collect()
 }
+
+/// The files of an INN made by hand, without its programs: each below `inn`.
+fn by_hand(files: &[(&str, &str)]) -> Program {
+    let program = Program::new();
+    let root = program.path("inn").display().to_string();
+    for dir in ["etc", "db", "spool/articles"] {
+        fs::create_dir_all(program.path("inn").join(dir)).unwrap();
+    }
+    let conf = format!(
+        "pathhost: inn.example.org\npathetc: {root}/etc\npathdb: {root}/db\npathspool: {root}/spool\n"
+    );
+    let usual = [
+        ("etc/inn.conf", conf.as_str()),
+        (
+            "db/active",
+            "comp.test 0000000000 0000000001 y\ncontrol 0000000000 0000000001 n\njunk 0000000000 0000000001 n\n",
+        ),
+        ("db/history", ""),
+    ];
+    for (name, text) in usual.iter().chain(files) {
+        program.write(&format!("inn/{name}"), text.as_bytes());
+    }
+    program
+}
+
+const BY_HAND: [&str; 5] = ["import", "inn", "inn/etc", "--dir", "news"];
+
+#[test]
+fn an_empty_history_raises_no_low_marks() {
+    let marks = "misc.test 0000000003 0000000001 y\n";
+    let program = by_hand(&[
+        ("db/active", marks),
+        ("spool/tradspool.map", "misc.test 1\n"),
+    ]);
+    let mut history = String::new();
+    fs::create_dir_all(program.path("inn/spool/articles/misc/test")).unwrap();
+    for number in 1..=3 {
+        let id = id("a", number);
+        let xref = format!("Xref: inn.example.org misc.test:{number}\n");
+        let article = with(&id, "misc.test", &xref, b"x\n");
+        program.write(&format!("inn/spool/articles/misc/test/{number}"), &article);
+        history += &format!(
+            "{id}\t1700000000~-~-\t@0500{:08X}{number:08X}0000000000000000@\n",
+            1
+        );
+    }
+    let empty = program.run(&BY_HAND);
+    assert_eq!(empty.status, 1, "{empty:?}");
+    assert!(
+        empty.out.contains("by the marks in active there are some"),
+        "{}",
+        empty.out
+    );
+    program.write("inn/db/history", history.as_bytes());
+    let right = program.run(&[&BY_HAND[..], &["--json"]].concat());
+    assert_eq!(right.status, 0, "{right:?}");
+    let right: serde_json::Value = serde_json::from_str(&right.out).unwrap();
+    assert_eq!(right["counts"]["filed"], 3);
+    program.assert_clean();
+}
+
+/// All groups are empty, so an empty history is right.
+#[test]
+fn an_inn_without_articles_moves_in() {
+    let marks = "comp.test 0000000000 0000000001 y\nmisc.old 0000000007 0000000008 y\n";
+    let program = by_hand(&[("db/active", marks)]);
+    let moved = program.run(&BY_HAND);
+    assert_eq!(moved.status, 0, "{moved:?}");
+}

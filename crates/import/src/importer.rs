@@ -61,12 +61,19 @@ pub struct Counts {
     pub differing: u64,
     /// Faults beyond [`FAULTS_NAMED_MAX`].
     pub unnamed: u64,
+    /// By the marks of the other system, some of its groups have articles.
+    pub has_numbers: bool,
 }
 
 impl Counts {
     /// Whether the history has articles, and the spool none of them: it is elsewhere.
     pub fn is_nothing_there(&self) -> bool {
         self.gone > 0 && self.filed + self.known == 0
+    }
+
+    /// Whether no article was met at all, although groups have some: the history is empty or elsewhere.
+    pub fn is_nothing_known(&self) -> bool {
+        self.has_numbers && self.filed + self.known + self.gone + self.unfiled == 0
     }
 }
 
@@ -131,6 +138,7 @@ impl<'a> Importer<'a> {
         self.counts = Counts {
             added: self.counts.added,
             differing: self.counts.differing,
+            has_numbers: self.counts.has_numbers,
             ..counts
         };
         self.hashes = Some(hashes);
@@ -154,6 +162,11 @@ impl<'a> Importer<'a> {
     /// The results so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Notes that groups of the other system have articles by their marks.
+    pub(crate) fn expect_articles(&mut self) {
+        self.counts.has_numbers = true;
     }
 
     /// Counts a line that cannot be read.

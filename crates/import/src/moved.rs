@@ -19,6 +19,15 @@ pub struct Translation {
     pub files: Vec<MovedFile>,
     /// The result for each line.
     pub report: Report,
+    /// Whether groups of the other system have articles by their marks, of a system that is imported by its history only.
+    pub has_numbers: bool,
+}
+
+/// Whether a group of active has a number that is not below its low mark. Of an empty group, and of a new one, the low mark is one more than the
+/// high mark.
+pub fn has_numbers(file: &ConfFile) -> bool {
+    let active = Active::parse(file.text.clone());
+    active.is_ok_and(|active| active.ids().any(|id| active.high(id) >= active.low(id)))
 }
 
 /// Reads the groups with their high marks and flags; lines that are no groups are reported. Low marks are raised after the import.

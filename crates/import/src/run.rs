@@ -30,6 +30,8 @@ pub struct RunOptions {
     pub store: store::Options,
     /// Free space of the disk below which the import ends, bytes.
     pub keep_free: u64,
+    /// Whether groups of the other system have articles by their marks.
+    pub has_numbers: bool,
 }
 
 /// A system with a history in text.
@@ -74,6 +76,9 @@ pub fn run(
     let path = source.history().to_owned();
     let mut importer = Importer::open(dir, (options.store, options.keep_free), watch)?;
     take_over_groups(&mut importer, active)?;
+    if options.has_numbers {
+        importer.expect_articles();
+    }
     let is_cut = match regular::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound && source.may_lack_history() => {
             importer.continue_from(Counts::default(), Hashes::open(dir, 0)?);
@@ -208,7 +213,7 @@ fn save(
 }
 
 /// Puts the remembered ids in force, raises the low marks, and removes the state. The low marks stay if another run may file articles below
-/// them: after faults, where no article of the history was found, and where its last line waits.
+/// them: after faults, where no article of the history was found or the history has none, and where its last line waits.
 fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts, Error> {
     if let Some(hashes) = importer.hashes()
         && hashes.count() > 0
@@ -218,7 +223,8 @@ fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts
     // A snapshot shows only what is committed.
     importer.sync()?;
     let counts = importer.counts();
-    if counts.unfiled == 0 && !counts.is_nothing_there() && !is_cut {
+    let is_nothing = counts.is_nothing_there() || counts.is_nothing_known();
+    if counts.unfiled == 0 && !is_nothing && !is_cut {
         let snapshot = importer.spool().snapshot()?;
         let marks = snapshot.low_marks(importer.spool().active())?;
         let marks: Vec<(&[u8], u64)> = marks

@@ -71,7 +71,9 @@ const LEFT: [(&str, &str); 14] = [
 pub fn translate(inn: &Installation) -> io::Result<Translation> {
     let mut to = Translation::default();
     let report = &mut to.report;
-    let active = moved::active(&inn.data("active")?, report, &mut to.files)?;
+    let file = inn.data("active")?;
+    to.has_numbers = moved::has_numbers(&file);
+    let active = moved::active(&file, report, &mut to.files)?;
     for name in ["newsgroups", "active.times"] {
         let file = inn.data(name)?;
         if file.is_there {

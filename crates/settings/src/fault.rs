@@ -28,6 +28,16 @@ impl Fault {
         let (line, column) = line_and_column(text, offset);
         Fault { line, column, what }
     }
+
+    /// Its line, from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The error, without its place.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
 }
 
 impl std::error::Error for Faults {}

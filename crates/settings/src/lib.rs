@@ -41,7 +41,7 @@ pub mod via;
 
 pub use crate::cluster::Cluster;
 pub use directory::{Error, NewsDirectory};
-pub use fault::Faults;
+pub use fault::{Fault, Faults};
 pub use nntp::{Auth, Nntp};
 pub use options::OBJECTS_LOGIN_FILE;
 pub use parts::{access, expiry, sites};

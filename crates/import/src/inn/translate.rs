@@ -4,6 +4,7 @@ mod feeds;
 mod peers;
 mod readers;
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
@@ -104,8 +105,8 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
     inn_conf(inn, &mut settings, report);
     let mut tables = String::new();
     feeds::translate(inn, &active, &mut to.files, &mut tables, report)?;
-    peers::translate(inn, &mut tables, report)?;
-    readers::translate(inn, &mut settings, &mut tables, report)?;
+    let own_send = peers::translate(inn, &mut tables, report)?;
+    readers::translate(inn, own_send, &mut settings, &mut tables, report)?;
     to.settings_text =
         settings::template(&settings) + "\n# What follows comes from the files of INN.\n" + &tables;
     Ok(to)
@@ -409,6 +410,24 @@ fn networks(hosts: &str) -> (Vec<String>, Vec<String>) {
     (found, names)
 }
 
+/// Adds a table, under the line that it comes from; one that is not in force as a comment.
+fn push_table(tables: &mut String, (path, line): (&Path, usize), table: &str, is_comment: bool) {
+    let _ = write!(tables, "\n# {}:{line}\n", path.display());
+    let mark = if is_comment { "# " } else { "" };
+    for line in table.lines() {
+        let _ = writeln!(tables, "{mark}{line}");
+    }
+}
+
+/// The errors that broadsheet.toml would have with a table.
+fn fault_of(table: &str) -> Option<String> {
+    // Only `name' has no default.
+    let text = format!("name = \"here\"\n{table}");
+    let faults = settings::Read::parse(Path::new(settings::FILE), text.into_bytes()).err()?;
+    let faults: Vec<&str> = faults.faults.iter().map(settings::Fault::what).collect();
+    Some(faults.join("; "))
+}
+
 /// A file of settings that may be missing, and the first line that says something.
 fn read(inn: &Installation, name: &str) -> io::Result<ConfFile> {
     inn.setting(name)
@@ -424,8 +443,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// The `[[access]]` tables of an INN with these files, and its report.
-    fn access_of(files: &[(&str, &str)]) -> (access::Tables, String, String) {
+    /// The translation of an INN with these files; its report as a text.
+    fn translated(files: &[(&str, &str)]) -> (Translation, String) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().display();
         let conf = format!(
@@ -439,12 +458,23 @@ mod tests {
             fs::write(dir.path().join(name), text).unwrap();
         }
         let to = translate(&Installation::find(dir.path()).unwrap()).unwrap();
+        let entries = to.report.entries.iter();
+        let report = entries.map(|entry| format!("{}: {}\n", entry.fate.word(), entry.text));
+        let report = report.collect();
+        (to, report)
+    }
+
+    fn settings_of(to: &Translation) -> Settings {
         let text = to.settings_text.clone().into_bytes();
         let read = settings::Read::parse(Path::new("broadsheet.toml"), text);
         let read = read.unwrap_or_else(|faults| panic!("{faults}: {}", to.settings_text));
-        let entries = to.report.entries.iter();
-        let report = entries.map(|entry| format!("{}: {}\n", entry.fate.word(), entry.text));
-        (read.settings.access, report.collect(), to.settings_text)
+        read.settings
+    }
+
+    /// The `[[access]]` tables of an INN with these files, and its report.
+    fn access_of(files: &[(&str, &str)]) -> (access::Tables, String, String) {
+        let (to, report) = translated(files);
+        (settings_of(&to).access, report, to.settings_text)
     }
 
     fn readers(text: &str) -> (access::Tables, String, String) {
@@ -556,5 +586,102 @@ mod tests {
             "{report}"
         );
         assert!(text.contains("# name = \"secret\""), "{text}");
+    }
+
+    const ME: (&str, &str) = (
+        "incoming.conf",
+        "peer ME {\n hostname: \"localhost, 127.0.0.1, 192.0.2.9\"\n}\n",
+    );
+    const READERS: &str = "access own {\n users: own\n newsgroups: \"*,!private.*\"\n access: RA\n}\n\
+        access others {\n users: other\n newsgroups: \"comp.*\"\n}\n";
+
+    #[test]
+    fn me_may_send_and_keeps_the_rights_of_readers_conf() {
+        let own = format!("auth own {{\n hosts: \"localhost\"\n default: own\n}}\n{READERS}");
+        let (tables, report, _) = access_of(&[ME, ("readers.conf", &own)]);
+        assert_eq!(names(&tables), ["own"]);
+        let table = &tables.entries[0];
+        let rights = [&table.read, &table.post, &table.send].map(String::as_str);
+        assert_eq!(rights, ["*,!private.*", "", "*"]);
+        assert!(table.approve);
+        let told = "kept: ME: programs on this machine may send: `send' of the table `own'";
+        assert!(report.contains(told), "{report}");
+        assert!(
+            report.contains("NOT KEPT: ME: host `192.0.2.9'"),
+            "{report}"
+        );
+        // Others match the table, too, and must not send: this machine has one of its own before it.
+        for hosts in ["\"*\"", "\"10.0.0.0/8, localhost\""] {
+            let any = format!(
+                "auth users {{\n auth: \"ckpasswd\"\n}}\nauth any {{\n hosts: {hosts}\n default: own\n}}\n{READERS}"
+            );
+            let (tables, _, text) = access_of(&[ME, ("readers.conf", &any)]);
+            assert_eq!(
+                names(&tables),
+                ["this-machine", "own", "others", "own"],
+                "{text}"
+            );
+            let [own, any, ..] = tables.entries.as_slice() else {
+                panic!("{text}")
+            };
+            assert_eq!(
+                (own.read.as_str(), own.send.as_str()),
+                ("*,!private.*", "*")
+            );
+            assert_eq!((any.read.as_str(), any.send.as_str()), ("*,!private.*", ""));
+            assert_eq!(own.from, [access::Network::Local]);
+        }
+    }
+
+    #[test]
+    fn me_gets_no_rights_that_inn_does_not_give() {
+        let far = format!("auth far {{\n hosts: \"10.0.0.0/8\"\n default: own\n}}\n{READERS}");
+        let (tables, _, _) = access_of(&[ME, ("readers.conf", &far)]);
+        assert_eq!(names(&tables), ["own", "this-machine"]);
+        let table = &tables.entries[1];
+        assert_eq!((table.read.as_str(), table.send.as_str()), ("", "*"));
+        // No readers.conf: INN lets nobody read; here programs on this machine need some rights.
+        let (tables, report, _) = access_of(&[ME]);
+        assert_eq!(names(&tables), ["this-machine"]);
+        assert!(
+            report.contains("CHANGED: ME: programs on this machine may send, and may read"),
+            "{report}"
+        );
+        let deaf = ("incoming.conf", "peer ME {\n patterns: \"!*\"\n}\n");
+        assert!(access_of(&[deaf]).0.entries.is_empty());
+    }
+
+    #[test]
+    fn distributions_of_me_are_not_kept() {
+        let (to, report) = translated(&[("newsfeeds", "ME:*,!control/!local::\n")]);
+        let told = "NOT KEPT: ME: distributions `!local'";
+        assert!(report.contains(told), "{report}");
+        let (_, sys, _) = to.files.iter().find(|(name, ..)| name == "sys").unwrap();
+        assert!(sys.ends_with(b"\nME:all\n"));
+    }
+
+    /// A site that innfeed feeds.
+    fn fed(newsfeeds: &str, innfeed: &str) -> (Translation, String) {
+        translated(&[("newsfeeds", newsfeeds), ("innfeed.conf", innfeed)])
+    }
+
+    #[test]
+    fn a_site_gets_all_but_the_excluded_distributions() {
+        let (to, report) = fed(
+            "ME:*::\nb!:!*:Tc:innfeed\np/h:comp.*/!local,!collabra:Tm:b!\nq:comp.*/na:Tm:b!\n",
+            "peer p { ip-name: h.example.org  port-number: 433 }\npeer q { }\n",
+        );
+        let text = &to.settings_text;
+        assert!(
+            text.contains("distributions = \"all,!local,!collabra\""),
+            "{text}"
+        );
+        assert!(text.contains("nntp = \"h.example.org:433\""), "{text}");
+        assert!(text.contains("distributions = \"na,world\""), "{text}");
+        assert!(
+            report.contains("CHANGED: q: distributions `na,world'"),
+            "{report}"
+        );
+        assert_eq!(settings_of(&to).sites.sites.len(), 2);
     }
 }

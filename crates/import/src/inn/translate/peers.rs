@@ -3,21 +3,45 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{includes_some, list, networks, plain_name, quoted, read};
+use super::{fault_of, includes_some, list, networks, plain_name, push_table, quoted, read};
 use crate::inn::conf::{ConfFile, Group, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
-/// Translates it to `[[access]]` tables.
-pub fn translate(inn: &Installation, tables: &mut String, report: &mut Report) -> io::Result<()> {
+/// The name of the peer that is this machine.
+const ME: &str = "ME";
+
+/// The right of programs on this machine to send: the peer `ME`.
+#[derive(Debug)]
+pub struct OwnSend {
+    /// The file.
+    pub file: ConfFile,
+    /// The line of the peer.
+    pub line: usize,
+    /// The groups, for `send`.
+    pub groups: String,
+}
+
+/// Translates it to `[[access]]` tables, but for `ME`: readers.conf says what else clients on this machine may do.
+pub fn translate(
+    inn: &Installation,
+    tables: &mut String,
+    report: &mut Report,
+) -> io::Result<Option<OwnSend>> {
     let file = read(inn, "incoming.conf")?;
     let top = file.groups();
-    each(&file, &[&top], tables, report);
-    Ok(())
+    let mut own = None;
+    each(&file, &[&top], (tables, &mut own), report);
+    Ok(own.map(|(line, groups)| OwnSend { file, line, groups }))
 }
 
 /// The peers of a group; what a peer does not say, the groups around it do.
-fn each(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Report) {
+fn each(
+    file: &ConfFile,
+    around: &[&Group],
+    (tables, own): (&mut String, &mut Option<(usize, String)>),
+    report: &mut Report,
+) {
     let Some(group) = around.last() else {
         return;
     };
@@ -25,10 +49,31 @@ fn each(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         let mut inside = around.to_vec();
         inside.push(inner);
         match inner.kind.as_str() {
+            "peer" if inner.name == ME => *own = me(file, &inside, report),
             "peer" => peer(file, &inside, tables, report),
-            _ => each(file, &inside, tables, report),
+            _ => each(file, &inside, (tables, own), report),
         }
     }
+}
+
+/// The line of `ME`, and what it may send; the addresses of this machine that `local` does not include are reported.
+fn me(file: &ConfFile, around: &[&Group], report: &mut Report) -> Option<(usize, String)> {
+    let peer = around.last()?;
+    let value = |key: &str| around.iter().rev().find_map(|group| group.value(key));
+    let at = file.at(peer.line);
+    let (networks, names) = networks(value("hostname").unwrap_or_default());
+    let hosts = networks.iter().chain(&names);
+    for host in hosts.filter(|host| *host != "local") {
+        let why = format!("ME: host `{host}': write it into `from' of a table with `send'");
+        report.add(at, Fate::Dropped, why);
+    }
+    let send = value("patterns").unwrap_or("*").replace(' ', "");
+    if value("ignore").is_some_and(is_true) || !includes_some(&send) {
+        let why = "ME: programs on this machine may not send";
+        report.add(at, Fate::Kept, why);
+        return None;
+    }
+    Some((peer.line, send))
 }
 
 fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Report) {
@@ -37,11 +82,6 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     };
     let value = |key: &str| around.iter().rev().find_map(|group| group.value(key));
     let at = file.at(peer.line);
-    if peer.name == "ME" {
-        report.add(at, Fate::Kept, "ME: programs on this machine may send");
-        tables.push_str("\n[[access]]\nname = \"this-machine\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n");
-        return;
-    }
     let name = plain_name(&peer.name);
     if value("skip").is_some_and(is_true) {
         let why = format!("{name}: `skip': INN passes over it, too");
@@ -63,7 +103,6 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         .find(|key| value(key).is_some_and(|value| !value.is_empty()));
     let is_kept = !from.is_empty()
         && (is_ignored || asked.is_none() && !names.iter().any(|name| name.starts_with('!')));
-    let mark = if is_kept { "" } else { "# " };
     let from = match from.is_empty() {
         true => names,
         false => from,
@@ -86,18 +125,17 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     if value("streaming").is_some_and(|text| !is_true(text)) {
         table.push_str("without = [\"streaming\"]\n");
     }
-    let _ = write!(tables, "\n# {}:{}\n", file.path.display(), peer.line);
-    for line in table.lines() {
-        let _ = writeln!(tables, "{mark}{line}");
-    }
-    let fate = if mark.is_empty() {
-        Fate::Kept
-    } else {
-        Fate::Dropped
+    let fault = fault_of(&table).filter(|_| is_kept);
+    let is_kept = is_kept && fault.is_none();
+    push_table(tables, at, &table, !is_kept);
+    let fate = match is_kept {
+        true => Fate::Kept,
+        false => Fate::Dropped,
     };
-    let told = match sends {
-        true => format!("{name}: may send {send}"),
-        false => format!("{name}: may not send"),
+    let told = match (fault, sends) {
+        (Some(fault), _) => format!("{name}: {fault}; its table is a comment"),
+        (None, true) => format!("{name}: may send {send}"),
+        (None, false) => format!("{name}: may not send"),
     };
     report.add(at, fate, told);
     match asked {

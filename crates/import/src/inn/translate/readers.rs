@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 
+use access::Network;
 use access::tables::LIST_MAX;
 use groups::Wildmat;
 use settings::Settings;
 
-use super::{includes_some, list, networks, place, plain_name, quoted, read};
+use super::peers::OwnSend;
+use super::{fault_of, includes_some, list, networks, place, plain_name, push_table, quoted, read};
 use crate::inn::conf::{ConfFile, Group, Pair};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
@@ -29,15 +32,130 @@ const KNOWN: [&str; 13] = [
     "reject_with",
 ];
 
-/// Translates it to `[[access]]` tables and `auth.program`.
+/// The table for programs on this machine that has only the right to send, or the rights of another one and that.
+const THIS_MACHINE: &str = "this-machine";
+
+/// An `[[access]]` table.
+#[derive(Debug, Clone)]
+struct Table {
+    /// The line that it comes from.
+    line: usize,
+    name: String,
+    /// The networks of its clients; `None`: any.
+    from: Option<Vec<String>>,
+    /// Whether a client of these networks needs a login or TLS to match.
+    has_conditions: bool,
+    send: Option<String>,
+    /// The other lines.
+    rest: String,
+    is_comment: bool,
+}
+
+impl Table {
+    fn text(&self) -> String {
+        let mut text = format!("[[access]]\nname = {}\n", quoted(&self.name));
+        if let Some(from) = &self.from {
+            let _ = writeln!(text, "from = {}", list(from));
+        }
+        text.push_str(&self.rest);
+        if let Some(send) = &self.send {
+            let _ = writeln!(text, "send = {}", quoted(send));
+        }
+        text
+    }
+
+    /// Whether it decides for clients on this machine that have not logged in, if no table before it does.
+    fn decides_for_local(&self) -> bool {
+        let local = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let includes =
+            |network: &String| Network::parse(network).is_ok_and(|network| network.contains(local));
+        let from = self.from.as_ref();
+        !self.is_comment
+            && !self.has_conditions
+            && from.is_none_or(|from| from.iter().any(includes))
+    }
+
+    /// Whether all its clients are on this machine.
+    fn is_only_local(&self) -> bool {
+        let is_local = |network: &String| {
+            Network::parse(network).is_ok_and(|network| Network::Local.includes(&network))
+        };
+        self.from
+            .as_ref()
+            .is_some_and(|from| from.iter().all(is_local))
+    }
+}
+
+/// Lets programs on this machine send, besides the rights that clients there have by readers.conf.
+fn let_own_programs_send(
+    own: &OwnSend,
+    tables: &mut Vec<Table>,
+    has_readers: bool,
+    report: &mut Report,
+) {
+    let at = own.file.at(own.line);
+    let send = Some(own.groups.clone());
+    let of_its_own = Table {
+        line: 0,
+        name: THIS_MACHINE.to_owned(),
+        from: Some(vec!["local".to_owned()]),
+        has_conditions: false,
+        send: send.clone(),
+        rest: String::new(),
+        is_comment: false,
+    };
+    let place = tables.iter().position(Table::decides_for_local);
+    let found = place.and_then(|place| Some((place, tables.get_mut(place)?)));
+    let (fate, told) = match found {
+        Some((_, table)) if table.send.is_some() => (
+            Fate::Kept,
+            format!("as clients of the table `{}'", table.name),
+        ),
+        Some((_, table)) if table.is_only_local() => {
+            table.send = send;
+            let told = format!("`send' of the table `{}'", table.name);
+            (Fate::Kept, told)
+        }
+        Some((place, table)) => {
+            let told = format!(
+                "the table `{THIS_MACHINE}' has the rights of `{}', and `send'",
+                table.name
+            );
+            let rest = table.rest.clone();
+            tables.insert(place, Table { rest, ..of_its_own });
+            (Fate::Kept, told)
+        }
+        None if has_readers => {
+            tables.push(of_its_own);
+            let told = format!(
+                "the table `{THIS_MACHINE}' has only `send': readers.conf gives these clients no rights without a login"
+            );
+            (Fate::Kept, told)
+        }
+        None => {
+            let rest = "read = \"*\"\npost = \"*\"\n".to_owned();
+            tables.push(Table { rest, ..of_its_own });
+            let told = format!(
+                "and may read and post too, since there is no readers.conf: the table `{THIS_MACHINE}'"
+            );
+            (Fate::Changed, told)
+        }
+    };
+    let told = format!("ME: programs on this machine may send: {told}");
+    report.add(at, fate, told.replace("send: and", "send, and"));
+}
+
+/// Translates it to `[[access]]` tables and `auth.program`; `own_send` is the right of `ME` in incoming.conf.
 pub fn translate(
     inn: &Installation,
+    own_send: Option<OwnSend>,
     settings: &mut Settings,
-    tables: &mut String,
+    text: &mut String,
     report: &mut Report,
 ) -> io::Result<()> {
     let file = read(inn, "readers.conf")?;
     let top = file.groups();
+    let mut tables = Vec::new();
     let (mut auths, mut accesses) = (Vec::new(), Vec::new());
     collect(&top, &top, &mut auths, &mut accesses);
     let fits = |auth: &Group, access: &Group| {
@@ -46,11 +164,11 @@ pub fn translate(
     // A client belongs to the last auth group that matches it, and has the rights of the last access group that matches its user.
     for auth in auths.iter().rev() {
         for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
-            entry(&file, (auth, access), settings, tables, report);
+            tables.extend(entry(&file, (auth, access), settings, report));
         }
         let has_rights = |access| fits(auth, access) && is_default(auth, access);
         if auth.value("default").is_some() && !accesses.iter().any(has_rights) {
-            refusal(&file, auth, tables, report);
+            tables.extend(refusal(&file, auth, report));
         }
     }
     for access in &accesses {
@@ -75,6 +193,16 @@ pub fn translate(
                 format!("{}: {}", pair.key, pair.value),
             );
         }
+    }
+    if let Some(own) = &own_send {
+        let_own_programs_send(own, &mut tables, !auths.is_empty(), report);
+    }
+    for table in &tables {
+        let at = match (table.line, &own_send) {
+            (0, Some(own)) => own.file.at(own.line),
+            (line, _) => file.at(line),
+        };
+        push_table(text, at, &table.text(), table.is_comment);
     }
     Ok(())
 }
@@ -170,30 +298,43 @@ fn users_of(auth: &Group, access: &Group) -> Result<Vec<String>, String> {
     }
 }
 
-/// Writes a table without rights for the clients of an auth group whose user has no access group: they must not match a table behind it.
-fn refusal(file: &ConfFile, auth: &Group, tables: &mut String, report: &mut Report) {
+/// A table without rights for the clients of an auth group whose user has no access group: they must not match a table behind it.
+fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Option<Table> {
     let hosts = Hosts::of(auth);
     if hosts.fault.is_some() || hosts.from.as_ref().is_some_and(Vec::is_empty) {
-        return;
+        return None;
     }
-    let name = quoted(&plain_name(&auth.name));
-    let mut table = format!("[[access]]\nname = {name}\n");
-    if let Some(from) = &hosts.from {
-        let _ = writeln!(table, "from = {}", list(from));
+    let mut table = Table {
+        line: auth.line,
+        name: plain_name(&auth.name),
+        from: hosts.from,
+        has_conditions: false,
+        send: None,
+        rest: String::new(),
+        is_comment: false,
+    };
+    let told = format!("auth \"{}\": ", auth.name);
+    match fault_of(&table.text()) {
+        None => report.add(
+            file.at(auth.line),
+            Fate::Kept,
+            told + "its clients have no rights",
+        ),
+        Some(fault) => {
+            table.is_comment = true;
+            let told = format!("{told}{fault}; its table is a comment");
+            report.add(file.at(auth.line), Fate::Dropped, told);
+        }
     }
-    let path = file.path.display();
-    let _ = write!(tables, "\n# {path}:{}\n{table}", auth.line);
-    let told = format!("auth \"{}\": its clients have no rights", auth.name);
-    report.add(file.at(auth.line), Fate::Kept, told);
+    Some(table)
 }
 
 fn entry(
     file: &ConfFile,
     (auth, access): (&Group, &Group),
     settings: &mut Settings,
-    tables: &mut String,
     report: &mut Report,
-) {
+) -> Option<Table> {
     let at = file.at(auth.line);
     let hosts = Hosts::of(auth);
     for host in &hosts.names {
@@ -204,15 +345,13 @@ fn entry(
         report.add(at, Fate::Dropped, why);
     }
     let mut faults: Vec<String> = hosts.fault.into_iter().collect();
-    let mut table = String::from("[[access]]\n");
-    let _ = writeln!(table, "name = {}", quoted(&plain_name(&access.name)));
-    if let Some(from) = &hosts.from {
-        if from.is_empty() && faults.is_empty() {
-            return;
-        }
-        let _ = writeln!(table, "from = {}", list(from));
+    if hosts.from.as_ref().is_some_and(Vec::is_empty) && faults.is_empty() {
+        return None;
     }
+    let mut table = String::new();
+    let mut has_conditions = false;
     if !is_default(auth, access) {
+        has_conditions = true;
         match users_of(auth, access) {
             Ok(users) => {
                 let _ = writeln!(table, "users = {}", list(&users));
@@ -234,6 +373,7 @@ fn entry(
         || access.is_true("require_encryption")
         || auth.is_true("require_ssl")
     {
+        has_conditions = true;
         table.push_str("tls = true\n");
     }
     let rejects = access.value("reject_with");
@@ -265,9 +405,6 @@ fn entry(
     if letters.contains('A') {
         table.push_str("approve = true\n");
     }
-    if letters.contains('I') {
-        table.push_str("send = \"*\"\n");
-    }
     if let Some(bytes) = access
         .value("localmaxartsize")
         .and_then(|text| text.parse::<u64>().ok())
@@ -275,10 +412,17 @@ fn entry(
     {
         let _ = writeln!(table, "size_max = {bytes}");
     }
-    let _ = write!(tables, "\n# {}:{}\n", file.path.display(), access.line);
-    let mark = if faults.is_empty() { "" } else { "# " };
-    for line in table.lines() {
-        let _ = writeln!(tables, "{mark}{line}");
+    let mut table = Table {
+        line: access.line,
+        name: plain_name(&access.name),
+        from: hosts.from,
+        has_conditions,
+        send: letters.contains('I').then(|| "*".to_owned()),
+        rest: table,
+        is_comment: false,
+    };
+    if faults.is_empty() {
+        faults.extend(fault_of(&table.text()));
     }
     if !faults.is_empty() {
         let why = format!(
@@ -288,7 +432,8 @@ fn entry(
             faults.join(", and ")
         );
         report.add(file.at(access.line), Fate::Dropped, why);
-        return;
+        table.is_comment = true;
+        return Some(table);
     }
     let (fate, more) = match letters.chars().find(|letter| "LB".contains(*letter)) {
         Some(letter) => (
@@ -305,4 +450,5 @@ fn entry(
             access.name, auth.name
         ),
     );
+    Some(table)
 }

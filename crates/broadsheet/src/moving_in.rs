@@ -37,7 +37,7 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::NO,
-        when: "some articles could not be filed, or groups have another flag than there; each is reported, and \
+        when: "some articles could not be filed, or none was found, or groups have another flag than there; each is reported, and \
             listed in import.refused",
     },
 ];
@@ -69,7 +69,7 @@ pub fn run(
         translation,
     } = system;
     let read = settings::Read::parse(
-        &place.join(settings::FILE),
+        Path::new(settings::FILE),
         translation.settings_text.clone().into_bytes(),
     );
     let mut moved = Moved {
@@ -82,14 +82,21 @@ pub fn run(
     };
     if given.has("dry-run") {
         moved.report = translation.report;
-        moved.faults = read.err().map(|faults| faults.to_string());
+        moved.faults = read
+            .err()
+            .map(|faults| faults_of(&faults, &translation.settings_text));
         moved.history = Some(history()?);
         given.print(&moved, out)?;
-        return Ok(Status::OK);
+        return Ok(match moved.faults {
+            None => Status::OK,
+            Some(_) => Status::ATTENTION,
+        });
     }
     let read = read.map_err(|faults| {
         anyhow::anyhow!(
-            "the settings of {name} cannot be translated: {faults}; `-n' prints the report"
+            "the settings of {name} in {} cannot be translated: {}; `-n' prints the report",
+            place.display(),
+            faults_of(&faults, &translation.settings_text)
         )
     })?;
     let directory = NewsDirectory::meant(given)?;
@@ -123,6 +130,19 @@ pub fn run(
             && !counts.is_nothing_known()
     });
     Ok(if is_whole { Status::OK } else { Status::NO })
+}
+
+/// The errors of translated settings, each with its line: the file with these settings does not exist.
+fn faults_of(faults: &settings::Faults, text: &str) -> String {
+    let faults = faults.faults.iter().map(|fault| {
+        let line = text.lines().nth(fault.line().saturating_sub(1));
+        match line.unwrap_or_default().trim() {
+            // Of a key that is missing.
+            line if line.is_empty() || line.starts_with('#') => fault.what().to_owned(),
+            line => format!("`{line}': {}", fault.what()),
+        }
+    });
+    faults.collect::<Vec<_>>().join("; ")
 }
 
 /// The groups of the other system.

@@ -406,3 +406,61 @@ fn an_inn_without_articles_moves_in() {
     let moved = program.run(&BY_HAND);
     assert_eq!(moved.status, 0, "{moved:?}");
 }
+
+#[test]
+fn a_pattern_without_counterpart_stops_no_move() {
+    let newsfeeds = "ME:*,!control*,!local*::\ninnfeed!:!*:Tc:innfeed\n\
+                     good:comp.*/!local:Tm:innfeed!\nbad:*/loc*:Tm:innfeed!\n";
+    let program = by_hand(&[
+        ("etc/newsfeeds", newsfeeds),
+        (
+            "etc/innfeed.conf",
+            "peer good { ip-name: 127.0.0.1  port-number: 433 }\npeer bad { ip-name: 127.0.0.2 }\n",
+        ),
+        (
+            "etc/incoming.conf",
+            "peer ME {\n  hostname: \"localhost, 127.0.0.1\"\n}\n",
+        ),
+        (
+            "etc/readers.conf",
+            "auth own {\n  hosts: \"localhost, 127.0.0.1, stdin\"\n  default: own\n}\n\
+             access own {\n  users: own\n  newsgroups: \"*,!private.*\"\n}\n",
+        ),
+    ]);
+    let dry = program.run(&["import", "inn", "-n", "inn/etc"]);
+    assert_eq!(dry.status, 0, "{dry:?}");
+    assert!(
+        dry.out
+            .contains("newsfeeds:4: NOT KEPT: bad: by NNTP to 127.0.0.2"),
+        "{}",
+        dry.out
+    );
+    let moved = program.run(&BY_HAND);
+    assert_eq!(moved.status, 0, "{moved:?}");
+    let settings = program.read("news/broadsheet.toml");
+    assert!(
+        settings.contains("distributions = \"all,!local\""),
+        "{settings}"
+    );
+    assert!(settings.contains("nntp = \"127.0.0.1:433\""), "{settings}");
+    assert!(settings.contains("\n# name = \"bad\"\n"), "{settings}");
+    let checked = program.run(&["check", "--dir", "news"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+}
+
+/// Settings that are in no table: nothing comes over, and the message shows the line, since there is no file with it.
+#[test]
+fn errors_of_the_translated_settings_end_a_dry_run_too() {
+    let program = by_hand(&[]);
+    let conf = program.read("inn/etc/inn.conf");
+    let conf = conf.replace("inn.example.org", "\"inn example org\"");
+    program.write("inn/etc/inn.conf", conf.as_bytes());
+    for words in [&["import", "inn", "-n", "inn/etc"][..], &BY_HAND] {
+        let told = program.run(words);
+        assert_eq!(told.status, 2, "{told:?}");
+        let all = format!("{}{}", told.out, told.err);
+        assert!(all.contains("`name = \"inn example org\"': "), "{all}");
+        assert!(!all.contains("broadsheet.toml:"), "{all}");
+    }
+    assert!(!program.path("news").exists());
+}

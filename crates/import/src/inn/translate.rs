@@ -1,5 +1,6 @@
 //! The settings of an INN as those of a news directory: `broadsheet.toml`, `sys`, `explist` and copies, with a report of each line.
 
+mod classic;
 mod feeds;
 mod peers;
 mod readers;
@@ -8,7 +9,6 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use groups::{Active, Pattern, Wildmat};
 use settings::{Settings, TABLE};
 
 use crate::inn::conf::{ConfFile, Pair, is_true};
@@ -326,62 +326,6 @@ fn plain_name(name: &str) -> String {
     }
 }
 
-/// A wildmat list as patterns of C News, and in how many groups of active they differ, with the first of them.
-fn classic(list: &str, active: &Active) -> (String, usize, String) {
-    let patterns: Vec<String> = list
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(|item| {
-            let (sign, item) = match item.strip_prefix(['!', '@']) {
-                Some(item) => ("!", item),
-                None => ("", item),
-            };
-            let words = item.strip_suffix(".*").unwrap_or(item);
-            let words: Vec<&str> = words
-                .split('.')
-                .map(|word| if word == "*" { "all" } else { word })
-                .collect();
-            format!("{sign}{}", words.join("."))
-        })
-        .collect();
-    let patterns = patterns.join(",");
-    let (inn, here) = (
-        Wildmat::parse_poison(list.as_bytes()),
-        Pattern::parse(patterns.as_bytes()),
-    );
-    let names = active.ids().map(|id| active.name(id));
-    let other: Vec<&[u8]> = names
-        .filter(|name| inn.matches(name) != here.matches(name))
-        .collect();
-    let first = other.first().map_or(String::new(), |name| {
-        String::from_utf8_lossy(name).into_owned()
-    });
-    (patterns, other.len(), first)
-}
-
-/// The remark on converted patterns.
-fn pattern_fate(
-    (patterns, differing, first): &(String, usize, String),
-    has_poison: bool,
-) -> (Fate, String) {
-    match (*differing, has_poison) {
-        (0, false) => (Fate::Kept, format!("groups `{patterns}'")),
-        (0, true) => (
-            Fate::Changed,
-            format!(
-                "groups `{patterns}': `@' becomes `!', so a crosspost to another group is sent"
-            ),
-        ),
-        (count, _) => (
-            Fate::Changed,
-            format!(
-                "groups `{patterns}': patterns of C News differ in {count} of the groups in active, such as {first}"
-            ),
-        ),
-    }
-}
-
 /// Whether a wildmat list includes anything. One that only excludes is left out: `read`, `post` and `send` do not accept it.
 fn includes_some(patterns: &str) -> bool {
     patterns
@@ -683,5 +627,34 @@ mod tests {
             "{report}"
         );
         assert_eq!(settings_of(&to).sites.sites.len(), 2);
+    }
+
+    #[test]
+    fn a_site_that_cannot_be_expressed_is_a_comment() {
+        let innfeed = "peer p { }\npeer q { }\npeer r { }\npeer s { }\n";
+        let (to, report) = fed(
+            "ME:*,!control*::\nb!:!*:Tc:innfeed\np:!*,comp.te*:Tm:b!\nq:*/x*:Tm:b!\nr:!*:Tm:b!\ns:!*,x*y:Tm:b!\n",
+            innfeed,
+        );
+        let settings = settings_of(&to);
+        let sites: Vec<_> = settings.sites.sites.iter().map(|site| &site.name).collect();
+        assert_eq!(sites, [b"p"], "{}", to.settings_text);
+        assert!(
+            report.contains("CHANGED: p: by NNTP to p, groups `!control,!all,comp.test'"),
+            "{report}"
+        );
+        // A distribution with `*' is no pattern here.
+        assert!(
+            report.contains("NOT KEPT: q: by NNTP to q, distributions has `*'"),
+            "{report}"
+        );
+        for name in ["q", "r", "s"] {
+            let comment = format!("\n# name = \"{name}\"\n");
+            assert!(to.settings_text.contains(&comment), "{}", to.settings_text);
+        }
+        assert!(
+            report.contains("s: by NNTP to s, `*,!control*,!*,x*y' includes no group"),
+            "{report}"
+        );
     }
 }

@@ -5,7 +5,8 @@ use std::io;
 
 use groups::Active;
 
-use super::{MovedFile, classic, list, pattern_fate, plain_name, quoted, read};
+use super::classic::Classic;
+use super::{MovedFile, fault_of, list, plain_name, push_table, quoted, read};
 use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
@@ -147,8 +148,6 @@ fn site(
         );
         return;
     };
-    let converted = classic(patterns, active);
-    let (fate, told) = pattern_fate(&converted, patterns.contains('@'));
     let host = peer.value("ip-name").unwrap_or(feed.name);
     let port = peer.value("port-number").filter(|port| *port != "119");
     let address = match port {
@@ -156,16 +155,15 @@ fn site(
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     };
-    report.add(
-        file.at(number),
-        fate,
-        format!("{name}: by NNTP to {address}, {told}"),
-    );
-    let groups: Vec<String> = converted.0.split(',').map(str::to_owned).collect();
-    let _ = write!(
-        tables,
-        "\n# {}:{number}\n[[site]]\nname = {}\ngroups = {}\n",
-        file.path.display(),
+    let converted = Classic::of(patterns, active);
+    let groups = match &converted {
+        Ok(converted) => converted.patterns.clone(),
+        Err(_) => patterns.split(',').map(str::to_owned).collect(),
+    };
+    // The remarks come behind that of the site.
+    let mut remarks = Vec::new();
+    let mut table = format!(
+        "[[site]]\nname = {}\ngroups = {}\n",
         quoted(&name),
         list(&groups)
     );
@@ -174,14 +172,14 @@ fn site(
         .any(|flag| flag.starts_with('A') && flag.contains('d'));
     let distributions = Distributions::of(feed.distributions, wants_distribution);
     if !distributions.list.is_empty() {
-        let _ = writeln!(tables, "distributions = {}", quoted(&distributions.list));
+        let _ = writeln!(table, "distributions = {}", quoted(&distributions.list));
     }
     if let Some(change) = distributions.change {
         let text = format!("{name}: distributions `{}': {change}", distributions.list);
-        report.add(file.at(number), Fate::Changed, text);
+        remarks.push((Fate::Changed, text));
     }
     if !feed.excluded.is_empty() {
-        let _ = writeln!(tables, "exclude = {}", list(&feed.excluded));
+        let _ = writeln!(table, "exclude = {}", list(&feed.excluded));
     }
     for flag in flags.iter().filter(|flag| !flag.is_empty()) {
         let (first, rest) = flag.split_at_checked(1).unwrap_or((flag, ""));
@@ -189,15 +187,11 @@ fn site(
         match (first, rest, number_of) {
             ("T" | "W", ..) | ("A", "p", _) => {}
             ("A", "d", _) if distributions.has_to_be_there => {}
-            ("<", _, Some(bytes)) => _ = writeln!(tables, "max_size = {bytes}"),
-            ("H", _, Some(hops)) => _ = writeln!(tables, "hops = {hops}"),
-            ("N", "m", _) => tables.push_str("only = \"moderated\"\n"),
-            ("N", "u", _) => tables.push_str("only = \"unmoderated\"\n"),
-            _ => report.add(
-                file.at(number),
-                Fate::Dropped,
-                format!("{name}: flag {flag}"),
-            ),
+            ("<", _, Some(bytes)) => _ = writeln!(table, "max_size = {bytes}"),
+            ("H", _, Some(hops)) => _ = writeln!(table, "hops = {hops}"),
+            ("N", "m", _) => table.push_str("only = \"moderated\"\n"),
+            ("N", "u", _) => table.push_str("only = \"unmoderated\"\n"),
+            _ => remarks.push((Fate::Dropped, format!("{name}: flag {flag}"))),
         }
     }
     let mut via = format!("via = {{ nntp = {}", quoted(&address));
@@ -217,8 +211,31 @@ fn site(
         );
         files.push((path, format!("{password}\n").into_bytes(), true));
     }
-    tables.push_str(&via);
-    tables.push_str(" }\n");
+    table.push_str(&via);
+    table.push_str(" }\n");
+    let (fate, told, is_comment) = match (converted, fault_of(&table)) {
+        (Err(why), _) | (Ok(_), Some(why)) => {
+            let told = format!("{why}; its table is a comment");
+            (Fate::Dropped, told, true)
+        }
+        (Ok(converted), None) if !converted.includes_some() => {
+            let told = format!("`{patterns}' includes no group; its table is a comment");
+            (Fate::Kept, told, true)
+        }
+        (Ok(converted), None) => {
+            let (fate, told) = converted.remark();
+            (fate, told, false)
+        }
+    };
+    push_table(tables, file.at(number), &table, is_comment);
+    report.add(
+        file.at(number),
+        fate,
+        format!("{name}: by NNTP to {address}, {told}"),
+    );
+    for (fate, told) in remarks {
+        report.add(file.at(number), fate, told);
+    }
 }
 
 /// The distributions of a site, for `distributions`.

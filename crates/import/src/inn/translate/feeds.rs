@@ -137,7 +137,7 @@ fn site(
         );
         return;
     }
-    let Some(peer) = peer(peers, feed.name).filter(|_| kind == "m") else {
+    let Some(peer) = Peer::find(peers, feed.name).filter(|_| kind == "m") else {
         report.add(
             file.at(number),
             Fate::Dropped,
@@ -148,7 +148,7 @@ fn site(
         );
         return;
     };
-    let host = peer.value("ip-name").unwrap_or(feed.name);
+    let host = peer.own_value("ip-name").unwrap_or(feed.name);
     let port = peer.value("port-number").filter(|port| *port != "119");
     let address = match port {
         Some(port) if host.contains(':') => format!("[{host}]:{port}"),
@@ -300,16 +300,41 @@ impl Distributions {
     }
 }
 
-/// The peer of innfeed.conf with a name, in any group.
-fn peer<'a>(group: &'a Group, name: &str) -> Option<&'a Group> {
-    group
-        .groups
-        .iter()
-        .find_map(|inner| match inner.kind.as_str() {
-            "peer" if inner.name == name => Some(inner),
-            "group" => peer(inner, name),
-            _ => None,
-        })
+/// A peer of innfeed.conf: the groups around it, from the file, and itself.
+struct Peer<'a> {
+    around: Vec<&'a Group>,
+    own: &'a Group,
+}
+
+impl<'a> Peer<'a> {
+    /// The peer with a name, in any group.
+    fn find(group: &'a Group, name: &str) -> Option<Peer<'a>> {
+        let mut found = group
+            .groups
+            .iter()
+            .find_map(|inner| match inner.kind.as_str() {
+                "peer" if inner.name == name => Some(Peer {
+                    around: Vec::new(),
+                    own: inner,
+                }),
+                "group" => Peer::find(inner, name),
+                _ => None,
+            })?;
+        found.around.insert(0, group);
+        Some(found)
+    }
+
+    /// A value of its own.
+    fn own_value(&self, key: &str) -> Option<&'a str> {
+        self.own.value(key)
+    }
+
+    /// A value that a peer has from the nearest group around it, if it has none of its own.
+    fn value(&self, key: &str) -> Option<&'a str> {
+        let around = || self.around.iter().rev();
+        self.own_value(key)
+            .or_else(|| around().find_map(|group| group.value(key)))
+    }
 }
 
 /// passwd.nntp: `host:name:password:style`.
@@ -392,6 +417,24 @@ mod tests {
                 "{inn}"
             );
         }
+    }
+
+    #[test]
+    fn values_of_the_groups_around_a_peer_count() {
+        let file = ConfFile {
+            text: b"port-number: 119\nmax-connections: 3\nip-name: x\n\
+                group g { port-number: 434 peer a { } peer b { port-number: 435 } }\npeer c { }\n"
+                .to_vec(),
+            ..ConfFile::default()
+        };
+        let top = file.groups();
+        for (name, port) in [("a", "434"), ("b", "435"), ("c", "119")] {
+            let peer = Peer::find(&top, name).unwrap();
+            assert_eq!(peer.value("port-number"), Some(port), "{name}");
+            assert_eq!(peer.value("max-connections"), Some("3"), "{name}");
+            assert_eq!(peer.own_value("ip-name"), None, "{name}");
+        }
+        assert!(Peer::find(&top, "d").is_none());
     }
 
     /// Whether INN sends an article with a Distribution to a site with a list.

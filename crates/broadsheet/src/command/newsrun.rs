@@ -24,7 +24,8 @@ pub static COMMAND: Command = Command {
 Files the batches that newsspool and `rnews --spool' have written to in.coming/: grade 0 first,
 grade 9 before batches without a grade, and in each grade the oldest first. Batches that arrive
 meanwhile are filed too. A batch is removed when its articles are on the disk; a batch with an error
-is moved to bad/ and reported. Files with other names than those that newsspool gives are ignored.
+is moved to bad/ and reported. Files with other names than those that newsspool gives are not filed;
+they are reported once they are a minute old.
 
 With GRADES, such as 04, only batches of those grades are filed. After `newsrunning off' only grade
 0 is.

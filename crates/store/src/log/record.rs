@@ -23,13 +23,13 @@ pub enum Kind {
     Article = 1,
     /// An id seen but not filed; the text is its history line.
     Seen = 2,
-    /// A cancel; the text is `position TAB id`.
+    /// A cancel, removal or restoration; the text is a line of `cancels` (docs/formats/history.md).
     Cancel = 3,
     /// A change to one group; the text is `+ ` and its line in active, or `- ` and its name.
     Group = 4,
-    /// Low marks set by expire; the text is lines of `group low`.
+    /// What expire removed; the text is lines of `expired` (docs/formats/expired.md).
     LowMarks = 5,
-    /// The whole active file, as it was; each segment begins with one.
+    /// The whole active file; the first record of a segment, if it is small enough.
     Active = 6,
     /// Nothing: fills up to a block of the disk.
     #[default]

@@ -1,7 +1,7 @@
 //! Exit statuses.
 //!
 //! The classic ones keep their numbers (relaynews: 0, 1, 2); the others are from `sysexits.h`, so
-//! that a script never takes a slip on the command line for a bad batch.
+//! that a script never mistakes a usage error for a bad batch.
 
 /// What the process says when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

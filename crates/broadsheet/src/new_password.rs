@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 use anyhow::Context;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// A line is read so far.
+/// Longest line, bytes.
 const LINE_BYTES_MAX: u64 = access::password::PASSWORD_BYTES_MAX as u64 + 2;
 
 /// What a terminal sends for Control-C.
@@ -14,7 +14,7 @@ const INTERRUPT: u8 = 3;
 /// Asks for it, or reads it.
 ///
 /// # Errors
-/// It cannot be read; the two differ; it was given up. Whether it is fit to be one is not looked at.
+/// Standard input cannot be read, the two passwords differ, or the user interrupted. The caller checks the password.
 pub fn ask(user: &str) -> anyhow::Result<Vec<u8>> {
     let stdin = io::stdin();
     let Ok(shown) = tcgetattr(&stdin) else {

@@ -33,7 +33,7 @@ pub fn new_name(given: &Given) -> anyhow::Result<String> {
     Ok(access::users::new_name(&name).map_err(|what| given.usage(format!("`{name}' {what}")))?)
 }
 
-/// Changes the file of users under the lock. What `change` refuses is told, and nothing is changed.
+/// Changes the file of users under the lock. Prints a refusal of `change`, and changes nothing then.
 ///
 /// # Errors
 /// The file cannot be read or written.

@@ -52,7 +52,7 @@ impl Default for Archiving<'_> {
     fn default() -> Self {
         Archiving {
             hold: false,
-            make: &|_, _| Err("nobody said how".into()),
+            make: &|_, _| Err("no function to create a news directory was given".into()),
             notice: &|_| {},
             index: None,
         }

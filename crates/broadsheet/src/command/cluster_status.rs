@@ -120,7 +120,7 @@ impl Answer for NodeStatus {
             (
                 "of the cluster",
                 match place.rules {
-                    0 => "not told yet".to_owned(),
+                    0 => "unknown".to_owned(),
                     rules => format!("{rules:016x}"),
                 },
             ),

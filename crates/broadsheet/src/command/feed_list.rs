@@ -72,7 +72,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.operands.is_empty() {
         let left = feeds::left_over(directory.root(), &sys)?;
         let names = left.iter().map(Vec::as_slice);
-        // A damaged cursor of theirs is nobody's sorrow.
+        // Errors of their cursors are not reported.
         let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
         for feed in told.iter().filter(|feed| !feed.has_all()) {
             given.print(&LeftOver(feed), out)?;

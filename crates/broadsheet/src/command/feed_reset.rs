@@ -18,7 +18,7 @@ use daemon::client;
 use feed::feeds;
 use settings::SystemZone;
 
-/// How long a site that is being served is waited for, and how often it is asked for.
+/// How long to wait for a busy site, and the retry interval.
 const PATIENCE: Duration = Duration::from_secs(5);
 const ASK_EVERY: Duration = Duration::from_millis(10);
 

@@ -48,7 +48,7 @@ mail.queue/ for `broadsheet mail send'.
         Flag::classic('C', "newgroup", "A control message that makes this group: `newgroup GROUP'.").value("GROUP"),
         Flag::classic('x', "exclude", "Do not send it to SITE, which is put into Path.").value("SITE"),
         Flag::classic('N', "no-post", "Print what would be posted, and post nothing."),
-        Flag::classic('V', "verbose", "Print what became of it, with the Message-ID."),
+        Flag::classic('V', "verbose", "Print the result and the Message-ID."),
         Flag::classic('S', "no-signature", "Add no signature (INN)."),
         Flag::classic('O', "no-organization", "Add no Organization (INN)."),
         Flag::classic('A', "wait-for-space", "Accepted and ignored: without space, the post is saved."),

@@ -20,7 +20,7 @@ use crate::text;
 use feed::feeds;
 use feed::serving::{Served, Serving, why_it_waits};
 
-/// Where it is written what became of batches.
+/// Log of batch runs.
 const BATCHLOG: &str = "batchlog";
 
 /// Where UUCP keeps its jobs.

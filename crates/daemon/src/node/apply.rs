@@ -130,7 +130,7 @@ impl Appliance {
         if sequence != self.place.sequence + 1 {
             let expected = self.place.sequence + 1;
             return Ok(Applied::Stop(format!(
-                "the log told entry {sequence} in place of {expected}"
+                "the log returned entry {sequence}, expected {expected}"
             )));
         }
         let in_force = self.place.rules;

@@ -62,7 +62,7 @@ pub fn make(
         Err(error @ (InForceError::Io { .. } | InForceError::Store(_))) => return Err(error),
         Err(InForceError::Hash { .. }) if entry.kind == Kind::Rules => NewSettings::Missing,
         Err(error) => NewSettings::Impossible(format!(
-            "puts settings into force by which this node cannot go: {error}; mend that, and restart it"
+            "puts settings into force that this node cannot use: {error}; correct it and restart the daemon"
         )),
     })
 }

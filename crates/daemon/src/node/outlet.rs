@@ -132,7 +132,9 @@ impl Outlet for NodeOutlet<'_> {
         let verdicts = results.into_iter().map(|told| match told {
             Told::Verdict(verdict) => Ok(verdict),
             Told::Deferred(why) => Err(Error::Cluster(why.to_owned())),
-            Told::Reply(..) => Err(Error::Cluster("it told a reply to a post".to_owned())),
+            Told::Reply(..) => Err(Error::Cluster(
+                "the writer returned the reply to a post".to_owned(),
+            )),
         });
         verdicts.collect()
     }

@@ -7,7 +7,7 @@ use server::Counter;
 use crate::text;
 use daemon::{DaemonStatus, Entry, Nntp};
 
-/// So many entries of the access rules are shown; all are in `--json`.
+/// Most entries of the access rules that the text shows; `--json` has all.
 const ENTRIES_SHOWN: usize = 40;
 
 /// Writes them.

@@ -67,6 +67,7 @@ fixed! {
     report::daily::SLOW_MAX, Unit::Count("moments"), "slow moments of a report", "The slowest are shown.";
     report::daily::MOMENTS_MAX, Unit::Count("lines"), "lines of figures/ in the plots of a report", "Further ones are not drawn.";
     report::daily::PEERS_MAX, Unit::Count("names"), "entries, and feeds, of a report", "Further ones are left out.";
+    report::log_fold::LINE_BYTES_MAX, Unit::Bytes, "part of a line of `log' that a report reads", "The rest of a longer line is ignored.";
     report::log_fold::FILES_MAX, Unit::Count("files"), "renamed logs that a report reads", "Those written first after the begin of the day are read.";
     report::paths::SITES_MAX, Unit::Count("sites"), "sites in `report --paths'", "Of a Path, what follows a further one does not count.";
     report::paths::LINKS_MAX, Unit::Count("pairs"), "pairs of sites in `report --paths'", "Further ones do not count.";
@@ -164,6 +165,7 @@ fixed! {
     import::report::ENTRIES_MAX, Unit::Count("lines"), "report of an import", "Further lines are counted.";
     import::importer::FAULTS_NAMED_MAX, Unit::Count("articles"), "faults of an import that are reported one by one", "Further ones are counted, and all are listed in import.refused.";
     import::kept::PIECES_KNOWN_MAX, Unit::Count("articles"), "articles in bad/import.unfiled that an import does not add again", "Further ones are added again; so are further lines of import.refused.";
+    import::kept::LINE_BYTES_MAX, Unit::Bytes, "line of import.refused or import.mended that an import compares", "The next run adds a longer one again.";
     import::importer::LINKS_MAX, Unit::Count("groups"), "groups of one imported article", "It is not filed in further ones.";
     import::inn::history::LINE_BYTES_MAX, Unit::Bytes, "line of INN's history", "A longer line is skipped and counted.";
     import::conf_file::FILE_BYTES_MAX, Unit::Bytes, "file of settings or groups of another system", "A larger one is an error.";
@@ -273,6 +275,7 @@ fixed! {
     server::RESERVATIONS_MAX, Unit::Count("ids"), "articles that peers were asked to send", "Above it, all peers that offer an article are asked to send it.";
     server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are reported once", "Damage in further places can be reported more than once.";
     objects::ANSWER_BYTES_MAX, Unit::Bytes, "answer of an object store that is no article", "Of a longer one, the text is left out of the message.";
+    objects::PREFIX_BYTES_MAX, Unit::Bytes, "prefix in the URL of a bucket", "A longer one is an error.";
     objects::LOGIN_BYTES_MAX, Unit::Bytes, "keys/offload.login", "A larger file is an error.";
     server::FETCH_THREADS_MAX, Unit::Count("threads"), "threads that fetch articles from the object store for clients", "Further fetches wait; as many as logins may, and then clients get 403.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is copied before it is sent", "A larger one is sent directly from its file.";
@@ -282,6 +285,7 @@ fixed! {
     server::worker_pool::LOGIN_THREADS_MAX, Unit::Count("threads"), "threads that check passwords", "They end when no login waits.";
     server::certificates::PEM_BYTES_MAX, Unit::Bytes, "file with a certificate or key", "A larger one is an error.";
     server::certificates::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates in a chain", "More are an error.";
+    server::certificates::CHAIN_BYTES_MAX, Unit::Bytes, "certificate chain of a client", "The handshake fails with a longer one.";
     access::tables::ENTRIES_MAX, Unit::Count("entries"), "entries of [[access]]", "More are an error.";
     access::tables::LIST_MAX, Unit::Count("items"), "networks, users or certificates of an entry", "More are an error.";
     access::users::FILE_BYTES_MAX, Unit::Bytes, "file of users", "With a larger file (about 250,000 users), all logins fail.";

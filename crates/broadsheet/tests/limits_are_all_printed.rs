@@ -216,6 +216,14 @@ const ALSO: &[(&str, &str)] = &[
         "server::certificates::files::CERTIFICATES_MAX",
         "server::certificates::CERTIFICATES_MAX",
     ),
+    (
+        "server::certificates::client_certificate::CHAIN_BYTES_MAX",
+        "server::certificates::CHAIN_BYTES_MAX",
+    ),
+    (
+        "objects::bucket::place::PREFIX_BYTES_MAX",
+        "objects::PREFIX_BYTES_MAX",
+    ),
     ("nntp::lib::COMMAND_BYTES_MAX", "nntp::COMMAND_BYTES_MAX"),
     ("nntp::lib::SASL_BYTES_MAX", "nntp::SASL_BYTES_MAX"),
     ("nntp::lib::LOGINS_FAILED_MAX", "nntp::LOGINS_FAILED_MAX"),

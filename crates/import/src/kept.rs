@@ -14,7 +14,7 @@ use crate::error::Error;
 /// Pieces of a file that an import remembers; it adds further ones again.
 pub const PIECES_KNOWN_MAX: usize = 1_000_000;
 /// Longest line that is compared, bytes.
-const LINE_BYTES: u64 = 1 << 20;
+pub const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// The pieces of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,11 +114,11 @@ fn note_lines(file: &File, known: &mut HashSet<[u8; 16]>) -> io::Result<Option<u
     let (mut line, mut offset) = (Vec::new(), 0);
     loop {
         line.clear();
-        let read = Read::take(&mut reader, LINE_BYTES).read_until(b'\n', &mut line)? as u64;
+        let read = Read::take(&mut reader, LINE_BYTES_MAX).read_until(b'\n', &mut line)? as u64;
         match line.strip_suffix(b"\n") {
             _ if read == 0 => return Ok(None),
             Some(whole) => _ = is_new(known, whole),
-            None if read < LINE_BYTES => return Ok(Some(offset)),
+            None if read < LINE_BYTES_MAX => return Ok(Some(offset)),
             None => {}
         }
         offset += read;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use store::offload::{Connection, Objects};
 
+pub use bucket::place::PREFIX_BYTES_MAX;
 pub use bucket::requests::{Job, Spawn, start_threads_by};
 pub use bucket::{ANSWER_BYTES_MAX, Bucket, BucketSettings, LOGIN_BYTES_MAX};
 pub use directory::Directory;

@@ -19,7 +19,7 @@ pub const LOG: &str = "log";
 /// Renamed files `log.*` and `log-*` that a report reads at most, the newest first.
 pub const FILES_MAX: usize = 400;
 /// Longest part of a line that is read, bytes.
-const LINE_BYTES: usize = 2 << 10;
+pub const LINE_BYTES_MAX: usize = 2 << 10;
 /// Other days between two parts of a file after which they are of different years.
 const OTHER_DAYS: usize = 200;
 /// Hours of a day.
@@ -165,7 +165,7 @@ impl LogFold {
         let stamp = stamp.as_bytes();
         let mut before = [0; 7];
         let mut other_days = 0;
-        each_line(reader, LINE_BYTES, |line| {
+        each_line(reader, LINE_BYTES_MAX, |line| {
             let Some((date, rest)) = line.split_first_chunk::<7>() else {
                 return true;
             };

@@ -4,7 +4,7 @@ use super::provider::Provider;
 use super::words::is_name;
 
 /// Longest prefix, bytes: S3 has room for 1,024 with the names of the objects.
-const PREFIX_BYTES: usize = 512;
+pub const PREFIX_BYTES_MAX: usize = 512;
 
 /// A bucket and the place of the objects in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl BucketUrl {
         let is_part = |part: &str| {
             !part.is_empty() && part != "." && part != ".." && part.chars().all(is_name)
         };
-        if prefix.len() > PREFIX_BYTES || !(prefix.is_empty() || prefix.split('/').all(is_part)) {
+        if prefix.len() > PREFIX_BYTES_MAX || !(prefix.is_empty() || prefix.split('/').all(is_part))
+        {
             let noun = provider.words().bucket;
             return Err(format!(
                 "has letters, digits, `.', `-', `_' and single `/' behind the {noun} only, not `{prefix}'"

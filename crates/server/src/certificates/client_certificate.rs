@@ -9,7 +9,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 /// Longest certificate chain, bytes: the connection and each session ticket hold it.
-const CHAIN_BYTES: usize = 24 << 10;
+pub const CHAIN_BYTES_MAX: usize = 24 << 10;
 
 /// Verifies only the signature that proves the private key: no names, dates or issuers.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl ClientCertVerifier for AnyProven {
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let issuers: usize = intermediates.iter().map(|issuer| issuer.len()).sum();
-        if end_entity.len() + issuers > CHAIN_BYTES {
+        if end_entity.len() + issuers > CHAIN_BYTES_MAX {
             return Err(CertificateError::ApplicationVerificationFailure.into());
         }
         // The fingerprint is the identity. The key is proven below, or the handshake ends.

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use client_certificate::AnyProven;
 
+pub use client_certificate::CHAIN_BYTES_MAX;
 pub use files::{CERTIFICATES_MAX, PEM_BYTES_MAX};
 pub use layers::certificate::Facts;
 pub use layers::files::FileError;

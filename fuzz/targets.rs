@@ -439,7 +439,7 @@ pub fn message_id(data: &[u8]) {
     let key = message_id::HashKey::new([7; message_id::HashKey::BYTES]);
     let _ = message_id::check(data).map_err(|fault| fault.to_string());
     if message_id::valid_strict(data) {
-        assert!(message_id::valid_lax(data) && message_id::check(data).is_ok());
+        assert!(message_id::check(data).is_ok());
     }
     assert!(message_id::same(data, data));
     let (one, other) = two(data);
@@ -477,7 +477,6 @@ pub fn path_and_xref(data: &[u8]) {
 pub fn wire(data: &[u8]) {
     let mut sent = Vec::new();
     let lines = wire::push_wire(&mut sent, data);
-    assert_eq!(sent.len(), wire::wire_len(data));
     assert!(sent.is_empty() || sent.ends_with(b"\r\n"));
     assert!(!sent.starts_with(b".\r\n") && !sent.windows(5).any(|five| five == b"\r\n.\r\n"));
     assert!(lines as usize <= data.len());

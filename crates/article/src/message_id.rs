@@ -177,12 +177,6 @@ pub fn valid_strict(id: &[u8]) -> bool {
     is_dot_atom(local) && domain.strip_prefix(b"@").is_some_and(valid_domain_strict)
 }
 
-/// Whether an id can be sent over NNTP: visible ASCII between brackets,
-/// without another `>` (RFC 3977, 9.8), in at most [`NETWORK_BYTES_MAX`].
-pub fn valid_lax(id: &[u8]) -> bool {
-    bracketed(id).is_some_and(valid_domain_lax)
-}
-
 /// Whether this domain may follow the `@` of an id that [`valid_strict`] accepts.
 pub fn valid_domain_strict(domain: &[u8]) -> bool {
     match domain {
@@ -191,14 +185,6 @@ pub fn valid_domain_strict(domain: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'>' | b'[' | b'\\' | b']')),
         _ => is_dot_atom(domain),
     }
-}
-
-/// Whether this domain may follow the `@` of an id that [`valid_lax`] accepts.
-pub fn valid_domain_lax(domain: &[u8]) -> bool {
-    !domain.is_empty()
-        && domain
-            .iter()
-            .all(|&byte| byte.is_ascii_graphic() && byte != b'>')
 }
 
 fn bracketed(id: &[u8]) -> Option<&[u8]> {

@@ -14,7 +14,7 @@
 //! All functions accept text in chunks, if every chunk but the last ends with a line.
 
 use crate::convert::{BEGIN, STEP_ROOM, TO_WIRE_WINDOW, WINDOW};
-use crate::scan::{BLOCK, LineFeeds, line_feeds};
+use crate::scan::BLOCK;
 use crate::simd::{push_to_native, push_to_wire};
 
 /// Bytes of text that are converted at once, with room for the most that they can become.
@@ -112,23 +112,6 @@ pub fn push_native_flagged(out: &mut Vec<u8>, wire: &[u8], lacks_final_newline: 
     if lacks_final_newline && out.len() > before && out.last() == Some(&b'\n') {
         out.pop();
     }
-}
-
-/// How many bytes [`push_wire`] appends.
-pub fn wire_len(native: &[u8]) -> usize {
-    let mut len = native.len();
-    let mut start = 0;
-    let is_dot = |at: usize| native.get(at) == Some(&b'.');
-    for lf in LineFeeds::new(native, line_feeds) {
-        len += 1 + usize::from(is_dot(start));
-        start = lf + 1;
-    }
-    let unended = if start < native.len() {
-        2 + usize::from(is_dot(start))
-    } else {
-        0
-    };
-    len + unended
 }
 
 /// Whether a header of `header` bytes contains an LF without CR before it.

@@ -12,6 +12,7 @@
 
 use std::path::Path;
 
+use article::decimal;
 use article::wrap::{Compression, WrapFormat};
 use groups::CommandLine;
 use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Queue, To};
@@ -257,7 +258,7 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
     let queue = match queue {
         b"-" => Queue::Unlimited,
         digits => {
-            let number = number(digits).and_then(|number| u32::try_from(number).ok());
+            let number = decimal::parse(digits).and_then(|number| u32::try_from(number).ok());
             Queue::Batches(number.ok_or_else(|| {
                 let queue = String::from_utf8_lossy(digits);
                 format!("the queue is `{queue}', not a number of batches or `-' for any number")
@@ -312,13 +313,6 @@ fn class(word: &[u8]) -> Result<(u8, bool), String> {
     }
 }
 
-fn number(digits: &[u8]) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number
-        .then(|| std::str::from_utf8(digits).ok()?.parse().ok())
-        .flatten()
-}
-
 /// `size[-max]`.
 fn sizes(word: &[u8]) -> Result<(u64, u64), String> {
     let error = || {
@@ -328,9 +322,9 @@ fn sizes(word: &[u8]) -> Result<(u64, u64), String> {
         )
     };
     let mut parts = word.splitn(2, |&byte| byte == b'-');
-    let size = parts.next().and_then(number).ok_or_else(error)?;
+    let size = parts.next().and_then(decimal::parse).ok_or_else(error)?;
     let size_max = match parts.next() {
-        Some(digits) => number(digits).ok_or_else(error)?,
+        Some(digits) => decimal::parse(digits).ok_or_else(error)?,
         None => size.saturating_mul(BATCH_OVERSIZE),
     };
     match (1..=BATCH_BYTES_MAX).contains(&size) && size_max >= size {

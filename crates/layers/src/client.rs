@@ -240,12 +240,6 @@ impl ClientLayers {
         }
     }
 
-    /// Whether the end of the input is an end: with TLS, only after close_notify. (Without it somebody may have cut the connection.)
-    #[must_use]
-    pub fn may_end(&self) -> bool {
-        self.tls.is_none() || self.is_over
-    }
-
     /// Releases the memory of the compressor while nothing is sent for a while. Nothing happens while something is not flushed.
     pub fn release(&mut self) {
         if let Some(deflate) = &mut self.deflate {

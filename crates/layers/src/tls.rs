@@ -286,7 +286,7 @@ impl<S: Side> Tls<S> {
         }
     }
 
-    /// The protocol negotiated by ALPN (RFC 7301): `nntp`, `nnsp` or none.
+    /// The protocol negotiated by ALPN (RFC 7301): `nntp`, `nnsp` or none. For tests.
     #[must_use]
     pub fn protocol(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()

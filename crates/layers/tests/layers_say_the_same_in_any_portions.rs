@@ -31,7 +31,7 @@ fn through_tls() {
                 let mut plain = Vec::new();
                 let bytes = answer(&mut server, &said);
                 let received = receive(&mut layers, &bytes, portion, &mut plain).unwrap();
-                assert!(plain == said && !received.is_over && !layers.may_end());
+                assert!(plain == said && !received.is_over);
             }
         }
     }
@@ -118,11 +118,10 @@ fn an_end_is_told_from_a_cut() {
             &mut plain,
         )
         .unwrap();
-        assert!(!layers.may_end());
         server.send_close_notify();
         let bytes = answer(&mut server, b"");
         let received = receive(&mut layers, &bytes, 1, &mut plain).unwrap();
-        assert!(received.is_over && layers.may_end());
+        assert!(received.is_over);
         assert_eq!(plain, b"205 bye\r\n");
         // The other half is still open.
         let mut raw = Vec::new();
@@ -136,7 +135,7 @@ fn an_end_is_told_from_a_cut() {
 #[test]
 fn without_layers_nothing_changes() {
     let mut layers = ClientLayers::plain();
-    assert!(layers.is_plain() && layers.may_end() && !layers.is_handshaking());
+    assert!(layers.is_plain() && !layers.is_handshaking());
     let (mut raw, mut plain) = (Vec::new(), Vec::new());
     layers.send(b"DATE\r\n", &mut raw, true).unwrap();
     layers

@@ -456,7 +456,7 @@ impl<'a> Words<'a> {
 pub fn is_id(id: &[u8]) -> bool {
     // A fold without an early exit: the compiler vectorizes it.
     let is_printable = |all: bool, &byte: &u8| all & (byte > b' ') & (byte != 0x7f);
-    (3..=250).contains(&id.len())
+    (3..=article::message_id::NETWORK_BYTES_MAX).contains(&id.len())
         && id.first() == Some(&b'<')
         && memchr::memchr(b'>', id) == Some(id.len() - 1)
         && id.iter().fold(true, is_printable)

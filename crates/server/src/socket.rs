@@ -116,18 +116,11 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, ListenError> {
     Ok(all)
 }
 
-/// Listens on each address in `text`. An IPv6 socket does not accept IPv4; `*` gives two sockets, or one if the kernel has no IPv6.
+/// Listens on each address in `text`, except those that a socket in `given`, perhaps inherited from systemd, covers already. An IPv6 socket
+/// does not accept IPv4; `*` gives two sockets, or one if the kernel has no IPv6.
 ///
 /// # Errors
 /// See `ListenError`. Then no socket listens.
-pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listener>, ListenError> {
-    bind_beside(&[], text, is_tls)
-}
-
-/// As [`bind_all`], but skips addresses that a socket in `given`, perhaps inherited from systemd, covers already.
-///
-/// # Errors
-/// As [`bind_all`].
 pub fn bind_beside(
     given: &[Listener],
     text: &str,

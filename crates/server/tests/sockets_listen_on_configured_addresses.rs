@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
 use server::socket::{
-    ListenError, Listener, addresses, bind_all, bind_beside, canonical, collide, inherited,
+    ListenError, Listener, addresses, bind_beside, canonical, collide, inherited,
 };
 
 fn accept(listening: &Listener) -> (TcpStream, SocketAddr) {
@@ -20,7 +20,7 @@ fn accept(listening: &Listener) -> (TcpStream, SocketAddr) {
 
 #[test]
 fn what_is_accepted_has_the_options() {
-    let [listening] = &bind_all("127.0.0.1:0", false).unwrap()[..] else {
+    let [listening] = &bind_beside(&[], "127.0.0.1:0", false).unwrap()[..] else {
         panic!("one");
     };
     assert!(!listening.is_tls && listening.address.port() != 0);
@@ -35,7 +35,7 @@ fn what_is_accepted_has_the_options() {
 
 #[test]
 fn a_star_is_both_families() {
-    let found = bind_all("*:0", true).unwrap();
+    let found = bind_beside(&[], "*:0", true).unwrap();
     assert!(found[0].address.is_ipv4() && found[0].is_tls);
     let Some(second) = found.get(1) else {
         eprintln!("skipped: no IPv6 here");
@@ -49,15 +49,15 @@ fn a_star_is_both_families() {
 
 #[test]
 fn a_port_in_use_is_told() {
-    let first = bind_all("127.0.0.1:0", false).unwrap();
-    let told = bind_all(&first[0].address.to_string(), false).unwrap_err();
+    let first = bind_beside(&[], "127.0.0.1:0", false).unwrap();
+    let told = bind_beside(&[], &first[0].address.to_string(), false).unwrap_err();
     assert!(matches!(told, ListenError::InUse { .. }));
     assert!(told.to_string().contains("`ss -ltnp sport = :"), "{told}");
 }
 
 #[test]
 fn where_a_given_socket_listens_already_it_will_do() {
-    let given = bind_all("127.0.0.1:0", false).unwrap();
+    let given = bind_beside(&[], "127.0.0.1:0", false).unwrap();
     let address = given[0].address;
     assert!(
         bind_beside(&given, &address.to_string(), false)
@@ -68,7 +68,7 @@ fn where_a_given_socket_listens_already_it_will_do() {
     let told = bind_beside(&given, &address.to_string(), true).unwrap_err();
     assert!(matches!(told, ListenError::InUse { .. }), "{told}");
     // The wildcard address covers each address.
-    let given = bind_all("0.0.0.0:0", false).unwrap();
+    let given = bind_beside(&[], "0.0.0.0:0", false).unwrap();
     let text = format!("127.0.0.1:{}", given[0].address.port());
     assert!(bind_beside(&given, &text, false).unwrap().is_empty());
     // An IPv6 socket of systemd accepts IPv4, too, unless the unit says otherwise.
@@ -104,7 +104,7 @@ fn addresses_of_which_one_takes_in_the_other_collide() {
 
 #[test]
 fn an_address_of_another_machine_is_told() {
-    let told = bind_all("192.0.2.1:0", false).unwrap_err();
+    let told = bind_beside(&[], "192.0.2.1:0", false).unwrap_err();
     assert!(matches!(told, ListenError::NotLocal { .. }), "{told}");
 }
 
@@ -155,7 +155,7 @@ const GREETING: &[u8] = b"200 by systemd\r\n";
 
 #[test]
 fn sockets_of_systemd_are_taken() {
-    let free = bind_all("127.0.0.1:0", false).unwrap()[0].address;
+    let free = bind_beside(&[], "127.0.0.1:0", false).unwrap()[0].address;
     let spawned = Command::new("systemd-socket-activate")
         .args(["-l", &free.to_string(), "--fdname=nntps"])
         .arg(std::env::current_exe().unwrap())

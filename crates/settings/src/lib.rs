@@ -48,7 +48,7 @@ pub use parts::{access, expiry, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
 pub use sections::{Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};
-pub use setting::{Setting, Slot, Unit};
+pub use setting::{Setting, Slot, Unit, quoted};
 pub use site_patterns::patterns_of_site;
 pub use system_zone::SystemZone;
 pub use table::{SECTIONS, TABLE};

@@ -101,8 +101,8 @@ impl Setting {
     }
 }
 
-/// A TOML basic string. Only what the settings allow has to be escaped.
-fn quoted(text: &str) -> String {
+/// A text as a TOML basic string.
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

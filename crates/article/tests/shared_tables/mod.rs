@@ -1,5 +1,5 @@
 //! Reads the tables of shared/cases. If they are absent, a test prints a line and passes.
-#![allow(dead_code, clippy::panic)]
+#![allow(clippy::panic)]
 
 use std::path::PathBuf;
 

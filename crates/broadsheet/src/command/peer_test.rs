@@ -70,7 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let is_site = |site: &groups::Site| site.name == name.as_bytes();
     if !settings.sites.sites.iter().any(is_site) {
         // The host takes the same way as a setting, so that its errors and its ports are the same.
-        let text = format!("name = {}\n\n", entry::quoted(&settings.name))
+        let text = format!("name = {}\n\n", settings::quoted(&settings.name))
             + &entry::site(HOST, &name, "all", &entry::keys(given, &VIA_FLAGS));
         let own = settings.name;
         settings = entry::parsed("the command line".as_ref(), &text)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use groups::nntp_server::{NNTP_PORT, NNTPS_PORT, NntpServer, Tls};
 use groups::sites::Via;
-use settings::{Read, Settings};
+use settings::{Read, Settings, quoted};
 
 use crate::flags::{Flag, Given};
 
@@ -118,22 +118,6 @@ pub const HEADFEED: Flag = Flag::new(
 pub const HEADFEED_KEY: &str = "headfeed = true";
 /// The flags with values that say how we feed: more keys of `via`.
 pub const FEED_FLAGS: [Flag; 3] = [CONNECTIONS, RATE, HOURS];
-
-/// A string of TOML.
-pub fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            control if control.is_control() => {
-                out.push_str(&format!("\\u{:04X}", u32::from(control)));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
-}
 
 /// The keys of `via` that flags give.
 pub fn keys<'f>(given: &Given, flags: impl IntoIterator<Item = &'f Flag>) -> Vec<String> {

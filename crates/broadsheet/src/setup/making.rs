@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use settings::{Settings, template};
+use settings::{Settings, quoted, template};
 
 use super::answers::Answers;
 use crate::command::init;
-use crate::peer::entry::{self, FOR_OTHERS, quoted};
+use crate::peer::entry::{self, FOR_OTHERS};
 
 /// The begin of the section of expire in the template, which is an example.
 const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";

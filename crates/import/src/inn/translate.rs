@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use settings::{Settings, TABLE};
+use settings::{Settings, TABLE, quoted};
 
 use crate::inn::conf::{ConfFile, Pair, is_true};
 use crate::inn::installation::Installation;
@@ -291,20 +291,6 @@ fn other_key(pair: &Pair) -> (Fate, String) {
         _ => "there is no such setting",
     };
     (Fate::Dropped, why.to_owned())
-}
-
-/// A TOML string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// A TOML list of strings.

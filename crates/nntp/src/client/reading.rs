@@ -1,5 +1,7 @@
 //! The numbers of a group, and overview rows, as a reader gets them (RFC 3977, 6.1.1 and 8.3).
 
+use article::decimal;
+
 use super::reply::{PeerError, Reply};
 
 /// The numbers of a group.
@@ -22,7 +24,10 @@ impl GroupMarks {
         if reply.code == 411 {
             return Ok(None);
         }
-        let mut numbers = reply.text.split(u8::is_ascii_whitespace).map(number);
+        let mut numbers = reply
+            .text
+            .split(u8::is_ascii_whitespace)
+            .map(decimal::parse);
         let mut next = || numbers.next().flatten();
         match (reply.code, next(), next(), next()) {
             (211, Some(count), Some(low), Some(high)) => Ok(Some(GroupMarks { count, low, high })),
@@ -43,16 +48,10 @@ pub struct Listed<'a> {
 /// The article of a row of OVER or XOVER; `None` if the row is none. The message-id may be one that no command can name ([`is_id`]).
 pub fn listed(row: &[u8]) -> Option<Listed<'_>> {
     let mut fields = row.split(|byte| *byte == b'\t');
-    let number = number(fields.next()?)?;
+    let number = decimal::parse(fields.next()?)?;
     // Subject, From, Date.
     let id = fields.nth(3)?;
     Some(Listed { number, id })
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(digits).ok().filter(|_| is_number)?;
-    text.parse().ok()
 }
 
 #[cfg(test)]

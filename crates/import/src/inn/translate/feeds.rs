@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::io;
 
 use groups::Active;
+use settings::quoted;
 
 use super::classic::Classic;
-use super::{MovedFile, fault_of, list, plain_name, push_table, quoted, read};
+use super::{MovedFile, fault_of, list, plain_name, push_table, read};
 use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};

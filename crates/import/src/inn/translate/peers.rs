@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{fault_of, includes_some, list, networks, plain_name, push_table, quoted, read};
+use settings::quoted;
+
+use super::{fault_of, includes_some, list, networks, plain_name, push_table, read};
 use crate::inn::conf::{ConfFile, Group, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};

@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use access::Network;
 use access::tables::LIST_MAX;
 use groups::Wildmat;
-use settings::Settings;
+use settings::{Settings, quoted};
 
 use super::peers::OwnSend;
-use super::{fault_of, includes_some, list, networks, place, plain_name, push_table, quoted, read};
+use super::{fault_of, includes_some, list, networks, place, plain_name, push_table, read};
 use crate::inn::conf::{ConfFile, Group, Pair};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};

@@ -134,11 +134,11 @@ impl Alone {
             anyhow::bail!("other programs are filing; try again later");
         };
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = file_batches::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
+        let filed = file_batches::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
         let are_feeds = done_filing(filer);
         filing::after_filing(self.directory.root(), &self.program, are_feeds);
         self.look();
-        turn.stopped.map_or(Ok(()), Err)
+        filed.stopped.map_or(Ok(()), Err)
     }
 
     /// The reason why the daemon of this news directory accepts no articles: it applies to this session too. The daemon is asked at

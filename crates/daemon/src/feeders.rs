@@ -168,7 +168,7 @@ impl Feeder {
             }
             _ => Kept::Nothing,
         };
-        let mut desk = None;
+        let mut open = None;
         let mut pause = TRY_AGAIN_FIRST;
         let mut told = String::new();
         loop {
@@ -177,7 +177,7 @@ impl Feeder {
             if self.is_over.load(Ordering::SeqCst) {
                 break;
             }
-            let next = match self.turn_if_permitted(&mut desk, &mut kept) {
+            let next = match self.serve_if_permitted(&mut open, &mut kept) {
                 Ok(next) => next,
                 Err(error) => Next::Later(failure::text_of(&error)),
             };
@@ -224,25 +224,25 @@ impl Feeder {
     }
 
     /// Serves the feed once, unless another node may. When the permission comes back, the feeds are woken.
-    fn turn_if_permitted<'f>(
+    fn serve_if_permitted<'f>(
         &'f self,
-        desk: &mut Option<(Snapshot, Serving<'f>)>,
+        open: &mut Option<(Snapshot, Serving<'f>)>,
         kept: &mut Kept,
     ) -> anyhow::Result<Next> {
         match self.permit.may_begin() {
-            true => self.turn(desk, kept),
+            true => self.serve_once(open, kept),
             false => Ok(Next::WhenTold),
         }
     }
 
     /// Serves the feed once. Its resources are kept for the next pass.
-    fn turn<'f>(
+    fn serve_once<'f>(
         &'f self,
-        desk: &mut Option<(Snapshot, Serving<'f>)>,
+        open: &mut Option<(Snapshot, Serving<'f>)>,
         kept: &mut Kept,
     ) -> anyhow::Result<Next> {
-        let (snapshot, serving) = match desk {
-            Some(desk) => desk,
+        let (snapshot, serving) = match open {
+            Some(open) => open,
             none => {
                 let snapshot = Snapshot::open(self.directory.root())?;
                 let mut serving = Serving::new(self.directory.root(), &self.sites, &self.program);

@@ -39,7 +39,7 @@ pub fn file(
     commit_bytes: usize,
     is_wanted: &dyn Fn() -> bool,
 ) -> Filed {
-    let mut turn = Filed {
+    let mut result = Filed {
         filed: 0,
         stopped: None,
     };
@@ -53,19 +53,19 @@ pub fn file(
         let next = (!is_full).then(|| intake_queue.take(patience)).flatten();
         let Some(mut batch) = next else {
             if filed.is_empty() {
-                return turn;
+                return result;
             }
             intake_queue.look_at_disk();
             let began = Instant::now();
             if let Err(error) = commit(filer, &mut filed) {
-                turn.stopped = Some(error);
-                return turn;
+                result.stopped = Some(error);
+                return result;
             }
-            turn.filed += articles;
+            result.filed += articles;
             group = Group::after_commit(articles, began);
             articles = 0;
             if is_wanted() {
-                return turn;
+                return result;
             }
             continue;
         };
@@ -75,8 +75,8 @@ pub fn file(
         filed.push(batch);
         if let Err(error) = done {
             give_up(filer, &mut filed, told(&error));
-            turn.stopped = Some(error);
-            return turn;
+            result.stopped = Some(error);
+            return result;
         }
     }
 }

@@ -538,14 +538,14 @@ impl Writer {
         let filer = self.open()?;
         filer.set_rules(rules);
         let is_wanted = || writer.is_wanted();
-        let turn = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
+        let filed = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
         self.posts = Some(posts);
         self.look_again();
-        if turn.filed > 0 {
+        if filed.filed > 0 {
             intake_queue.went_well();
             self.feeds.tell();
         }
-        turn.stopped.map_or(Ok(()), Err)
+        filed.stopped.map_or(Ok(()), Err)
     }
 
     /// Files the batches that wait in in.coming/; runs other jobs between its files.

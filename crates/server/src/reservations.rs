@@ -82,7 +82,7 @@ impl Reservations {
     /// nothing. `now`: seconds of a monotonic clock.
     pub fn reserve(&self, hash: IdHash, by: Token, now: i64) -> (IdStatus, bool) {
         let mut known = self.known();
-        let expired = known.turn(now);
+        let expired = known.rotate(now);
         let result = known.reserve(hash, by, now);
         drop(known);
         // Frees megabytes, without the lock.
@@ -130,7 +130,7 @@ impl Known {
     }
 
     /// Begins a new table if it is time; returns one whose reservations have all expired.
-    fn turn(&mut self, now: i64) -> Option<Table> {
+    fn rotate(&mut self, now: i64) -> Option<Table> {
         if now < self.began + TABLE_SECONDS {
             return None;
         }

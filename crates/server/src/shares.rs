@@ -210,22 +210,22 @@ mod tests {
 
     #[test]
     fn the_largest_owner_is_the_first_victim() {
-        let desk = Fixture::new();
+        let fixture = Fixture::new();
         for number in 0..24 {
             let begun = u64::from(number) * 10;
-            assert_eq!(desk.hold(number, 1, 10, (begun, begun)), NONE);
+            assert_eq!(fixture.hold(number, 1, 10, (begun, begun)), NONE);
         }
-        assert_eq!(desk.hold(100, 2, 16, (300, 300)), NONE);
-        assert_eq!(desk.hold(100, 2, 24, (300, 310)), [0]);
-        assert_eq!(desk.hold(100, 2, 40, (300, 320)), [1, 2]);
+        assert_eq!(fixture.hold(100, 2, 16, (300, 300)), NONE);
+        assert_eq!(fixture.hold(100, 2, 24, (300, 310)), [0]);
+        assert_eq!(fixture.hold(100, 2, 40, (300, 320)), [1, 2]);
         // Its own holding, if it is the largest owner.
-        assert_eq!(desk.hold(200, 3, 250, (330, 330)), [200]);
+        assert_eq!(fixture.hold(200, 3, 250, (330, 330)), [200]);
     }
 
     #[test]
     fn stalled_holdings_go_before_slow_ones() {
-        let desk = Fixture::new();
-        let half = |number, begun, now, kib| desk.hold(number, 1, kib, (begun, now));
+        let fixture = Fixture::new();
+        let half = |number, begun, now, kib| fixture.hold(number, 1, kib, (begun, now));
         assert_eq!(half(1, 0, 50_000, 100), NONE);
         assert_eq!(half(2, 20_000, 50_000, 40), NONE);
         assert_eq!(half(3, 40_000, 44_000, 90), NONE);
@@ -239,26 +239,29 @@ mod tests {
 
     #[test]
     fn without_a_large_owner_all_are_candidates() {
-        let desk = Fixture::new();
+        let fixture = Fixture::new();
         // Many addresses, each with a small stalled holding.
         for number in 0..100 {
-            assert_eq!(desk.hold(number, number as u8, 2, (0, 10)), NONE);
+            assert_eq!(fixture.hold(number, number as u8, 2, (0, 10)), NONE);
         }
         for number in 100..128 {
-            assert_eq!(desk.hold(number, number as u8, 2, (59_000, 59_000)), NONE);
+            assert_eq!(
+                fixture.hold(number, number as u8, 2, (59_000, 59_000)),
+                NONE
+            );
         }
-        let told = desk.hold(200, 200, 5, (60_000, 60_010));
+        let told = fixture.hold(200, 200, 5, (60_000, 60_010));
         assert!(told.len() == 3 && told.iter().all(|number| *number < 100));
     }
 
     #[test]
     fn removed_holdings_do_not_count() {
-        let desk = Fixture::new();
+        let fixture = Fixture::new();
         for round in 0..100 {
-            assert_eq!(desk.hold(1, 1, 200, (round, round)), NONE);
-            desk.shares.let_go(Token::new(0, 1, 0));
+            assert_eq!(fixture.hold(1, 1, 200, (round, round)), NONE);
+            fixture.shares.let_go(Token::new(0, 1, 0));
         }
-        assert_eq!(desk.shares.bytes(), 0);
-        assert!(desk.shares.lock().owners.is_empty());
+        assert_eq!(fixture.shares.bytes(), 0);
+        assert!(fixture.shares.lock().owners.is_empty());
     }
 }

@@ -323,8 +323,8 @@ impl Peer {
         }
     }
 
-    /// A turn: takes the answers, offers what there is room for, and moves the cursor.
-    pub fn turn(&mut self, context: &mut Context<'_>) {
+    /// Takes the answers, offers what there is room for, and moves the cursor.
+    pub fn serve_once(&mut self, context: &mut Context<'_>) {
         if self.retry_at.is_some_and(|at| context.now >= at) {
             self.retry_at = None;
         }

@@ -338,7 +338,7 @@ impl Peers {
             self.shared.clear();
         }
         for place in std::mem::take(&mut self.due) {
-            self.turn(place);
+            self.serve_once(place);
         }
         Ok(())
     }
@@ -488,9 +488,9 @@ impl Peers {
         Ok(())
     }
 
-    fn turn(&mut self, place: usize) {
+    fn serve_once(&mut self, place: usize) {
         let next = self.with_peer(place, |peer, context| {
-            peer.turn(context);
+            peer.serve_once(context);
             (peer.next_turn(context), peer.has_more())
         });
         let (next, has_more) = next.unwrap_or((None, false));

@@ -27,7 +27,7 @@ mod window;
 use log::News;
 
 /// A news directory, its peer, and the loop between them.
-struct Desk {
+struct Fixture {
     news: News,
     peers: Peers,
     told: Arc<Mutex<Vec<String>>>,
@@ -53,12 +53,12 @@ fn via(port: u16) -> NntpVia {
     }
 }
 
-impl Desk {
-    fn new(news: News, via: NntpVia) -> Desk {
-        Desk::with(news, via, Resolver::default())
+impl Fixture {
+    fn new(news: News, via: NntpVia) -> Fixture {
+        Fixture::with(news, via, Resolver::default())
     }
 
-    fn with(news: News, via: NntpVia, resolver: Resolver) -> Desk {
+    fn with(news: News, via: NntpVia, resolver: Resolver) -> Fixture {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = told.clone();
         let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
@@ -81,7 +81,7 @@ impl Desk {
             news.dir(),
             (Arc::default(), permit),
         )));
-        Desk { news, peers, told }
+        Fixture { news, peers, told }
     }
 
     fn file(&mut self, count: usize) {
@@ -93,7 +93,7 @@ impl Desk {
     }
 
     /// Runs the loop until something is so.
-    fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Desk) -> bool) {
+    fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Fixture) -> bool) {
         let began = Instant::now();
         while !is_so(self) {
             assert!(
@@ -181,11 +181,11 @@ fn for_ever() -> bool {
 #[test]
 fn a_call_in_the_moment_of_a_commit_is_no_end() {
     let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
-    let mut desk = Desk::new(news(), via(port));
-    desk.until("it is looked at", |desk| desk.peers.due.is_empty());
-    desk.peers.mailbox.call();
-    desk.file(3);
-    desk.until("all are there", |desk| desk.accepted() == 3);
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.until("it is looked at", |fixture| fixture.peers.due.is_empty());
+    fixture.peers.mailbox.call();
+    fixture.file(3);
+    fixture.until("all are there", |fixture| fixture.accepted() == 3);
 }
 
 #[test]
@@ -199,14 +199,14 @@ fn a_rate_limit_does_not_keep_the_loop_awake() {
         });
     });
     let rate = Some(3000);
-    let mut desk = Desk::new(news(), NntpVia { rate, ..via(port) });
-    desk.file(3000);
-    desk.until("it is called", |_| calls.load(Ordering::SeqCst) == 1);
+    let mut fixture = Fixture::new(news(), NntpVia { rate, ..via(port) });
+    fixture.file(3000);
+    fixture.until("it is called", |_| calls.load(Ordering::SeqCst) == 1);
     let began = Instant::now();
-    desk.until("a while is over", |_| {
+    fixture.until("a while is over", |_| {
         began.elapsed() > Duration::from_secs(3)
     });
-    assert!(desk.sleeps());
+    assert!(fixture.sleeps());
 }
 
 #[test]
@@ -227,22 +227,24 @@ fn one_connection_serves_a_backlog_and_what_is_new() {
     assert!(cursor.position <= first);
     CursorFile::create(&dir, cursor).unwrap();
     let connections = 1;
-    let mut desk = Desk::new(
+    let mut fixture = Fixture::new(
         news,
         NntpVia {
             connections,
             ..via(port)
         },
     );
-    desk.file(2);
-    desk.until("both stretches are there", |desk| desk.accepted() == 3);
-    let end = desk.news.spool.end();
-    desk.until("the cursor is at the end", |_| {
+    fixture.file(2);
+    fixture.until("both stretches are there", |fixture| {
+        fixture.accepted() == 3
+    });
+    let end = fixture.news.spool.end();
+    fixture.until("the cursor is at the end", |_| {
         let cursor = CursorFile::read(&dir).unwrap().unwrap();
         (cursor.position, cursor.ahead) == (end, None)
     });
     // What was delivered ahead is not offered again.
-    assert_eq!(desk.accepted(), 3);
+    assert_eq!(fixture.accepted(), 3);
 }
 
 #[test]
@@ -272,19 +274,19 @@ fn a_peer_that_wants_one_connection_is_not_stormed() {
         ..known
     };
     CursorFile::create(&dir, cursor).unwrap();
-    let mut desk = Desk::new(news, via(port));
-    desk.file(2);
-    desk.until("a second connection was tried", |_| {
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.file(2);
+    fixture.until("a second connection was tried", |_| {
         calls.load(Ordering::SeqCst) > 1
     });
     let began = Instant::now();
-    desk.until("a while is over", |_| {
+    fixture.until("a while is over", |_| {
         began.elapsed() > Duration::from_millis(500)
     });
     gate.store(1, Ordering::SeqCst);
-    desk.until("all are there", |desk| desk.accepted() == 3);
+    fixture.until("all are there", |fixture| fixture.accepted() == 3);
     assert!(calls.load(Ordering::SeqCst) <= 3, "{calls:?}");
-    let told = desk.told.lock().unwrap();
+    let told = fixture.told.lock().unwrap();
     assert!(
         told.iter().any(|text| text.contains("400 one connection")),
         "{told:?}"
@@ -307,17 +309,17 @@ fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
     place.set_deferred(list).unwrap();
     drop(place);
     let dir = news.dir().join("feeds/one");
-    let mut desk = Desk::new(news, via(port));
-    desk.file(2);
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.file(2);
     let mut called = 0;
-    desk.until("the others are there", |desk| {
+    fixture.until("the others are there", |fixture| {
         // The next attempt at once.
         let calls = calls.load(Ordering::SeqCst);
-        if calls > called && desk.counts().state().does == PeerDoes::Failing {
+        if calls > called && fixture.counts().state().does == PeerDoes::Failing {
             called = calls;
-            desk.peers.mailbox.call();
+            fixture.peers.mailbox.call();
         }
-        desk.accepted() == 2
+        fixture.accepted() == 2
     });
     let list = deferred::read(&dir).unwrap();
     assert_eq!((list.len(), list[0].attempts), (1, 4));
@@ -327,16 +329,16 @@ fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
 #[test]
 fn a_lasting_failure_is_told_once() {
     let (port, calls) = peer(|_, mut stream| _ = stream.write_all(b"400 full\r\n"));
-    let mut desk = Desk::new(news(), via(port));
-    desk.file(2);
-    desk.until("it was tried three times", |_| {
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(2);
+    fixture.until("it was tried three times", |_| {
         calls.load(Ordering::SeqCst) > 2
     });
-    assert_eq!(desk.told.lock().unwrap().len(), 1, "{:?}", desk.told);
-    desk.until("it waits for the next attempt", |desk| {
-        desk.peers.timers.len() == 1
+    assert_eq!(fixture.told.lock().unwrap().len(), 1, "{:?}", fixture.told);
+    fixture.until("it waits for the next attempt", |fixture| {
+        fixture.peers.timers.len() == 1
     });
-    let peers = &desk.peers;
+    let peers = &fixture.peers;
     let noted = peers.searching.len() + peers.connected.len();
     assert_eq!(noted, 0, "a round is not to look at it");
 }
@@ -344,37 +346,37 @@ fn a_lasting_failure_is_told_once() {
 #[test]
 fn a_paused_feed_is_left_to_others() {
     let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
-    let mut desk = Desk::new(news(), via(port));
-    desk.file(1);
-    desk.until("the first is there", |desk| desk.accepted() == 1);
-    site_state::pause(desk.news.dir(), b"one", "for a test").unwrap();
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(1);
+    fixture.until("the first is there", |fixture| fixture.accepted() == 1);
+    site_state::pause(fixture.news.dir(), b"one", "for a test").unwrap();
     let began = Instant::now();
-    desk.until("the pause is seen", |_| {
+    fixture.until("the pause is seen", |_| {
         began.elapsed() > Duration::from_millis(300)
     });
-    desk.file(3);
-    desk.until("the site is free", |desk| {
-        let place = SiteState::take_only(desk.news.dir(), b"one");
-        desk.peers.timers.len() == 1 && place.is_ok()
+    fixture.file(3);
+    fixture.until("the site is free", |fixture| {
+        let place = SiteState::take_only(fixture.news.dir(), b"one");
+        fixture.peers.timers.len() == 1 && place.is_ok()
     });
-    assert_eq!(desk.accepted(), 1);
+    assert_eq!(fixture.accepted(), 1);
     // The file is removed by hand.
-    std::fs::remove_file(desk.news.dir().join("feeds/one/paused")).unwrap();
-    desk.file(1);
-    desk.until("all are there", |desk| desk.accepted() == 5);
+    std::fs::remove_file(fixture.news.dir().join("feeds/one/paused")).unwrap();
+    fixture.file(1);
+    fixture.until("all are there", |fixture| fixture.accepted() == 5);
 }
 
 #[test]
 fn a_rate_limit_holds_from_the_beginning() {
     let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
     let rate = Some(1000);
-    let mut desk = Desk::new(news(), NntpVia { rate, ..via(port) });
+    let mut fixture = Fixture::new(news(), NntpVia { rate, ..via(port) });
     let began = Instant::now();
-    desk.file(200);
-    desk.until("some are there", |desk| desk.accepted() > 25);
+    fixture.file(200);
+    fixture.until("some are there", |fixture| fixture.accepted() > 25);
     // None is smaller than 40 bytes, or larger than 100.
     let most = 1000 * (began.elapsed().as_secs() + 2) + 100;
-    assert!(desk.accepted() * 40 <= most, "{}", desk.accepted());
+    assert!(fixture.accepted() * 40 <= most, "{}", fixture.accepted());
 }
 
 #[test]
@@ -401,25 +403,25 @@ fn each_peer_gets_each_article_whole() {
         ports.push(port);
     }
     let first = news.file("one two three");
-    let mut desk = Desk::new(news, via(ports[0]));
+    let mut fixture = Fixture::new(news, via(ports[0]));
     for (name, port) in names.into_iter().zip(&ports).skip(1) {
         let plan = PeerPlan {
             name: name.to_vec(),
             via: via(*port),
             zone: &Utc,
         };
-        let peer = Peer::new(plan, desk.news.dir(), (Arc::default(), Permit::always()));
-        desk.peers.add(Box::new(peer));
+        let peer = Peer::new(plan, fixture.news.dir(), (Arc::default(), Permit::always()));
+        fixture.peers.add(Box::new(peer));
     }
     for _ in 0..60 {
-        desk.news.file("one two three");
-        desk.news.file("two");
+        fixture.news.file("one two three");
+        fixture.news.file("two");
     }
-    desk.file(20);
+    fixture.file(20);
     let all = 3 * 61 + 60 + 20;
-    desk.until("all have all", |_| texts.lock().unwrap().len() == all);
+    fixture.until("all have all", |_| texts.lock().unwrap().len() == all);
     // At least the last ones were read once for all.
-    assert!(desk.peers.is_sharing());
+    assert!(fixture.peers.is_sharing());
     let mut texts = std::mem::take(&mut *texts.lock().unwrap());
     texts.sort_unstable();
     texts.dedup();
@@ -429,7 +431,7 @@ fn each_peer_gets_each_article_whole() {
         let got: Vec<&String> = got.map(|(_, text)| text).collect();
         assert_eq!(got.len(), count);
         for text in got {
-            let snapshot = desk.news.snapshot();
+            let snapshot = fixture.news.snapshot();
             let id = text.split("Message-ID: ").nth(1).unwrap();
             let id = id.split("\r\n").next().unwrap();
             let mut buffer = Vec::new();
@@ -438,18 +440,18 @@ fn each_peer_gets_each_article_whole() {
         }
     }
     // What is removed meanwhile is not sent from memory.
-    desk.peers.shared.keep(first, b"<1@x>", b"a\r\n.\r\n");
-    let is_gone = |desk: &mut Desk| {
-        let found = desk.peers.with_peer(0, |_, context| {
+    fixture.peers.shared.keep(first, b"<1@x>", b"a\r\n.\r\n");
+    let is_gone = |fixture: &mut Fixture| {
+        let found = fixture.peers.with_peer(0, |_, context| {
             super::super::peer::article(context, first)
                 .unwrap()
                 .is_none()
         });
         found.unwrap()
     };
-    assert!(!is_gone(&mut desk));
-    desk.news.spool.cancel(first, b"<1@x>").unwrap();
-    desk.news.commit();
-    desk.peers.snapshot.catch_up().unwrap();
-    assert!(is_gone(&mut desk));
+    assert!(!is_gone(&mut fixture));
+    fixture.news.spool.cancel(first, b"<1@x>").unwrap();
+    fixture.news.commit();
+    fixture.peers.snapshot.catch_up().unwrap();
+    assert!(is_gone(&mut fixture));
 }

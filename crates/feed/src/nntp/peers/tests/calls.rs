@@ -19,10 +19,10 @@ fn a_peer_that_opens_and_closes_is_called_after_a_pause() {
     // It closes as soon as it is ready.
     let (closing, opened) = peer(|_, stream| close_when_ready(&stream));
     for (port, calls) in [(port, calls), (closing, opened)] {
-        let mut desk = Desk::new(news(), via(port));
-        desk.file(2);
+        let mut fixture = Fixture::new(news(), via(port));
+        fixture.file(2);
         let began = Instant::now();
-        desk.until("a while is over", |_| {
+        fixture.until("a while is over", |_| {
             began.elapsed() > Duration::from_millis(2500)
         });
         // At 0 and 1 seconds.
@@ -51,10 +51,10 @@ fn a_further_connection_that_closes_at_once_is_not_tried_again_at_once() {
         ..known
     };
     CursorFile::create(&dir, cursor).unwrap();
-    let mut desk = Desk::new(news, via(port));
-    desk.file(2);
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.file(2);
     let began = Instant::now();
-    desk.until("a while is over", |_| {
+    fixture.until("a while is over", |_| {
         began.elapsed() > Duration::from_millis(1500)
     });
     let calls = calls.load(Ordering::SeqCst);
@@ -81,7 +81,7 @@ fn the_address_that_worked_is_called_again() {
         let addresses = [[127, 0, 0, 2], [127, 0, 0, 1]];
         Ok(addresses.map(|address| (address, port).into()).into())
     });
-    let mut desk = Desk::with(
+    let mut fixture = Fixture::with(
         news(),
         NntpVia {
             server,
@@ -90,8 +90,8 @@ fn the_address_that_worked_is_called_again() {
         resolver,
     );
     for count in 1..=4 {
-        desk.file(1);
-        desk.until("it is there", |desk| desk.accepted() == count);
+        fixture.file(1);
+        fixture.until("it is there", |fixture| fixture.accepted() == count);
     }
     assert!(calls.load(Ordering::SeqCst) > 2);
     assert_eq!(LOOK_UPS.load(Ordering::SeqCst), 1);

@@ -58,13 +58,13 @@ fn an_article_is_listed_once_however_often_the_connection_breaks() {
             })
         });
     });
-    let mut desk = Desk::new(news(), via(port));
-    desk.file(3);
-    let dir = desk.news.dir().join("feeds/one");
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(3);
+    let dir = fixture.news.dir().join("feeds/one");
     for number in 1..=4 {
         // The next attempt at once.
-        desk.peers.mailbox.call();
-        desk.until("all are offered on this connection", |_| {
+        fixture.peers.mailbox.call();
+        fixture.until("all are offered on this connection", |_| {
             let checks = checks.lock().unwrap();
             let offered = checks.iter().filter(|check| check.0 == number);
             ["<1@x>", "<3@x>"]
@@ -72,13 +72,14 @@ fn an_article_is_listed_once_however_often_the_connection_breaks() {
                 .all(|id| offered.clone().any(|check| check.1 == *id))
         });
         let began = Instant::now();
-        desk.until("the list is written", |_| {
+        fixture.until("the list is written", |_| {
             let is_listed = !deferred::read(&dir).unwrap().is_empty();
             is_listed && began.elapsed() > Duration::from_millis(1500)
         });
         breaks.store(number, Ordering::SeqCst);
-        desk.until("the break is seen", |desk| {
-            desk.counts().state().does == PeerDoes::Failing || calls.load(Ordering::SeqCst) > number
+        fixture.until("the break is seen", |fixture| {
+            fixture.counts().state().does == PeerDoes::Failing
+                || calls.load(Ordering::SeqCst) > number
         });
     }
     let list = deferred::read(&dir).unwrap();
@@ -124,11 +125,11 @@ fn the_cursor_passes_what_is_answered_beside_a_full_list() {
     news.file("one");
     news.file("one");
     news.commit();
-    let mut desk = Desk::new(news, via(port));
-    desk.until("the list is full", |desk| {
-        desk.counts().state().why.contains("100000")
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.until("the list is full", |fixture| {
+        fixture.counts().state().why.contains("100000")
     });
-    assert_eq!(desk.accepted(), 2);
+    assert_eq!(fixture.accepted(), 2);
     assert!(CursorFile::read(&dir).unwrap().unwrap().position > second);
     let list = deferred::read(&dir).unwrap();
     assert_eq!(list.len(), deferred::DEFERRED_MAX - 1);
@@ -146,20 +147,20 @@ fn deferred_articles_are_told_once() {
             })
         });
     });
-    let mut desk = Desk::new(news(), via(port));
-    let dir = desk.news.dir().join("feeds/one");
+    let mut fixture = Fixture::new(news(), via(port));
+    let dir = fixture.news.dir().join("feeds/one");
     for (number, count) in [(1, 1), (2, 2), (3, 2), (4, 3)] {
-        desk.file(1);
-        desk.until("it is answered, and the list is written", |desk| {
-            let counts = desk.counts();
+        fixture.file(1);
+        fixture.until("it is answered, and the list is written", |fixture| {
+            let counts = fixture.counts();
             let deferred = counts.deferred.load(Ordering::Relaxed);
             deferred + counts.not_wanted.load(Ordering::Relaxed) >= number
                 && deferred::read(&dir).unwrap().len() == count
                 && counts.state().why.contains("later")
-                && CursorFile::read(&dir).unwrap().unwrap().position == desk.news.spool.end()
+                && CursorFile::read(&dir).unwrap().unwrap().position == fixture.news.spool.end()
         });
     }
-    let told = desk.told.lock().unwrap();
+    let told = fixture.told.lock().unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
 }
 
@@ -186,13 +187,13 @@ fn a_call_offers_deferred_articles_at_once() {
     place.set_deferred(list).unwrap();
     drop(place);
     let dir = news.dir().join("feeds/one");
-    let mut desk = Desk::new(news, via(port));
+    let mut fixture = Fixture::new(news, via(port));
     let list = || deferred::read(&dir).unwrap();
-    desk.until("nothing is due", |desk| {
-        desk.counts().state().why.contains("later")
+    fixture.until("nothing is due", |fixture| {
+        fixture.counts().state().why.contains("later")
     });
-    desk.peers.mailbox.call();
-    desk.until("it is deferred again", |_| {
+    fixture.peers.mailbox.call();
+    fixture.until("it is deferred again", |_| {
         list()
             .iter()
             .all(|one| one.offered_at() >= now.as_secs() as i64)
@@ -201,9 +202,9 @@ fn a_call_offers_deferred_articles_at_once() {
     is_full.store(false, Ordering::SeqCst);
     // A call in the same second finds it offered.
     std::thread::sleep(Duration::from_millis(1100));
-    desk.peers.mailbox.call();
-    desk.until("it is there, and counted", |desk| {
+    fixture.peers.mailbox.call();
+    fixture.until("it is there, and counted", |fixture| {
         let cursor = CursorFile::read(&dir).unwrap().unwrap();
-        desk.accepted() == 1 && list().is_empty() && cursor.sent == 1 && cursor.sent_bytes > 0
+        fixture.accepted() == 1 && list().is_empty() && cursor.sent == 1 && cursor.sent_bytes > 0
     });
 }

@@ -8,7 +8,7 @@ fn a_header_only_feed_counts_headers() {
     let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
     let mut news = news();
     news.more_lines = 2000;
-    let mut desk = Desk::new(
+    let mut fixture = Fixture::new(
         news,
         NntpVia {
             rate: Some(20_000),
@@ -16,17 +16,17 @@ fn a_header_only_feed_counts_headers() {
             ..via(port)
         },
     );
-    desk.file(40);
+    fixture.file(40);
     let began = Instant::now();
-    desk.until("all are there", |desk| desk.accepted() == 40);
+    fixture.until("all are there", |fixture| fixture.accepted() == 40);
     // 400,000 bytes with their bodies.
     assert!(began.elapsed() < Duration::from_secs(8));
-    let dir = desk.news.dir().join("feeds/one");
+    let dir = fixture.news.dir().join("feeds/one");
     let mut sent_bytes = 0;
-    desk.until("the cursor is at the end", |desk| {
+    fixture.until("the cursor is at the end", |fixture| {
         let cursor = CursorFile::read(&dir).unwrap().unwrap();
         sent_bytes = cursor.sent_bytes;
-        cursor.position == desk.news.spool.end()
+        cursor.position == fixture.news.spool.end()
     });
     // Path, Message-ID, Bytes and Lines.
     assert!((40 * 40..40 * 80).contains(&sent_bytes), "{sent_bytes}");
@@ -44,11 +44,11 @@ fn the_rate_does_not_count_what_was_not_sent() {
     let mut news = news();
     news.more_lines = 20_000;
     let rate = Some(20_000);
-    let mut desk = Desk::new(news, NntpVia { rate, ..via(port) });
-    desk.file(3);
+    let mut fixture = Fixture::new(news, NntpVia { rate, ..via(port) });
+    fixture.file(3);
     let began = Instant::now();
-    desk.until("all are answered", |desk| {
-        let counts = desk.counts();
+    fixture.until("all are answered", |fixture| {
+        let counts = fixture.counts();
         let deferred = counts.deferred.load(Ordering::Relaxed);
         deferred + counts.not_wanted.load(Ordering::Relaxed) == 3
     });

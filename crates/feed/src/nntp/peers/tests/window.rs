@@ -44,10 +44,10 @@ fn the_window_doubles_with_each_round_trip() {
         _ = sender.send((asked, asked_again));
         _ = input.read_line(&mut line);
     });
-    let mut desk = Desk::new(news(), via(port));
-    desk.file(9_000);
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(9_000);
     let mut counts = None;
-    desk.until("the commands have come", |_| {
+    fixture.until("the commands have come", |_| {
         counts = received.try_recv().ok();
         counts.is_some()
     });

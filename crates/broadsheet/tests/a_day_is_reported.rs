@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use program::Program;
 use program::articles::{article, batch, id, many, with};
 use program::daemon::{Daemon, until};
-use program::nntp::{ALL_MAY, Served, listen, set};
+use program::nntp::{ALL_MAY, Served, listen};
 use program::peers;
 
 /// The day of UTC, counted from 1970.
@@ -184,19 +184,15 @@ fn by_mail() {
     let told = program.run(&["report", "--dir", "news", "--mail"]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("report.mail is empty"), "{told:?}");
-    set(&program, "mail = \"\"", "mail = \"admin@example.org\"");
-    set(&program, "report = \"00:30\"", "report = \"every 6 h\"");
+    program.set("mail = \"\"", "mail = \"admin@example.org\"");
+    program.set("report = \"00:30\"", "report = \"every 6 h\"");
     let mail = program.path("mail");
-    set(&program, "mail_server = \"auto\"", "mail_server = \"\"");
+    program.set("mail_server = \"auto\"", "mail_server = \"\"");
     let sendmail = program.read("news/broadsheet.toml");
     let sendmail = sendmail
         .lines()
         .find(|line| line.starts_with("sendmail = "));
-    set(
-        &program,
-        sendmail.unwrap(),
-        "sendmail = \"/nonexistent/sendmail\"",
-    );
+    program.set(sendmail.unwrap(), "sendmail = \"/nonexistent/sendmail\"");
     // Without a mail program the report waits.
     let told = program.run(&["report", "--dir", "news", "--mail"]);
     assert_eq!(told.status, 1, "{told:?}");
@@ -205,7 +201,7 @@ fn by_mail() {
     assert!(told.out.contains("admin@example.org"), "{told:?}");
     std::fs::remove_dir_all(program.path("news/mail.queue")).unwrap();
     let command = format!("sendmail = \"tee {}\"", mail.display());
-    set(&program, "sendmail = \"/nonexistent/sendmail\"", &command);
+    program.set("sendmail = \"/nonexistent/sendmail\"", &command);
     // The daemon sends it by its schedule: at once, where it never did.
     let daemon = Daemon::start(&program);
     daemon.until_said("report started");

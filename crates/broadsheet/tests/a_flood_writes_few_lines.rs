@@ -8,15 +8,14 @@ use crate::program;
 
 use program::Program;
 use program::daemon::Daemon;
-use program::wire::{Wire, address, set};
+use program::wire::{Wire, address};
 
 #[test]
 fn of_connections_that_are_refused() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
-    set(&program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
-    set(&program, "log_format = \"text\"", "log_format = \"json\"");
-    set(
-        &program,
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("log_format = \"text\"", "log_format = \"json\"");
+    program.set(
         "connections_per_address_max = 64",
         "connections_per_address_max = 1",
     );

@@ -8,7 +8,7 @@ use crate::program;
 use program::Program;
 use program::articles::{id, many, with};
 use program::daemon::until;
-use program::nntp::{ALL_MAY, Served, listen, set, take_this, wire};
+use program::nntp::{ALL_MAY, Served, listen, take_this, wire};
 use program::small::Small;
 
 const ARTICLES: usize = 400;
@@ -18,7 +18,7 @@ fn they_send_it_later() {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 1);
     listen(&program, ALL_MAY);
     // So that it is not the daemon that stops in time.
-    set(&program, "keep_free = \"128 MiB\"", "keep_free = 0");
+    program.set("keep_free = \"128 MiB\"", "keep_free = 0");
     program.keep_nothing_free();
     let Some(small) = Small::under(&program, "4m") else {
         return;

@@ -6,50 +6,9 @@
 
 use crate::program;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use program::Program;
 use program::articles::{batch, many};
-
-/// A small file system in memory, gone at the end.
-struct Small(PathBuf);
-
-impl Small {
-    fn mount(at: &Path, size: &str) -> Option<Small> {
-        let options = format!("size={size}");
-        let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(at)
-            .output();
-        done.is_ok_and(|done| done.status.success())
-            .then(|| Small(at.to_owned()))
-    }
-
-    fn grow(&self, size: &str) {
-        let options = format!("remount,size={size}");
-        let done = Command::new("mount")
-            .args(["-o", &options])
-            .arg(&self.0)
-            .status();
-        assert!(done.unwrap().success());
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-fn set(program: &Program, from: &str, to: &str) {
-    let settings = program.read("news/broadsheet.toml");
-    assert!(settings.contains(from), "{from}");
-    program.write(
-        "news/broadsheet.toml",
-        settings.replace(from, to).as_bytes(),
-    );
-}
+use program::small::Small;
 
 #[test]
 fn in_coming_on_a_small_file_system() {
@@ -67,7 +26,7 @@ fn in_coming_on_a_small_file_system() {
     assert!(told.err.contains("keep_free is"), "{told:?}");
     assert!(program.files("news/in.coming").is_empty());
     // To the last byte: the file system itself says no.
-    set(&program, "keep_free = \"5 MiB\"", "keep_free = 0");
+    program.set("keep_free = \"5 MiB\"", "keep_free = 0");
     assert_eq!(program.feed(&words, &text).status, 0);
     let told = program.feed(&words, &[&text[..], &text].concat());
     assert_eq!(told.status, 75, "{told:?}");
@@ -81,22 +40,10 @@ fn in_coming_on_a_small_file_system() {
 fn the_store_on_a_small_file_system() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     program.keep_nothing_free();
-    set(
-        &program,
-        "commit_bytes = \"8 MiB\"",
-        "commit_bytes = \"128 KiB\"",
-    );
-    std::fs::rename(program.path("news"), program.path("made")).unwrap();
-    std::fs::create_dir(program.path("news")).unwrap();
-    let Some(small) = Small::mount(&program.path("news"), "8m") else {
-        eprintln!("skipped: a disk that is full (mounting a tmpfs is not allowed)");
+    program.set("commit_bytes = \"8 MiB\"", "commit_bytes = \"128 KiB\"");
+    let Some(small) = Small::under(&program, "8m") else {
         return;
     };
-    let copied = Command::new("cp")
-        .args(["-a", "made/.", "news"])
-        .current_dir(program.path(""))
-        .status();
-    assert!(copied.unwrap().success());
     for number in 0..5 {
         let text = batch(&many(&number.to_string(), 300, "comp.test", 4000));
         let name = format!("news/in.coming/750123456{number}.t");

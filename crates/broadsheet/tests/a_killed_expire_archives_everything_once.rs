@@ -11,23 +11,11 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, id, many};
+use program::dice::Dice;
 
 const ROUNDS: usize = 5;
 const ARTICLES: usize = 150;
 const BODY_BYTES: usize = 10_000;
-
-/// Moments from a seed: the same runs are cut every time, as far as the machine allows.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % limit.max(1)
-    }
-}
 
 fn news(archive: &str) -> Program {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
@@ -82,7 +70,7 @@ fn story(
     if archive == "@" {
         std::fs::create_dir(program.path("news/old")).unwrap();
     }
-    let mut dice = Dice(1987);
+    let mut dice = Dice::new(1987);
     let (mut killed, mut whole) = (0, Duration::MAX);
     let mut filed: Vec<(String, Vec<u8>)> = Vec::new();
     for round in 0..ROUNDS {

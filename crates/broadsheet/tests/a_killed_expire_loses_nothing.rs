@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use program::Program;
 use program::articles::{batch, date, id, with};
+use program::dice::Dice;
 use program::faults;
 
 const DAY: u64 = 86_400;
@@ -193,7 +194,7 @@ fn killed_at_random_moments() {
     let story = Story::new();
     story.copy("news", "uncut");
     story.copy("news", "killed");
-    let mut dice = 1987u64;
+    let mut dice = Dice::new(1987);
     // The longest time before a kill. It follows the machine: after a run that ends by itself it shrinks, after a killed run it grows.
     let mut longest = Duration::from_millis(20);
     let (mut killed, mut runs) = (0, 0);
@@ -201,10 +202,7 @@ fn killed_at_random_moments() {
         story.expire("uncut", moment);
         let now = story.moment(moment);
         for _ in 0..KILLS {
-            dice = dice
-                .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                .wrapping_add(0x1405_7b7e_f767_814f);
-            let after = Duration::from_micros((dice >> 33) % longest.as_micros() as u64);
+            let after = Duration::from_micros(dice.below(longest.as_micros() as u64));
             let began = Instant::now();
             let mut child = story
                 .program

@@ -10,14 +10,14 @@ use std::time::Instant;
 use program::Program;
 use program::articles::with;
 use program::daemon::PATIENCE;
-use program::nntp::{ALL_MAY, Served, listen, set, take_this};
+use program::nntp::{ALL_MAY, Served, listen, take_this};
 
 #[test]
 fn behind_a_large_article() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     let access = ALL_MAY.to_owned() + "bytes_per_second_max = 3000000\n";
     listen(&program, &access);
-    set(&program, "idle_seconds = 600", "idle_seconds = 3600");
+    program.set("idle_seconds = 600", "idle_seconds = 3600");
     let served = Served::start(&program);
     let mut client = served.client();
     // It does not fit into a socket, so it goes in several portions.

@@ -6,7 +6,7 @@
 use crate::program;
 
 use program::Program;
-use program::nntp::{Served, listen, set};
+use program::nntp::{Served, listen};
 
 const ACCESS: &str = "\n[[access]]\nname = \"people\"\nusers = [\"anna\"]\nread = \"*\"\n";
 
@@ -14,15 +14,11 @@ const ACCESS: &str = "\n[[access]]\nname = \"people\"\nusers = [\"anna\"]\nread 
 fn it_is_told_of_the_connection() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     listen(&program, ACCESS);
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let asked = program.path("asked");
     let line = format!("sh -c 'cat > {}; echo User:anna'", asked.display());
     let line = format!("program = {line:?}");
-    set(&program, "program = \"\"", &line);
+    program.set("program = \"\"", &line);
     let served = Served::start(&program);
     let mut client = served.client();
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));

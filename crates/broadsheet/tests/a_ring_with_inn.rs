@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, id, many};
+use program::dice::Dice;
 use program::inn::Inn;
 use program::link::Link;
 use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
@@ -27,18 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The sites; each feeds the next, and the last the first.
 const SITES: [&str; 3] = ["red.example", "green.example", "inn.example.org"];
 const INN: usize = 2;
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % limit.max(1)
-    }
-}
 
 /// The ring.
 struct Ring {
@@ -153,7 +142,7 @@ fn every_article_is_everywhere_once() {
     };
     let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
     let rounds = told.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
-    let mut dice = Dice(1987);
+    let mut dice = Dice::new(1987);
     let mut ids = Vec::new();
     for round in 0..rounds {
         let until = Instant::now() + Duration::from_millis(100 + dice.below(ROUND_MS));

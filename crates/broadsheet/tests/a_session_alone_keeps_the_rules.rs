@@ -6,7 +6,7 @@
 use crate::program;
 
 use program::daemon::Daemon;
-use program::nntp::{ALL_MAY, listen, set};
+use program::nntp::{ALL_MAY, listen};
 use program::{Program, Told};
 
 const OFFERS: &[u8] = b"CHECK <a@example.com>\r\nIHAVE <a@example.com>\r\nPOST\r\nQUIT\r\n";
@@ -39,11 +39,7 @@ fn nothing_is_taken_while_the_daemon_is_paused() {
 fn nothing_is_taken_onto_a_full_disk() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     listen(&program, ALL_MAY);
-    set(
-        &program,
-        "keep_free = \"128 MiB\"",
-        "keep_free = \"1000000 GiB\"",
-    );
+    program.set("keep_free = \"128 MiB\"", "keep_free = \"1000000 GiB\"");
     let told = session(&program, OFFERS);
     let lines: Vec<&str> = told.out.lines().skip(1).collect();
     assert_eq!(lines[0], "431 <a@example.com>", "{told:?}");
@@ -57,13 +53,9 @@ fn failed_logins_are_told_with_their_reason() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     let people = "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n";
     listen(&program, people);
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let line = "program = \"sh -c 'cat > asked; echo she is away >&2; exit 1'\"";
-    set(&program, "program = \"\"", line);
+    program.set("program = \"\"", line);
     let said = b"AUTHINFO USER anna\r\nAUTHINFO PASS secret\r\nQUIT\r\n";
     let told = session(&program, said);
     assert!(

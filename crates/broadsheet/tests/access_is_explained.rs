@@ -111,11 +111,7 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
 #[test]
 fn what_is_switched_off_for_all_is_told() {
     let program = with(TABLES);
-    program::nntp::set(
-        &program,
-        "without = \"\"",
-        "without = \"AUTHINFO, newnews\"",
-    );
+    program.set("without = \"\"", "without = \"AUTHINFO, newnews\"");
     let (_, told) = explain(&program, &["--from", "192.0.2.7"]);
     assert!(
         told.ends_with("  without: newnews, authinfo\n"),

@@ -7,7 +7,7 @@ use crate::program;
 
 use program::Program;
 use program::daemon::until;
-use program::nntp::{Client, Served, listen, set};
+use program::nntp::{Client, Served, listen};
 
 /// A client that tries to log in, and what it hears.
 fn log_in(served: &Served) -> (Client, String) {
@@ -20,11 +20,7 @@ fn log_in(served: &Served) -> (Client, String) {
 fn serve(program: &Program, limit: &str) -> Served {
     let access = format!("\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n{limit}\n");
     listen(program, &access);
-    set(
-        program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
     assert_eq!(told.status, 0, "{told:?}");
     Served::start(program)

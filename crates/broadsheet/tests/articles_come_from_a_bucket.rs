@@ -15,7 +15,7 @@ use program::articles::{batch, filed, id, many};
 use program::bucket_server::{BucketServer, PROVIDERS, Provider};
 use program::faults::{calls, can_trace, copy, inject, rounds, strace};
 use program::mounted::Mounted;
-use program::nntp::{ALL_MAY, Client, Served, listen, set};
+use program::nntp::{ALL_MAY, Client, Served, listen};
 use program::s3_server::{REGION, write_login};
 
 const BODY_BYTES: usize = 300 << 10;
@@ -38,7 +38,7 @@ impl Site {
             server.url("old"),
             server.endpoint()
         );
-        set(&program, "url = \"\"", &url);
+        program.set("url = \"\"", &url);
         server.write_login(&program.path(LOGIN));
         let articles = many("old", ARTICLES, "comp.test", BODY_BYTES);
         for article in &articles {

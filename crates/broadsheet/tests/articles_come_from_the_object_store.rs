@@ -14,7 +14,7 @@ use program::Program;
 use program::articles::{batch, filed, id, many, with};
 use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
-use program::nntp::{ALL_MAY, Served, listen, set};
+use program::nntp::{ALL_MAY, Served, listen};
 use program::taker::Taker;
 
 /// Longer than what one fetch brings.
@@ -32,7 +32,7 @@ impl Site {
         let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 2);
         fs::create_dir(program.path("objects")).unwrap();
         let url = format!("url = \"file://{}\"", program.path("objects").display());
-        set(&program, "url = \"\"", &url);
+        program.set("url = \"\"", &url);
         let mut articles = many("old", ARTICLES, "comp.test", BODY_BYTES);
         articles[1] = with(&id("old", 2), "comp.test", "X-Color: red\n", b"short\n");
         for article in &articles {
@@ -197,7 +197,7 @@ fn commands_say_what_is_wrong() {
         "{}",
         told.err
     );
-    set(&site.program, "url = ", "url = \"\" #");
+    site.program.set("url = ", "url = \"\" #");
     let base = site.segments()[0]["base"].to_string();
     let told = site
         .program
@@ -225,7 +225,7 @@ fn the_settings_choose_by_age_and_by_space() {
     };
     // Articles of today.
     assert_eq!(offload(), 0);
-    set(&site.program, "keep_local = 0", "keep_local = \"2 MiB\"");
+    site.program.set("keep_local = 0", "keep_local = \"2 MiB\"");
     assert_eq!(offload(), full - 1);
     let segments = site.segments();
     assert!(segments[full - 1]["object"].is_null() && segments[0]["object"].is_string());

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::daemon::Daemon;
-use program::nntp::{ALL_MAY, Client, Served, listen, set};
+use program::nntp::{ALL_MAY, Client, Served, listen};
 
 /// Articles of the group, with subjects of so many bytes.
 const ARTICLES: usize = 5_000;
@@ -84,14 +84,13 @@ fn half_hellos() {
         &program,
         "\n[[access]]\nname = \"all\"\nread = \"*\"\nconnections_per_address_max = 20000\n",
     );
-    set(
-        &program,
+    program.set(
         "listen = \"127.0.0.1:0\"",
         "listen_tls = \"127.0.0.1:0\"\nlisten = \"\"",
     );
-    set(&program, "listen_tls = \"\"", "");
-    set(&program, "certificate = \"\"", "certificate = \"both.pem\"");
-    set(&program, "key = \"\"", "key = \"both.pem\"");
+    program.set("listen_tls = \"\"", "");
+    program.set("certificate = \"\"", "certificate = \"both.pem\"");
+    program.set("key = \"\"", "key = \"both.pem\"");
     let daemon = Daemon::launch(&program);
     let said = daemon.until_said("listening at ");
     let address = said.split(' ').find(|word| word.starts_with("127.0.0.1:"));

@@ -524,7 +524,7 @@ fn a_program_that_is_not_there_is_noted() {
         ("/bin/sh -e", true),
     ] {
         let before = program.read("news/broadsheet.toml");
-        program::nntp::set(&program, "program = \"\"", &format!("program = \"{line}\""));
+        program.set("program = \"\"", &format!("program = \"{line}\""));
         let told = program.run(&["check", "--dir", "news"]);
         program.write("news/broadsheet.toml", before.as_bytes());
         assert_eq!(told.status, 0, "{told:?}");

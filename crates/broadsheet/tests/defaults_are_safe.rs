@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use program::articles::{article, batch, with};
 use program::daemon::Daemon;
-use program::nntp::{Client, Served, listen, set, take_this};
+use program::nntp::{Client, Served, listen, take_this};
 use program::{Program, Told};
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
@@ -103,7 +103,7 @@ fn unknown_groups_of_peers_are_refused_unless_junk_is_true() {
     // The next copy is a duplicate.
     let told = program.rnews(&unknown("<1@example.com>"));
     assert_eq!(told.count("duplicates"), 1, "{told:?}");
-    set(&program, "junk = false", "junk = true");
+    program.set("junk = false", "junk = true");
     let told = program.rnews(&unknown("<2@example.com>"));
     assert_eq!(
         (told.count("accepted"), told.count("junked")),
@@ -185,11 +185,7 @@ fn one_article_that_is_refused_for_its_group_is_an_article() {
 #[test]
 fn rnews_leaves_the_last_of_the_disk_free() {
     let program = Program::with_news(ACTIVE);
-    set(
-        &program,
-        "keep_free = \"5 MiB\"",
-        "keep_free = \"1000000 GiB\"",
-    );
+    program.set("keep_free = \"5 MiB\"", "keep_free = \"1000000 GiB\"");
     let told = program.rnews(&batch(&[one("1")]));
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
@@ -201,11 +197,7 @@ fn rnews_leaves_the_last_of_the_disk_free() {
     let told = program.run(&["rnews", "--dir", "news", "-u", "batch"]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(program.path("batch").exists());
-    set(
-        &program,
-        "keep_free = \"1000000 GiB\"",
-        "keep_free = \"5 MiB\"",
-    );
+    program.set("keep_free = \"1000000 GiB\"", "keep_free = \"5 MiB\"");
     let told = program.run(&["rnews", "--dir", "news", "-u", "--json", "batch"]);
     assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use program::Program;
 use program::articles::{batch, id, with};
+use program::dice::Dice;
 
 const ACTIVE: &str = "go.run 0 1 y\ngo.some 0 1 y\nmid.one 0 1 y\nstay.here 0 1 y\n";
 const POLICY: &str = "/expired/ x 30 -\n/bounds/ x 0-9-12 -\ngo.run x 1 -\ngo.some x 2 -\nmid.one x 4 -\nstay.here x never -\nall x 9 -\n";
@@ -163,7 +164,7 @@ fn under_a_waiting_cursor() {
 fn whoever_is_killed() {
     let story = Story::new();
     let program = &story.program;
-    let mut dice = 1993u64;
+    let mut dice = Dice::new(1993);
     let mut usual = [Duration::from_millis(30); 2];
     let (mut killed, mut sending_killed) = (0, 0);
     for round in 0..16 {
@@ -180,12 +181,9 @@ fn whoever_is_killed() {
             command.stderr(Stdio::null()).spawn().unwrap()
         });
         for (which, child) in children.iter_mut().enumerate() {
-            dice = dice
-                .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                .wrapping_add(0x1405_7b7e_f767_814f);
-            let after = match (dice >> 33) % 3 {
+            let after = match dice.below(3) {
                 0 => Duration::MAX,
-                _ => Duration::from_micros((dice >> 35) % usual[which].as_micros() as u64),
+                _ => Duration::from_micros(dice.below(usual[which].as_micros() as u64)),
             };
             while began.elapsed() < after && child.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_micros(50));

@@ -7,7 +7,7 @@ use crate::program;
 
 use program::Program;
 use program::articles::article;
-use program::nntp::{ALL_MAY, Client, Served, listen, set, take_this};
+use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
 
 const OPEN_FILES: u64 = 120;
 
@@ -15,8 +15,7 @@ const OPEN_FILES: u64 = 120;
 fn the_store_keeps_its_own() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     listen(&program, ALL_MAY);
-    set(
-        &program,
+    program.set(
         "connections_per_address_max = 64",
         "connections_per_address_max = 1000",
     );

@@ -11,7 +11,7 @@ use program::articles::{article, batch, id, many, with};
 use program::daemon::{Daemon, until};
 use program::feeding::{add_peer, feeding, file, listed, waiting};
 use program::inn::Inn;
-use program::nntp::{Client, Served, listen, set, take_this};
+use program::nntp::{Client, Served, listen, take_this};
 use program::peers;
 use program::pulling::rename;
 use program::taker::Taker;
@@ -24,7 +24,7 @@ const HEADFEED: &str = ", headfeed = true";
 fn headers_only(access: &str) -> Program {
     let program = Program::with_news(ACTIVE);
     rename(&program, "heads.example.org");
-    set(&program, "headers_only = false", "headers_only = true");
+    program.set("headers_only = false", "headers_only = true");
     listen(&program, access);
     program
 }
@@ -249,12 +249,12 @@ fn headers_go_on_as_headers_alone() {
 fn a_directory_of_whole_articles_stays_one() {
     let program = Program::with_news(ACTIVE);
     file(&program, "a", 1, 100);
-    set(&program, "headers_only = false", "headers_only = true");
+    program.set("headers_only = false", "headers_only = true");
     let told = program.run(&["serve", "--dir", "news"]);
     assert_ne!(told.status, 0, "{told:?}");
     assert!(told.err.contains("new news directory"), "{told:?}");
     assert!(!program.path("news/headers.only").exists());
-    set(&program, "headers_only = true", "headers_only = false");
+    program.set("headers_only = true", "headers_only = false");
     let told = program.rnews(&batch(&[article(&id("b", 1), "comp.test")]));
     assert_eq!(told.count("accepted"), 1, "{told:?}");
 }

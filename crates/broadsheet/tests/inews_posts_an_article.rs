@@ -4,7 +4,6 @@ use crate::program;
 use std::io::Write;
 use std::process::Stdio;
 
-use program::nntp::set;
 use program::{Program, Told};
 
 const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.no 0 1 n\n";
@@ -13,8 +12,8 @@ fn site() -> Program {
     let program = Program::with_news(ACTIVE);
     std::fs::create_dir(program.path("home")).expect("a home");
     // Articles have no token, which would be another each time.
-    set(&program, "log_days = 30", "log_days = 0");
-    set(&program, "reveal = \"logging\"", "reveal = \"\"");
+    program.set("log_days = 30", "log_days = 0");
+    program.set("reveal = \"logging\"", "reveal = \"\"");
     program
 }
 
@@ -393,7 +392,7 @@ fn root_leaves_the_directory_of_another_user_alone() {
 #[test]
 fn what_an_error_stops_is_saved_too() {
     let program = site();
-    set(&program, "log_days = 0", "log_days = 30");
+    program.set("log_days = 0", "log_days = 30");
     let settings = program.read("news/broadsheet.toml");
     let words = ["inews", "--json", "-S", "-n", "misc.test", "-t", "s"];
     let told = post(&program, &words, b"the first\n");

@@ -15,7 +15,7 @@ use program::corpus;
 use program::daemon::until;
 use program::inn::Inn;
 use program::link::Link;
-use program::nntp::{ALL_MAY, Client, Served, listen, set, take_this};
+use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
 
 const GROUPS: [&str; 3] = ["comp.test", "comp.other", "rec.test"];
 const ARTICLES: usize = 100;
@@ -78,8 +78,7 @@ fn ours(groups: &[&str], inn: &Inn) -> Program {
     );
     listen(&program, &(ALL_MAY.to_owned() + &site));
     // All that these tests ask comes from one address.
-    set(
-        &program,
+    program.set(
         "connections_per_address_max = ",
         "connections_per_address_max = 100 # ",
     );

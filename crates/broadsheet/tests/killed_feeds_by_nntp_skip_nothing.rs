@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use program::Program;
 use program::articles::id;
 use program::daemon::{Daemon, until};
+use program::dice::Dice;
 use program::faults;
 use program::feeding::{feeding, file};
 use program::taker::Taker;
@@ -48,14 +49,13 @@ fn assert_whole(got: &BTreeMap<String, usize>, rounds: usize, kills: usize) {
 fn the_daemon_at_random_moments() {
     let taker = Taker::start();
     let program = feeding(&taker.address, "");
-    let mut random = 1986_u64;
+    let mut dice = Dice::new(1986);
     let rounds = faults::rounds(ROUNDS);
     for round in 0..rounds {
         let mut daemon = Daemon::start(&program);
         file(&program, &format!("r{round}"), ARTICLES, 1_500);
-        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         // A few ms after the commit it is in the middle of its work.
-        let moment = Duration::from_micros((random >> 33) % 20_000);
+        let moment = Duration::from_micros(dice.below(20_000));
         let began = Instant::now();
         while began.elapsed() < moment {
             std::thread::yield_now();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, id, many};
+use program::dice::Dice;
 use program::faults;
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
@@ -27,19 +28,6 @@ const CALLS: usize = 14;
 const FAULTS: [&str; 3] = ["signal=SIGKILL", "error=EIO", "error=ENOSPC"];
 /// What changes the disk, starts a command, or makes ready for it.
 const CHANGES: &str = "openat,write,pwrite64,ftruncate,fsync,fdatasync,syncfs,?link,linkat,?rename,?renameat,?unlink,?unlinkat,?mkdir,?mkdirat,sendfile,?clone,clone3";
-
-/// Moments from a seed: the same runs are cut every time, as west as the machine allows.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % limit.max(1)
-    }
-}
 
 /// `news` feeds `west` by a directory, `south` by a command, `lists` by a file; nobody has a cursor yet.
 fn sites() -> String {
@@ -204,7 +192,7 @@ fn at_random_moments() {
     };
     room.add_sites();
     program.write("room/nothing", b"");
-    let mut dice = Dice(1992);
+    let mut dice = Dice::new(1992);
     let steps: [&[&str]; 5] = [
         &["rnews", "--dir", "news", "batch"],
         &["sendbatches", "--dir", "news"],

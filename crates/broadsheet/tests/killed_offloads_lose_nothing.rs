@@ -12,7 +12,6 @@ use std::path::Path;
 use program::Program;
 use program::articles::{batch, filed, id, many};
 use program::faults::{calls, can_trace, copy, inject, rounds, strace};
-use program::nntp::set;
 
 const CALLS: &str = "openat,pwrite64,write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,ftruncate,mkdir,mkdirat,flock";
 const ARTICLES: usize = 8;
@@ -29,7 +28,7 @@ fn killed(word: &str) {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 2);
     fs::create_dir(program.path("objects")).unwrap();
     let url = format!("url = \"file://{}\"", program.path("objects").display());
-    set(&program, "url = \"\"", &url);
+    program.set("url = \"\"", &url);
     let articles = many("old", ARTICLES, "comp.test", 400 << 10);
     for article in &articles {
         program.rnews(&batch(std::slice::from_ref(article)));

@@ -12,22 +12,10 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, id, many};
+use program::dice::Dice;
 
 const BATCHES: usize = 150;
 const ARTICLES: usize = 20;
-
-/// Moments from a seed: the same runs are cut every time, as far as the machine allows.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % limit
-    }
-}
 
 fn start(program: &Program, words: &[&str]) -> Child {
     program
@@ -56,7 +44,7 @@ fn killed_at_random_moments() {
         .replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"16 KiB\"");
     assert!(settings.contains("16 KiB"));
     program.write("news/broadsheet.toml", settings.as_bytes());
-    let mut dice = Dice(1992);
+    let mut dice = Dice::new(1992);
     let (mut spooling, mut filing) = (Duration::from_millis(20), Duration::from_millis(40));
     let mut acknowledged = HashSet::new();
     let (mut spools_killed, mut runs_killed) = (0, 0);

@@ -3,7 +3,7 @@
 use crate::program;
 
 use program::Program;
-use program::nntp::{Served, listen, set};
+use program::nntp::{Served, listen};
 
 /// A login takes 19 MiB; so much more than before it may stay, of other things.
 const LEFT_BYTES_MAX: usize = 10 << 20;
@@ -15,11 +15,7 @@ fn at_once() {
         &program,
         "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n",
     );
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
     assert_eq!(told.status, 0, "{told:?}");
     let served = Served::start(&program);

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::daemon::{Daemon, PATIENCE};
-use program::wire::{address, http, set};
+use program::wire::{address, http};
 
 fn served() -> (Program, Daemon, String) {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
-    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:0\"");
+    program.set("metrics = \"\"", "metrics = \"127.0.0.1:0\"");
     let daemon = Daemon::launch(&program);
     let metrics = address(&daemon, "metrics at http://");
     (program, daemon, metrics)
@@ -73,12 +73,11 @@ fn who_says_nothing_keeps_others_waiting_for_two_seconds_at_most() {
 #[test]
 fn an_address_beyond_this_machine_has_to_be_meant() {
     let program = Program::with_news("");
-    set(&program, "metrics = \"\"", "metrics = \"0.0.0.0:9119\"");
+    program.set("metrics = \"\"", "metrics = \"0.0.0.0:9119\"");
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 78, "{told:?}");
     assert!(told.err.contains("say \"open 0.0.0.0:9119\""), "{told:?}");
-    set(
-        &program,
+    program.set(
         "metrics = \"0.0.0.0:9119\"",
         "metrics = \"open 0.0.0.0:9119\"",
     );

@@ -11,7 +11,7 @@ use program::Program;
 use program::articles::{batch, many};
 use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
-use program::wire::{address, http, set};
+use program::wire::{address, http};
 use serde_json::Value;
 
 fn mounts(program: &Program) -> Vec<Value> {
@@ -111,7 +111,7 @@ fn a_removed_article_is_a_stale_name() {
 #[test]
 fn the_metrics_of_the_daemon_have_them() {
     let program = Program::with_news("a.b 0 1 y\n");
-    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:0\"");
+    program.set("metrics = \"\"", "metrics = \"127.0.0.1:0\"");
     let daemon = Daemon::launch(&program);
     let metrics = address(&daemon, "metrics at http://");
     let page = || http(&metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -13,7 +13,7 @@ use program::articles::{batch, id, many, with};
 use program::cluster::{applied, make_node, nodes, reseed_by_hand, seen, until_equal};
 use program::daemon::until;
 use program::nats::Servers;
-use program::nntp::{Client, Served, set, take_this};
+use program::nntp::{Client, Served, take_this};
 use program::wire::http;
 
 const GROUPS: [&str; 2] = ["comp.test", "comp.misc"];
@@ -427,7 +427,7 @@ fn a_node_that_files_otherwise_stops() {
     let metrics = free.local_addr().unwrap().to_string();
     drop(free);
     let setting = format!("metrics = \"{metrics}\"");
-    set(&programs[2], "metrics = \"\"", &setting);
+    programs[2].set("metrics = \"\"", &setting);
     reseed_by_hand(&programs[2]);
     let mut served: Vec<Served> = programs.iter().map(Served::start).collect();
     let file = |served: &Served, numbers: std::ops::Range<usize>| {

@@ -17,7 +17,7 @@ use program::cluster::{make_node, seen, until_equal};
 use program::daemon::until;
 use program::faults::can_trace;
 use program::nats::Servers;
-use program::nntp::{ALL_MAY, Served, listen, set};
+use program::nntp::{ALL_MAY, Served, listen};
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\ncontrol 0000000000 00001 y\njunk 0 1 y\n";
 /// The lock that [`KEY`] opens.
@@ -64,8 +64,7 @@ fn file(program: &Program, articles: &[Vec<u8>]) {
 fn set_store(program: &Program) -> PathBuf {
     let objects = program.path("objects");
     fs::create_dir(&objects).unwrap();
-    set(
-        program,
+    program.set(
         "url = \"\"",
         &format!("url = \"file://{}\"", objects.display()),
     );

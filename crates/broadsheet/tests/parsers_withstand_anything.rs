@@ -10,6 +10,7 @@ mod targets;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
+use crate::program::dice::Dice;
 use targets::{TARGETS, Target};
 
 /// Mutations of each target; `BROADSHEET_MUTATIONS` in the environment asks for another number.
@@ -51,19 +52,9 @@ fn run(target: &str, call: Target, from: &str, input: &[u8]) {
     }
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        if limit == 0 {
-            0
-        } else {
-            (self.0 >> 11) as usize % limit
-        }
-    }
+/// A number below `end`, as an index.
+fn below(dice: &mut Dice, end: usize) -> usize {
+    dice.below(end as u64) as usize
 }
 
 /// Bytes and words that parsers have opinions on.
@@ -119,29 +110,29 @@ const WORDS: &[&[u8]] = &[
 ];
 
 fn mutate(dice: &mut Dice, input: &mut Vec<u8>, others: &[(String, Vec<u8>)]) {
-    for _ in 0..=dice.below(4) {
-        let at = dice.below(input.len() + 1);
-        match dice.below(7) {
-            0 if at < input.len() => input[at] ^= 1 << dice.below(8),
-            1 if at < input.len() => input[at] = dice.below(256) as u8,
+    for _ in 0..=below(dice, 4) {
+        let at = below(dice, input.len() + 1);
+        match below(dice, 7) {
+            0 if at < input.len() => input[at] ^= 1 << below(dice, 8),
+            1 if at < input.len() => input[at] = below(dice, 256) as u8,
             2 => {
-                let end = (at + 1 + dice.below(16)).min(input.len());
+                let end = (at + 1 + below(dice, 16)).min(input.len());
                 input.drain(at..end);
             }
             3 => {
-                let end = (at + 1 + dice.below(64)).min(input.len());
+                let end = (at + 1 + below(dice, 64)).min(input.len());
                 let again = input[at..end].to_vec();
                 input.splice(at..at, again);
             }
             4 => input.truncate(at),
             5 => {
-                let other = &others[dice.below(others.len())].1;
-                let from = dice.below(other.len() + 1);
-                let to = (from + dice.below(100)).min(other.len());
+                let other = &others[below(dice, others.len())].1;
+                let from = below(dice, other.len() + 1);
+                let to = (from + below(dice, 100)).min(other.len());
                 input.splice(at..at, other[from..to].iter().copied());
             }
             _ => {
-                let word = WORDS[dice.below(WORDS.len())];
+                let word = WORDS[below(dice, WORDS.len())];
                 input.splice(at..at, word.iter().copied());
             }
         }
@@ -165,9 +156,9 @@ fn every_third(rest: usize) {
         for (name, input) in &kept {
             run(target, *call, name, input);
         }
-        let mut dice = Dice(0x1987_0b5d + rest as u64);
+        let mut dice = Dice::new(0x1987_0b5d + rest as u64);
         for mutation in 0..mutations {
-            let (name, input) = &kept[dice.below(kept.len())];
+            let (name, input) = &kept[below(&mut dice, kept.len())];
             let mut input = input.clone();
             mutate(&mut dice, &mut input, &others);
             run(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use access::flood::FAILED_LOGINS_PER_MINUTE_MAX;
 use program::Program;
 use program::daemon::PATIENCE;
-use program::nntp::{Client, Served, listen, set};
+use program::nntp::{Client, Served, listen};
 
 fn login(client: &mut Client, password: &str) -> String {
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
@@ -24,11 +24,7 @@ fn after_many_failures_an_address_waits() {
         &program,
         "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n",
     );
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
     assert_eq!(told.status, 0, "{told:?}");
     let served = Served::start(&program);

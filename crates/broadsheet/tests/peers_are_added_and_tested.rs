@@ -13,7 +13,7 @@ use program::articles::article;
 use program::clients::Server;
 use program::daemon::until;
 use program::inn::Inn;
-use program::nntp::{ALL_MAY, Served, listen, set};
+use program::nntp::{ALL_MAY, Served, listen};
 use program::{Program, Told};
 use serde_json::Value;
 
@@ -189,11 +189,7 @@ fn site(name: &str) -> (Program, u16) {
     program.write("active.list", ACTIVE.as_bytes());
     program.init("news", name);
     let port = free_port();
-    set(
-        &program,
-        "listen = \"\"",
-        &format!("listen = \"127.0.0.1:{port}\""),
-    );
+    program.set("listen = \"\"", &format!("listen = \"127.0.0.1:{port}\""));
     (program, port)
 }
 
@@ -370,7 +366,7 @@ fn flags_say_how_the_peer_is_fed() {
     }
     // A directory of headers alone sends nothing else, and takes nothing else.
     let program = Program::with_news(ACTIVE);
-    set(&program, "headers_only = false", "headers_only = true");
+    program.set("headers_only = false", "headers_only = true");
     let words = ["peer", "add", "--dir", "news", "--no-test", "heads.example"];
     let told = good(program.run(&[&words[..], &ends].concat()));
     assert_eq!(told.out.matches("headfeed = true").count(), 4, "{told:?}");

@@ -6,7 +6,7 @@ use crate::program;
 
 use std::os::unix::fs::PermissionsExt;
 
-use program::nntp::{Client, Served, listen, set};
+use program::nntp::{Client, Served, listen};
 use program::{Program, faults};
 
 const ACTIVE: &str = "comp.test 0 1 y\n";
@@ -38,11 +38,7 @@ fn token(program: &Program, id: &str) -> String {
 fn a_post_leads_to_its_poster_here_only() {
     let program = Program::with_news(ACTIVE);
     listen(&program, PEOPLE);
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     for user in ["anna", "berta"] {
         let told = program.feed(&["user", "add", "--dir", "news", user], b"secret\n");
         assert_eq!(told.status, 0, "{told:?}");
@@ -145,7 +141,7 @@ fn inews_is_logged_and_nothing_is_where_log_days_is_0() {
             .status,
         0
     );
-    set(&program, "log_days = 30", "log_days = 0");
+    program.set("log_days = 30", "log_days = 0");
     std::fs::remove_file(program.path("news/posts.log")).unwrap();
     let id = inews();
     assert!(!program.path("news/posts.log").exists());
@@ -160,11 +156,7 @@ const POST: &[u8] =
 fn whose_post_is_a_duplicate_is_not_named_for_the_article() {
     let program = Program::with_news("comp.test 0 1 y\ncomp.mod 0 1 m\n");
     program.write("news/mailpaths", b"all mod@site.example\n");
-    set(
-        &program,
-        "spool_after_seconds = 0",
-        "spool_after_seconds = 1",
-    );
+    program.set("spool_after_seconds = 0", "spool_after_seconds = 1");
     let article = [&b"Path: b!x\nDate: "[..], date().as_bytes(), b"\n", POST].concat();
     let told = program.rnews(&article);
     assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");

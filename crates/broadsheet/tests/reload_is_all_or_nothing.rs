@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use program::Program;
 use program::articles::{batch, many};
 use program::daemon::Daemon;
-use program::nntp::{ALL_MAY, Client, Served, listen, set};
+use program::nntp::{ALL_MAY, Client, Served, listen};
 
 fn refused(program: &Program, prefix: &str) -> u64 {
     let told = program.rnews(&batch(&many(prefix, 1, "comp.test", 100_000)));
@@ -264,8 +264,7 @@ fn limits_of_connections_and_times_are_swapped_live() {
     listen(&program, ALL_MAY);
     let served = Served::start(&program);
     let mut first = served.client();
-    set(
-        &program,
+    program.set(
         "connections_per_address_max = 64",
         "connections_per_address_max = 1",
     );
@@ -276,19 +275,18 @@ fn limits_of_connections_and_times_are_swapped_live() {
         line.starts_with("400 Too many connections from your"),
         "{line}"
     );
-    set(
-        &program,
+    program.set(
         "connections_per_address_max = 1",
         "connections_per_address_max = 64",
     );
-    set(&program, "connections_max = 20000", "connections_max = 1");
+    program.set("connections_max = 20000", "connections_max = 1");
     assert_eq!(reload(&program).status, 0);
     let mut second = Client::connect(&served.address);
     let line = second.line();
     assert!(line.starts_with("400 Too many connections;"), "{line}");
     // One that is there already has to be quick, too, from now on.
-    set(&program, "connections_max = 1", "connections_max = 20000");
-    set(&program, "first_seconds = 60", "first_seconds = 1");
+    program.set("connections_max = 1", "connections_max = 20000");
+    program.set("first_seconds = 60", "first_seconds = 1");
     assert_eq!(reload(&program).status, 0);
     let begin = Instant::now();
     assert_eq!(
@@ -309,9 +307,9 @@ fn a_certificate_comes_and_is_replaced_live() {
     listen(&program, ALL_MAY);
     let served = Served::start(&program);
     assert_eq!(offered(&served), (false, true));
-    set(&program, "certificate = \"\"", "certificate = \"a.cert\"");
-    set(&program, "key = \"\"", "key = \"a.key\"");
-    set(&program, "without = \"\"", "without = \"newnews\"");
+    program.set("certificate = \"\"", "certificate = \"a.cert\"");
+    program.set("key = \"\"", "key = \"a.key\"");
+    program.set("without = \"\"", "without = \"newnews\"");
     // Not there as yet: nothing is changed.
     let told = reload(&program);
     assert_eq!(told.status, 78, "{told:?}");
@@ -324,7 +322,7 @@ fn a_certificate_comes_and_is_replaced_live() {
     assert_eq!(offered(&served), (true, false));
     // Junk in the file: told, and the old one stays.
     program.write("news/a.cert", b"junk");
-    set(&program, "without = \"newnews\"", "without = \"\"");
+    program.set("without = \"newnews\"", "without = \"\"");
     let told = reload(&program);
     assert_eq!(told.status, 78, "{told:?}");
     assert!(
@@ -334,12 +332,8 @@ fn a_certificate_comes_and_is_replaced_live() {
     assert_eq!(offered(&served), (true, false));
     // Another pair, elsewhere.
     certify(&program, "b");
-    set(
-        &program,
-        "certificate = \"a.cert\"",
-        "certificate = \"b.cert\"",
-    );
-    set(&program, "key = \"a.key\"", "key = \"b.key\"");
+    program.set("certificate = \"a.cert\"", "certificate = \"b.cert\"");
+    program.set("key = \"a.key\"", "key = \"b.key\"");
     let told = reload(&program);
     assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
     assert_eq!(offered(&served), (true, true));
@@ -357,11 +351,7 @@ fn what_takes_a_new_start_is_named() {
     listen(&program, ALL_MAY);
     let served = Served::start(&program);
     let good = program.read("news/broadsheet.toml");
-    set(
-        &program,
-        "listen = \"127.0.0.1:0\"",
-        "listen = \"127.0.0.1\"",
-    );
+    program.set("listen = \"127.0.0.1:0\"", "listen = \"127.0.0.1\"");
     let told = reload(&program);
     assert_eq!(told.status, 78, "{told:?}");
     assert!(
@@ -370,14 +360,10 @@ fn what_takes_a_new_start_is_named() {
         "{told:?}"
     );
     program.write("news/broadsheet.toml", good.as_bytes());
-    set(
-        &program,
-        "listen = \"127.0.0.1:0\"",
-        "listen = \"127.0.0.1:3119\"",
-    );
-    set(&program, "threads = 0", "threads = 3");
-    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:9119\"");
-    set(&program, "without = \"\"", "without = \"newnews\"");
+    program.set("listen = \"127.0.0.1:0\"", "listen = \"127.0.0.1:3119\"");
+    program.set("threads = 0", "threads = 3");
+    program.set("metrics = \"\"", "metrics = \"127.0.0.1:9119\"");
+    program.set("without = \"\"", "without = \"newnews\"");
     for _ in 0..2 {
         // As long as it is so.
         let told = reload(&program);

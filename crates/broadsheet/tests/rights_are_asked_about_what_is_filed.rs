@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use program::Program;
 use program::articles::date;
-use program::nntp::{Client, Served, listen, set};
+use program::nntp::{Client, Served, listen};
 
 const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\n\
     open.a 0 1 y\nopen.mod 0 1 m\nopen.x 0 1 x\nopen.j 0 1 j\nopen.n 0 1 n\n\
@@ -238,11 +238,7 @@ impl Site {
     fn new() -> Site {
         let program = Program::with_classic_cancels(ACTIVE);
         listen(&program, ACCESS);
-        set(
-            &program,
-            "plaintext_passwords = false",
-            "plaintext_passwords = true",
-        );
+        program.set("plaintext_passwords = false", "plaintext_passwords = true");
         std::fs::create_dir(program.path("home")).unwrap();
         for user in ["anna", "peer", "narrow", "berta"] {
             let told = program.feed(&["user", "add", "--dir", "news", user], b"secret\n");

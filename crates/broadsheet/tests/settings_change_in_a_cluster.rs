@@ -18,7 +18,7 @@ use program::cluster::{applied, become_node, nodes, until_equal};
 use program::daemon::{Over, until};
 use program::feeding::add_peer;
 use program::nats::Servers;
-use program::nntp::{Served, offer, set};
+use program::nntp::{Served, offer};
 use program::taker::Taker;
 use store::seen_hashes;
 
@@ -87,13 +87,9 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
         }
         until("some load", || sent.load(Ordering::SeqCst) > 30);
         add_peer(&programs[0], &taker.address, "");
-        set(
-            &programs[0],
-            "groups_per_article_max = 256",
-            "groups_per_article_max = 3",
-        );
+        programs[0].set("groups_per_article_max = 256", "groups_per_article_max = 3");
         // The date of the message below is of 1993.
-        set(&programs[0], "age_days_max = 10", "age_days_max = 0");
+        programs[0].set("age_days_max = 10", "age_days_max = 0");
         programs[0].write("news/control.ctl", b"newgroup:*:*:doit\n");
         let before = place(&programs[0]).1;
         let told = programs[0].run(&["cluster", "apply", "--dir", "news", "--dry-run"]);
@@ -210,8 +206,7 @@ fn a_node_that_was_away_takes_the_settings_up() {
     // The node that is away has a change of its own, which nobody puts into force.
     programs[1].write("news/control.ctl", b"all:*:*:drop\n");
     for (before, after) in [(256, 3), (3, 5), (5, 2)] {
-        set(
-            &programs[0],
+        programs[0].set(
             &format!("groups_per_article_max = {before}"),
             &format!("groups_per_article_max = {after}"),
         );
@@ -274,8 +269,7 @@ fn kills_leave_the_old_settings_or_the_new_ones() {
     let mut most = 256;
     for round in 0..12_u64 {
         let next = if most == 3 { 4 } else { 3 };
-        set(
-            &programs[0],
+        programs[0].set(
             &format!("groups_per_article_max = {most}"),
             &format!("groups_per_article_max = {next}"),
         );
@@ -421,7 +415,7 @@ fn without_tls_the_login_makes_a_change() {
     let offer = |node: usize, id: &str| offer(&served[node].address, id, &in_four_groups(id));
     assert_eq!(offer(0, &id("first", 1)), "239");
     until_equal(&programs);
-    let limit = |to: &str| set(&programs[0], "groups_per_article_max = 256", to);
+    let limit = |to: &str| programs[0].set("groups_per_article_max = 256", to);
     limit("groups_per_article_max = 3");
     // Without a login nobody knows who brings them.
     let login = programs[0].path("news/keys/cluster.login");
@@ -565,11 +559,11 @@ fn seen_hashes_change_while_all_nodes_are_stopped() {
     until_equal(&programs);
     assert_eq!(place(&programs[0]).1, old);
     served.drain(..).for_each(|served| served.daemon.stop());
-    set(&programs[0], "headers_only = false", "headers_only = true");
+    programs[0].set("headers_only = false", "headers_only = true");
     let told = rules(&programs[0]);
     assert_ne!(told.status, 0, "{told:?}");
     assert!(told.err.contains("headers_only has changed"), "{told:?}");
-    set(&programs[0], "headers_only = true", "headers_only = false");
+    programs[0].set("headers_only = true", "headers_only = false");
     // One is forgotten.
     see(&programs[1]);
     let told = rules(&programs[0]);

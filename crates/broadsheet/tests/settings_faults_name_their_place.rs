@@ -2,7 +2,6 @@
 
 use crate::program;
 use program::Program;
-use program::nntp::set;
 
 #[test]
 fn an_unknown_key() {
@@ -48,7 +47,7 @@ fn with_keys(keys: &[(&str, &str)]) -> (Program, Vec<usize>) {
         let (number, line) = numbered
             .find(|(_, line)| line.starts_with(&start))
             .expect(key);
-        set(&program, line, &format!("{key} = {value}"));
+        program.set(line, &format!("{key} = {value}"));
         lines.push(number);
     }
     (program, lines)

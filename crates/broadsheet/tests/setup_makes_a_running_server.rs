@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::program;
 use program::daemon::Daemon;
-use program::nntp::{Client, set};
+use program::nntp::Client;
 use program::{Program, Told};
 
 /// A port that nobody uses now.
@@ -306,11 +306,7 @@ fn users_log_in_from_the_machine_itself() {
     let told = setup(&program, &words, "a long password\n");
     assert!(told.out.contains("Setup is done"), "{told:?}");
     // TLS makes no difference here.
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     let daemon = Daemon::start(&program);
     let mut client = Client::greeted(&format!("127.0.0.1:{port}"));
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use program::Program;
 use program::articles::{batch, many};
 use program::daemon::Daemon;
-use program::wire::{address, http, set};
+use program::wire::{address, http};
 
 const DAY: u64 = 86_400;
 
@@ -34,8 +34,8 @@ fn disk_bytes(program: &Program) -> u64 {
 fn of_log_and_newest_arrival() {
     let program = Program::with_news("control 0 1 n\njunk 0 1 n\none.a 0 1 y\n");
     program.write("news/explist", b"/expired/ x 30 -\nall x 1 -\n");
-    set(&program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
-    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:0\"");
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("metrics = \"\"", "metrics = \"127.0.0.1:0\"");
     program.rnews(&batch(&many("old", 200, "one.a", 8000)));
     std::thread::sleep(Duration::from_millis(2100));
     let middle = UNIX_EPOCH.elapsed().unwrap().as_secs();

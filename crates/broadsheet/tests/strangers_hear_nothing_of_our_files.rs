@@ -11,18 +11,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use program::Program;
-use program::nntp::{Served, listen, set};
+use program::nntp::{Served, listen};
 
 const PEOPLE: &str = "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n\n[[access]]\nname = \"all\"\nread = \"*\"\n";
 
 fn with_passwords() -> Program {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     listen(&program, PEOPLE);
-    set(
-        &program,
-        "plaintext_passwords = false",
-        "plaintext_passwords = true",
-    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
     program
 }
 

@@ -14,7 +14,7 @@ use std::sync::Barrier;
 use program::cluster::{become_node, seen, until_equal};
 use program::corpus::{batches, id, split_header, unbatch, unpack};
 use program::nats::Servers;
-use program::nntp::{Client, Served, set, take_this, wire};
+use program::nntp::{Client, Served, take_this, wire};
 use program::{Program, shared};
 
 /// The peers, by the nodes to which they send. Peer P sends every fourth article from P on, and those of the next peer: so two nodes get
@@ -33,7 +33,7 @@ fn articles(corpus: &Path) -> Vec<(String, Vec<u8>)> {
 fn news(active: &str) -> Program {
     let program = Program::with_news(active);
     // The articles are old.
-    set(&program, "age_days_max = 10", "age_days_max = 0");
+    program.set("age_days_max = 10", "age_days_max = 0");
     program
 }
 

@@ -8,7 +8,7 @@ use crate::program;
 use program::Program;
 use program::articles::{article, batch};
 use program::daemon::{Daemon, until};
-use program::nntp::{Served, listen, set};
+use program::nntp::{Served, listen};
 
 const GROUPS: &str = "comp.test 0000000000 00001 y\n";
 
@@ -96,7 +96,7 @@ fn threads_that_meet_strangers_are_confined_and_those_that_start_programs_are_no
 fn the_setting_switches_it_off() {
     let program = Program::with_news(GROUPS);
     listen(&program, "");
-    set(&program, "sandbox = true", "sandbox = false");
+    program.set("sandbox = true", "sandbox = false");
     let served = Served::start(&program);
     for thread in ["network", "writer"] {
         let mut own = threads(std::process::id()).into_iter().map(|(_, own)| own);
@@ -104,7 +104,7 @@ fn the_setting_switches_it_off() {
     }
     let told = program.run(&["status", "--dir", "news"]).out;
     assert!(told.contains("sandbox          off"), "{told}");
-    set(&program, "sandbox = false", "sandbox = true");
+    program.set("sandbox = false", "sandbox = true");
     let told = program.run(&["reload", "--dir", "news"]);
     assert!(told.err.contains("sandbox has changed"), "{told:?}");
 }

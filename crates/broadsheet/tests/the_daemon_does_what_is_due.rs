@@ -10,7 +10,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use program::Program;
 use program::articles::{batch, many};
 use program::daemon::{Daemon, PATIENCE, until};
-use program::nntp::set;
 
 fn filed(program: &Program) -> usize {
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
@@ -224,7 +223,7 @@ fn a_daily_task_runs_on_its_first_day() {
     // The next full minute that is not too close.
     let due = (seconds() + 15) / 60 * 60 + 60;
     let time = format!("expire = \"{:02}:{:02}\"", due / 3_600 % 24, due / 60 % 60);
-    set(&program, "expire = \"04:30\"", &time);
+    program.set("expire = \"04:30\"", &time);
     let daemon = Daemon::start(&program);
     let told = || {
         let text = program.read("news/schedule");

@@ -8,14 +8,14 @@ use crate::program;
 
 use program::Program;
 use program::daemon::{Daemon, until};
-use program::wire::{Wire, address, set};
+use program::wire::{Wire, address};
 
 const ALL: &str = "\n[[access]]\nname = \"all\"\nfrom = \"127.0.0.1\"\nsend = \"*\"\nread = \"*\"\npost = \"*\"\n";
 
 fn served(keep_free: &str) -> (Program, Daemon, String) {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
-    set(&program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
-    set(&program, "keep_free = \"128 MiB\"", keep_free);
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("keep_free = \"128 MiB\"", keep_free);
     let text = program.read("news/broadsheet.toml") + ALL;
     program.write("news/broadsheet.toml", text.as_bytes());
     let daemon = Daemon::launch(&program);
@@ -81,11 +81,7 @@ fn too_little_of_the_disk_is_free() {
     assert_eq!(wire.ask("CHECK <a@example.com>\r\n"), "431 <a@example.com>");
     let told = wire.ask("IHAVE <a@example.com>\r\n");
     assert!(told.starts_with("436 The disk is too full: "), "{told}");
-    set(
-        &program,
-        "keep_free = \"1000000 GiB\"",
-        "keep_free = \"0 B\"",
-    );
+    program.set("keep_free = \"1000000 GiB\"", "keep_free = \"0 B\"");
     daemon.signal("HUP");
     until("the end of it", || show(&program) == "open\n");
     assert_eq!(wire.ask("CHECK <a@example.com>\r\n"), "238 <a@example.com>");

@@ -10,15 +10,15 @@ use std::process::Command;
 use program::Program;
 use program::articles::{article, id, with};
 use program::daemon::{Daemon, until};
-use program::wire::{Wire, address, http, set};
+use program::wire::{Wire, address, http};
 
 const PEER: &str =
     "\n[[access]]\nname = \"peer.example\"\nfrom = \"127.0.0.1\"\nsend = \"*\"\nread = \"*\"\n";
 
 fn served() -> (Program, Daemon) {
     let program = Program::with_news("comp.test 0000000000 00001 y\ncomp.mod 0000000000 00001 m\n");
-    set(&program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
-    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:0\"");
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("metrics = \"\"", "metrics = \"127.0.0.1:0\"");
     let text = program.read("news/broadsheet.toml") + PEER;
     program.write("news/broadsheet.toml", text.as_bytes());
     let daemon = Daemon::launch(&program);

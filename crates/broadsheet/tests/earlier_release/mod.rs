@@ -114,22 +114,12 @@ fn ok(told: Told) -> String {
     told.out
 }
 
-fn set(program: &Program, from: &str, to: &str) {
-    let settings = program.read("news/broadsheet.toml");
-    assert!(settings.contains(from), "{from}");
-    program.write(
-        "news/broadsheet.toml",
-        settings.replace(from, to).as_bytes(),
-    );
-}
-
 /// Makes the directory, packs it with what this release answers, and prints where.
 pub fn make() {
     let made = UNIX_EPOCH.elapsed().unwrap().as_secs();
     let program = Program::with_small_segments(ACTIVE, 1);
     program.write("made", made.to_string().as_bytes());
-    set(
-        &program,
+    program.set(
         "sendmail = \"/usr/sbin/sendmail -oi -t\"",
         "sendmail = \"\"",
     );

@@ -1,5 +1,4 @@
 //! Runs the real binary in a temporary directory of its own.
-#![allow(dead_code, reason = "each test file uses the part it needs")]
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -129,10 +128,11 @@ impl Program {
         self.set("keep_free = \"5 MiB\"", "keep_free = 0");
     }
 
-    fn set(&self, from: &str, to: &str) {
-        let settings = self.read("news/broadsheet.toml");
-        let changed = settings.replacen(from, to, 1);
-        assert_ne!(settings, changed, "{from}");
+    /// Puts a line of the settings of the news directory `news` in the place of another; `before` is how it begins.
+    pub fn set(&self, before: &str, after: &str) {
+        let text = self.read("news/broadsheet.toml");
+        let changed = text.replacen(&format!("\n{before}"), &format!("\n{after}"), 1);
+        assert_ne!(text, changed, "{before}");
         self.write("news/broadsheet.toml", changed.as_bytes());
     }
 

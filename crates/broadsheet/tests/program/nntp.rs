@@ -62,17 +62,9 @@ pub const ALL_MAY: &str =
 
 /// Lets the news directory listen at a free port; `access` is put at the end of its settings.
 pub fn listen(program: &Program, access: &str) {
-    set(program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
     let settings = program.read("news/broadsheet.toml") + access;
     program.write("news/broadsheet.toml", settings.as_bytes());
-}
-
-/// Puts a setting in the place of another.
-pub fn set(program: &Program, before: &str, after: &str) {
-    let text = program.read("news/broadsheet.toml");
-    let changed = text.replacen(&format!("\n{before}"), &format!("\n{after}"), 1);
-    assert_ne!(text, changed, "{before}");
-    program.write("news/broadsheet.toml", changed.as_bytes());
 }
 
 /// A client.

@@ -4,7 +4,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-use super::Program;
 use super::daemon::{Daemon, PATIENCE};
 
 /// A client.
@@ -45,14 +44,6 @@ impl Wire {
         self.stream.read_to_end(&mut rest).unwrap();
         String::from_utf8_lossy(&rest).into_owned()
     }
-}
-
-/// Puts a setting in the place of its default, as it stands in the file.
-pub fn set(program: &Program, before: &str, after: &str) {
-    let text = program.read("news/broadsheet.toml");
-    let changed = text.replacen(&format!("\n{before}"), &format!("\n{after}"), 1);
-    assert_ne!(text, changed, "{before}");
-    program.write("news/broadsheet.toml", changed.as_bytes());
 }
 
 /// The address in a line that the daemon says with this in it.

@@ -1,5 +1,4 @@
 //! A news directory with articles of chosen arrival, and runs of expire over it.
-#![allow(dead_code, reason = "each test file uses the part it needs")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // helpers of tests
 
 use std::path::{Path, PathBuf};

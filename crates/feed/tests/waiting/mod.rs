@@ -1,5 +1,5 @@
 //! Articles that wait for a site, and what may be asked about them afterwards.
-#![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::path::Path;
 use std::time::Duration;

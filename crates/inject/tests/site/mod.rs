@@ -1,5 +1,4 @@
 //! A site for posting.
-#![allow(dead_code, reason = "each test file uses the part it needs")]
 
 use article::date::Utc;
 use groups::Active;

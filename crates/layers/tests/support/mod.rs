@@ -1,5 +1,5 @@
 //! Certificates made for a test, and a server without a socket.
-#![allow(dead_code, missing_docs)] // a test fails by panicking
+#![allow(missing_docs)] // a test fails by panicking
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

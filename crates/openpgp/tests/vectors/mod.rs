@@ -1,5 +1,4 @@
 //! Keys and signatures made for the tests; README.md describes how.
-#![allow(dead_code, reason = "each test file uses the part it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use openpgp::{Certificate, Digest, PublicKey, Signature, armor};

@@ -1,5 +1,4 @@
 //! A news directory on disk, with a filer in it.
-#![allow(dead_code)] // each test uses its part
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
 use std::fs;

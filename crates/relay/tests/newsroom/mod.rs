@@ -1,5 +1,4 @@
 //! A small news system in memory: active, sys, history and rules, for tests of the decision.
-#![allow(dead_code)] // each test uses its part
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
 use std::convert::Infallible;

@@ -1,5 +1,5 @@
 //! A server with a news directory of many groups and a writer that accepts nothing.
-#![allow(dead_code, missing_docs, clippy::indexing_slicing)] // a test fails by panicking
+#![allow(missing_docs, clippy::indexing_slicing)] // a test fails by panicking
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -71,7 +71,7 @@ impl House {
         let published = Published::new();
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
         spool.publish_to(published.clone());
-        let listeners = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
+        let listeners = server::socket::bind_beside(&[], "127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
             // Accepted sockets inherit it.
             set_socket_send_buffer_size(&listeners[0].socket, bytes).expect("set");

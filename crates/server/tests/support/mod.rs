@@ -1,5 +1,5 @@
 //! Certificates made for a test, and a rustls client without a socket.
-#![allow(dead_code, missing_docs, clippy::indexing_slicing)] // a test fails by panicking
+#![allow(missing_docs, clippy::indexing_slicing)] // a test fails by panicking
 
 pub mod house;
 

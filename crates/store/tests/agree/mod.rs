@@ -1,10 +1,5 @@
 //! Whether live reading tells the same as a reader opened now.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,5 @@
 //! Chance that can be had again: everything follows from the seed.
+#![allow(dead_code, reason = "each test program uses a part")]
 
 /// A small generator (splitmix64).
 #[derive(Debug, Clone)]

@@ -7,12 +7,7 @@
 //!
 //! A sync that fails loses what it should have written, and the next one does not tell: the file still reads well (ext4), or as the
 //! disk has it ([`Double::forget_pages`]: XFS, btrfs).
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 pub mod dice;
 mod inode;
@@ -250,11 +245,6 @@ impl Double {
             .last_fault
             .as_ref()
             .map(|(call, path)| format!("{call:?} {}", path.display()))
-    }
-
-    /// Calls so far.
-    pub fn calls(&self) -> u64 {
-        self.state().calls
     }
 
     /// True once the power failed.

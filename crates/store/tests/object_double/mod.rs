@@ -1,5 +1,5 @@
 //! An object store in memory, which fails on purpose.
-#![allow(dead_code, clippy::indexing_slicing, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! The rooms stand in an order, and a crate uses only those before it. (The benches and fuzz
+//! The crates stand in an order, and a crate uses only those before it. (The benches and fuzz
 //! targets stand outside: they may use any.)
 
 use std::collections::BTreeSet;

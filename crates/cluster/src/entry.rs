@@ -13,8 +13,8 @@ const MAGIC: &[u8; 4] = b"BSe1";
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Articles ([`crate::parcel`]).
-    Parcel = 1,
+    /// Articles ([`crate::articles_entry`]).
+    Articles = 1,
     /// The settings by which all nodes decide from here on. The payload is empty; `rules` of the entry is their hash.
     Rules = 2,
     /// The decision of a run of expire ([`crate::expiry`]).
@@ -32,7 +32,7 @@ pub enum Kind {
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
         [
-            Kind::Parcel,
+            Kind::Articles,
             Kind::Rules,
             Kind::Expire,
             Kind::Groups,
@@ -138,7 +138,7 @@ mod tests {
 
     fn entry(payload: &[u8]) -> Entry<'_> {
         Entry {
-            kind: Kind::Parcel,
+            kind: Kind::Articles,
             origin: 7,
             counter: u64::MAX,
             arrival: -1,

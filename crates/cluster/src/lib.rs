@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`entry`] | entries of the log as bytes |
-//! | [`parcel`] | the content of the usual entry: articles, with the permissions of their senders |
+//! | [`articles_entry`] | the content of the usual entry: articles, with the permissions of their senders |
 //! | [`chain`] | the hash that covers all entries up to one |
 //! | [`members`] | the nodes, how far each is, and what of the log nobody needs any more |
 //! | [`lease`] | the lease of the feeds: which node feeds |
@@ -21,6 +21,7 @@
 //!
 //! *Architecture Invariant:* only [`jetstream`] does I/O. Nothing here knows the store.
 
+pub mod articles_entry;
 pub mod chain;
 pub mod decisions;
 #[cfg(feature = "jetstream")]
@@ -37,7 +38,6 @@ pub mod jetstream;
 pub mod lease;
 pub mod log;
 pub mod members;
-pub mod parcel;
 pub mod removal;
 pub mod reseed;
 pub mod route_login;

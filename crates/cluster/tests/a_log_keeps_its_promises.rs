@@ -110,7 +110,7 @@ impl Node {
     fn append(&self, origin: u64, counter: u64) {
         let payload = vec![b'x'; 3000];
         let entry = Entry {
-            kind: Kind::Parcel,
+            kind: Kind::Articles,
             origin,
             counter,
             arrival: 0,

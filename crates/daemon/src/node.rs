@@ -22,12 +22,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use ::cluster::articles_entry::{self, ENTRY_FULL_BYTES, Item, ItemRights, Source};
 use ::cluster::chain::Chain;
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::jetstream::{Log, announce_stop};
 use ::cluster::log::{Bytes, LogEvent, LogOptions};
 use ::cluster::members::{Mark, Members, StopMark};
-use ::cluster::parcel::{self, Item, ItemRights, PARCEL_BYTES, Source};
 use access::Grant;
 use relay::file::Filer;
 use relay::file::Verdict;
@@ -332,28 +332,28 @@ impl Node {
             return;
         }
         while self.has_room() {
-            let mut parcel = Parcel::default();
-            while parcel.has_room()
+            let mut builder = EntryBuilder::default();
+            while builder.has_room()
                 && let Some(batch) = queue.take(Duration::ZERO)
             {
-                self.add_batch(batch, posts, spool, &mut parcel);
+                self.add_batch(batch, posts, spool, &mut builder);
             }
-            if parcel.places.is_empty() {
+            if builder.places.is_empty() {
                 break;
             }
-            self.append_parcel(&mut parcel);
+            self.append_articles(&mut builder);
         }
         // A batch whose posts were all refused here is complete already.
         self.return_done();
     }
 
-    /// Adds the articles of a batch to a parcel. A full parcel is appended, and the rest goes into the next.
+    /// Adds the articles of a batch to an entry. A full entry is appended, and the rest goes into the next.
     fn add_batch(
         &mut self,
         batch: ArticleBatch,
         posts: &Posts,
         spool: &Spool,
-        parcel: &mut Parcel,
+        builder: &mut EntryBuilder,
     ) {
         let (active, is_known) = (spool.active(), |id: &[u8]| spool.has(id));
         let count = batch.len();
@@ -417,20 +417,20 @@ impl Node {
                 age_days_max: None,
                 article: native.as_ref().map_or(article, |(_, native)| native),
             };
-            if !parcel.takes(item.article.len()) {
-                self.append_parcel(parcel);
+            if !builder.takes(item.article.len()) {
+                self.append_articles(builder);
             }
-            parcel.add((number, place), &item);
+            builder.add((number, place), &item);
         }
         self.flights.hold(Held::Wire(batch, ids), results);
     }
 
-    fn append_parcel(&mut self, parcel: &mut Parcel) {
-        let Parcel { payload, places } = std::mem::take(parcel);
+    fn append_articles(&mut self, builder: &mut EntryBuilder) {
+        let EntryBuilder { payload, places } = std::mem::take(builder);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.counter += 1;
         let entry = Entry {
-            kind: Kind::Parcel,
+            kind: Kind::Articles,
             origin: self.origin,
             counter: self.counter,
             arrival: since.map_or(0, |since| since.as_micros() as i64),
@@ -716,25 +716,26 @@ fn return_batch(mut batch: ArticleBatch, ids: Vec<Option<Vec<u8>>>, results: Vec
     batch.return_to_sender();
 }
 
-/// A parcel under construction.
+/// An entry of articles under construction.
 #[derive(Default)]
-struct Parcel {
+struct EntryBuilder {
     payload: Vec<u8>,
     places: Vec<Place>,
 }
 
-impl Parcel {
+impl EntryBuilder {
     fn has_room(&self) -> bool {
-        self.payload.len() < PARCEL_BYTES && self.places.len() < ENTRY_ARTICLES_MAX
+        self.payload.len() < ENTRY_FULL_BYTES && self.places.len() < ENTRY_ARTICLES_MAX
     }
 
     /// Whether an article of so many bytes may be added.
     fn takes(&self, bytes: usize) -> bool {
-        self.places.is_empty() || (self.has_room() && self.payload.len() + bytes <= PARCEL_BYTES)
+        self.places.is_empty()
+            || (self.has_room() && self.payload.len() + bytes <= ENTRY_FULL_BYTES)
     }
 
     fn add(&mut self, place: Place, item: &Item<'_>) {
-        parcel::push(&mut self.payload, item);
+        articles_entry::push(&mut self.payload, item);
         self.places.push(place);
     }
 }

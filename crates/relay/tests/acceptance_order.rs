@@ -3,9 +3,9 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use crate::newsroom;
+use crate::decisions;
 
-use newsroom::{Newsroom, article};
+use decisions::{Decisions, article};
 
 /// One fault, and the text it gives. In the order of the tests.
 const FAULTS: &[(&str, &str)] = &[
@@ -22,11 +22,11 @@ fn required_headers_in_their_order() {
     for (at, (_, text)) in FAULTS.iter().enumerate() {
         let missing: Vec<&str> = FAULTS.iter().skip(at).map(|(name, _)| *name).collect();
         let wanted = format!("refuse {text}");
-        assert_eq!(Newsroom::new().verdict(&article(&missing)), wanted);
+        assert_eq!(Decisions::new().verdict(&article(&missing)), wanted);
         let empty: Vec<String> = missing.iter().map(|name| format!("{name}: ")).collect();
         let empty: Vec<&str> = empty.iter().map(String::as_str).collect();
         let wanted = wanted.replace("no ", "empty ");
-        assert_eq!(Newsroom::new().verdict(&article(&empty)), wanted);
+        assert_eq!(Decisions::new().verdict(&article(&empty)), wanted);
     }
 }
 
@@ -69,27 +69,27 @@ const REST: &[(&str, &str)] = &[
 
 #[test]
 fn the_other_tests_in_their_order() {
-    let mut newsroom = Newsroom::new();
-    newsroom.rules.age_seconds_max = Some(30 * 86_400);
+    let mut decisions = Decisions::new();
+    decisions.rules.age_seconds_max = Some(30 * 86_400);
     for (at, (_, text)) in REST.iter().enumerate() {
         // Later faults first, so that of one header the earlier fault stays.
         let changes: Vec<&str> = REST.iter().skip(at).rev().map(|(line, _)| *line).collect();
         let wanted = format!("refuse {text}");
-        assert_eq!(newsroom.verdict(&article(&changes)), wanted);
+        assert_eq!(decisions.verdict(&article(&changes)), wanted);
     }
-    assert_eq!(newsroom.verdict(&article(&[])), "accept comp.lang.c");
+    assert_eq!(decisions.verdict(&article(&[])), "accept comp.lang.c");
 }
 
 #[test]
 fn a_faulty_header_comes_before_all_of_these() {
     let twice = format!("Subject: a\n{}", article(&["Message-ID", "Newsgroups"]));
     assert_eq!(
-        Newsroom::new().verdict(&twice),
+        Decisions::new().verdict(&twice),
         "refuse duplicate required header `Subject'"
     );
     let no_header = article(&["Message-ID", "Hello world"]);
     assert_eq!(
-        Newsroom::new().verdict(&no_header),
+        Decisions::new().verdict(&no_header),
         "refuse article \"header\" contains non-RFC-1036-header line `Hello world'"
     );
 }
@@ -97,11 +97,11 @@ fn a_faulty_header_comes_before_all_of_these() {
 #[test]
 fn no_limit_on_age_unless_asked_for() {
     let old = article(&["Date: 1 Jan 1985 00:00:00 GMT"]);
-    assert_eq!(Newsroom::new().verdict(&old), "accept comp.lang.c");
+    assert_eq!(Decisions::new().verdict(&old), "accept comp.lang.c");
 }
 
 #[test]
 fn one_day_ahead_is_allowed() {
     let ahead = article(&["Date: 2 Jun 2001 12:00:00 GMT"]);
-    assert_eq!(Newsroom::new().verdict(&ahead), "accept comp.lang.c");
+    assert_eq!(Decisions::new().verdict(&ahead), "accept comp.lang.c");
 }

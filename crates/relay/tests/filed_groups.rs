@@ -2,12 +2,12 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use crate::newsroom;
+use crate::decisions;
 
-use newsroom::{Newsroom, article};
+use decisions::{Decisions, article};
 
 fn groups(newsgroups: &str) -> String {
-    Newsroom::new().verdict(&article(&[&format!("Newsgroups: {newsgroups}")]))
+    Decisions::new().verdict(&article(&[&format!("Newsgroups: {newsgroups}")]))
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn unknown_groups_of_our_subscription_go_to_junk_once() {
 fn aliases_that_lead_nowhere_are_unknown() {
     assert_eq!(groups("comp.loop.a"), "accept (junk) junk");
     assert_eq!(groups("comp.deadend"), "accept (junk) junk");
-    let mut newsroom = Newsroom::new();
-    newsroom.rules.junk = false;
+    let mut decisions = Decisions::new();
+    decisions.rules.junk = false;
     for newsgroups in ["comp.loop.a", "comp.deadend", "comp.none"] {
         assert_eq!(
-            newsroom.verdict(&article(&[&format!("Newsgroups: {newsgroups}")])),
+            decisions.verdict(&article(&[&format!("Newsgroups: {newsgroups}")])),
             format!("refuse no known groups in `{newsgroups}', remembered")
         );
     }
@@ -83,18 +83,18 @@ fn aliases_that_lead_nowhere_are_unknown() {
 fn control_messages_are_refused_by_name_without_a_usable_control() {
     let text = article(&["Control: cancel <2@a>", "Newsgroups: comp.lang.c"]);
     let refused = "refuse group control is excluded in active, or missing";
-    let mut newsroom = Newsroom::new();
+    let mut decisions = Decisions::new();
     let line = "control 0000000000 00001 y\n";
-    assert!(newsroom.active.contains(line));
-    let whole = newsroom.active.clone();
-    newsroom.active = whole.replace(line, "control 0000000000 00001 x\n");
-    assert_eq!(newsroom.verdict(&text), format!("{refused} x control"));
-    newsroom.active = whole.replace(line, "control 0000000000 00001 =comp.x\n");
-    assert_eq!(newsroom.verdict(&text), format!("{refused} x comp.x"));
-    newsroom.active = whole.replace(line, "");
-    assert_eq!(newsroom.verdict(&text), "accept (control) (junk) junk");
-    newsroom.active = newsroom.active.replace("junk 0000000000 00001 y\n", "");
-    assert_eq!(newsroom.verdict(&text), refused);
+    assert!(decisions.active.contains(line));
+    let whole = decisions.active.clone();
+    decisions.active = whole.replace(line, "control 0000000000 00001 x\n");
+    assert_eq!(decisions.verdict(&text), format!("{refused} x control"));
+    decisions.active = whole.replace(line, "control 0000000000 00001 =comp.x\n");
+    assert_eq!(decisions.verdict(&text), format!("{refused} x comp.x"));
+    decisions.active = whole.replace(line, "");
+    assert_eq!(decisions.verdict(&text), "accept (control) (junk) junk");
+    decisions.active = decisions.active.replace("junk 0000000000 00001 y\n", "");
+    assert_eq!(decisions.verdict(&text), refused);
 }
 
 #[test]
@@ -106,17 +106,17 @@ fn a_j_group_is_filed_in_junk_only() {
 #[test]
 fn without_a_usable_junk_nothing_is_filed() {
     let text = article(&["Newsgroups: comp.none"]);
-    let mut newsroom = Newsroom::new();
-    newsroom.active = newsroom
+    let mut decisions = Decisions::new();
+    decisions.active = decisions
         .active
         .replace("junk 0000000000 00001 y", "junk 0000000000 00001 x");
     assert_eq!(
-        newsroom.verdict(&text),
+        decisions.verdict(&text),
         "refuse no known groups in `comp.none' and junk group is excluded in active x junk"
     );
-    newsroom.active = newsroom.active.replace("junk 0000000000 00001 x\n", "");
+    decisions.active = decisions.active.replace("junk 0000000000 00001 x\n", "");
     assert_eq!(
-        newsroom.verdict(&text),
+        decisions.verdict(&text),
         "refuse no known groups in `comp.none' and no junk group"
     );
 }
@@ -128,11 +128,11 @@ fn a_control_message_goes_to_control_only() {
             "Control: cancel <2@a>",
             &format!("Newsgroups: {newsgroups}"),
         ]);
-        assert_eq!(Newsroom::new().verdict(&text), "accept (control) control");
+        assert_eq!(Decisions::new().verdict(&text), "accept (control) control");
     }
     // Empty, or only Also-Control: an ordinary article.
     let text = article(&["Control: ", "Also-Control: cancel <2@a>"]);
-    assert_eq!(Newsroom::new().verdict(&text), "accept comp.lang.c");
+    assert_eq!(Decisions::new().verdict(&text), "accept comp.lang.c");
 }
 
 #[test]

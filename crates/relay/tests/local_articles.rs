@@ -3,12 +3,12 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use crate::newsroom;
+use crate::decisions;
 
-use newsroom::{Newsroom, article};
+use decisions::{Decisions, article};
 
 fn verdict(path: &str, newsgroups: &str) -> String {
-    Newsroom::new().verdict(&article(&[
+    Decisions::new().verdict(&article(&[
         &format!("Path: {path}"),
         &format!("Newsgroups: {newsgroups}"),
     ]))
@@ -33,10 +33,10 @@ fn a_local_article_in_an_unknown_group_is_refused() {
 
 #[test]
 fn refused_ids_are_forgotten_on_request() {
-    let mut newsroom = Newsroom::new();
-    newsroom.rules.remember_refused = false;
+    let mut decisions = Decisions::new();
+    decisions.rules.remember_refused = false;
     assert_eq!(
-        newsroom.verdict(&article(&["Newsgroups: misc.test"])),
+        decisions.verdict(&article(&["Newsgroups: misc.test"])),
         "refuse no subscribed groups in `misc.test'"
     );
 }

@@ -1,7 +1,7 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
+mod decisions;
 mod newsdir;
-mod newsroom;
 
 mod a_batch_that_cannot_be_filed;
 mod a_site_met_later_is_chosen_for_as_on_filing;

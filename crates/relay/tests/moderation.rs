@@ -2,12 +2,12 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use crate::newsroom;
+use crate::decisions;
 
-use newsroom::{Newsroom, article};
+use decisions::{Decisions, article};
 
 fn verdict(newsgroups: &str, approved: &str) -> String {
-    Newsroom::new().verdict(&article(&[&format!("Newsgroups: {newsgroups}"), approved]))
+    Decisions::new().verdict(&article(&[&format!("Newsgroups: {newsgroups}"), approved]))
 }
 
 #[test]

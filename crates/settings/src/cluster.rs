@@ -4,10 +4,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ::cluster::articles_entry::ENTRY_FULL_BYTES;
 use ::cluster::decisions::DecisionRange;
 use ::cluster::entry::ENTRY_BYTES_MAX;
 use ::cluster::log::LogOptions;
-use ::cluster::parcel::PARCEL_BYTES;
 use relay::control::policy::POLICY_FILES;
 use relay::keyring;
 use sha2::{Digest, Sha256};
@@ -101,9 +101,9 @@ impl Settings {
                 format!("is at least {least} in a cluster"),
             ));
         }
-        let entry = self.limits.article_bytes_max as usize + PARCEL_BYTES;
+        let entry = self.limits.article_bytes_max as usize + ENTRY_FULL_BYTES;
         (entry > ENTRY_BYTES_MAX).then(|| {
-            let most = groups::size::bytes((ENTRY_BYTES_MAX - PARCEL_BYTES) as u64);
+            let most = groups::size::bytes((ENTRY_BYTES_MAX - ENTRY_FULL_BYTES) as u64);
             (
                 "limits.article_bytes_max",
                 format!("is at most {most} in a cluster"),
@@ -150,7 +150,7 @@ impl Settings {
             system_login,
             ca: (!ca.is_empty()).then(|| PathBuf::from(ca)),
             replicas: cluster.replicas as usize,
-            entry_bytes_max: self.limits.article_bytes_max as usize + PARCEL_BYTES,
+            entry_bytes_max: self.limits.article_bytes_max as usize + ENTRY_FULL_BYTES,
             decisions: decisions(),
         })
     }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use ::cluster::articles_entry::{self, Item, Source};
 use ::cluster::chain::Chain;
 use ::cluster::decisions::{self, COMPARES_CHANGES, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::log::SettingsGuard;
-use ::cluster::parcel::{self, Item, Source};
 use access::Grant;
 use article::Form;
 use article::wire_facts::WireFacts;
@@ -41,7 +41,7 @@ pub struct Appliance {
 }
 
 /// The result of an entry.
-pub struct AppliedParcel {
+pub struct EntryResult {
     /// The process that appended it.
     pub origin: u64,
     /// Its number among those of that process.
@@ -57,7 +57,7 @@ pub struct AppliedParcel {
 /// Whether an entry was applied.
 pub enum Applied {
     /// The entry is applied, with these results.
-    Done(AppliedParcel),
+    Done(EntryResult),
     /// The entry must not be applied, for this reason.
     Stop(String),
 }
@@ -174,7 +174,7 @@ impl Appliance {
         filer.take_changes();
         let results = match entry.kind {
             Kind::Rules | Kind::Settings | Kind::Decisions => Some(Vec::new()),
-            Kind::Parcel => self.file(&entry, filer)?,
+            Kind::Articles => self.file(&entry, filer)?,
             Kind::Expire | Kind::Groups | Kind::Removal => match changes::apply(&entry, filer)? {
                 Change::Done => Some(Vec::new()),
                 Change::Damaged => None,
@@ -205,7 +205,7 @@ impl Appliance {
             decisions,
         };
         filer.set_applied_entry(&self.place)?;
-        Ok(Applied::Done(AppliedParcel {
+        Ok(Applied::Done(EntryResult {
             origin: entry.origin,
             counter: entry.counter,
             seconds: entry.seconds(),
@@ -214,9 +214,10 @@ impl Appliance {
         }))
     }
 
-    /// Files the articles of a parcel. `None`: its payload is damaged, and nothing was filed.
+    /// Files the articles of an entry. `None`: its payload is damaged, and nothing was filed.
     fn file(&mut self, entry: &Entry<'_>, filer: &mut Filer) -> anyhow::Result<Option<Vec<Told>>> {
-        let Ok(items) = parcel::items(entry.payload).collect::<Result<Vec<Item<'_>>, _>>() else {
+        let Ok(items) = articles_entry::items(entry.payload).collect::<Result<Vec<Item<'_>>, _>>()
+        else {
             return Ok(None);
         };
         if entry.rules != self.rules {
@@ -258,7 +259,7 @@ impl Appliance {
         Ok(Some(results))
     }
 
-    fn grant(&mut self, rights: &parcel::ItemRights<'_>) -> Grant {
+    fn grant(&mut self, rights: &articles_entry::ItemRights<'_>) -> Grant {
         let key = (rights.is_post, rights.may_approve, rights.groups.to_vec());
         if self.grants.len() >= GRANTS_MAX {
             self.grants.clear();

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use ::cluster::parcel::{Item, Source};
+use ::cluster::articles_entry::{Item, Source};
 use relay::Now;
 use relay::error::Error;
 use relay::file::{Filer, Verdict};
 use relay::outlet::Outlet;
 
-use super::{Held, Node, Parcel, Told};
+use super::{EntryBuilder, Held, Node, Told};
 use crate::failure;
 use crate::intake_queue::IntakeQueue;
 
@@ -27,7 +27,7 @@ pub struct NodeOutlet<'a> {
     commit_bytes: usize,
     /// The limit of age that the sender of the batch asked for, days.
     age_days_max: Option<u32>,
-    parcel: Parcel,
+    builder: EntryBuilder,
     /// Articles without a verdict.
     waiting: usize,
     pending_bytes: usize,
@@ -56,7 +56,7 @@ impl<'a> NodeOutlet<'a> {
             is_stopping,
             commit_bytes,
             age_days_max,
-            parcel: Parcel::default(),
+            builder: EntryBuilder::default(),
             waiting: 0,
             pending_bytes: 0,
         }
@@ -88,14 +88,14 @@ impl<'a> NodeOutlet<'a> {
     }
 
     fn append(&mut self) -> Result<(), Error> {
-        if self.parcel.places.is_empty() {
+        if self.builder.places.is_empty() {
             return Ok(());
         }
         self.wait_until(Node::has_room)?;
-        let results = self.parcel.places.iter().map(|_| None).collect();
+        let results = self.builder.places.iter().map(|_| None).collect();
         let batch = Held::Run(self.node.run);
         self.node.flights.hold(batch, results);
-        self.node.append_parcel(&mut self.parcel);
+        self.node.append_articles(&mut self.builder);
         Ok(())
     }
 }
@@ -106,7 +106,7 @@ impl Outlet for NodeOutlet<'_> {
     }
 
     fn file(&mut self, bytes: &[u8], _: Now) -> Result<Option<Verdict>, Error> {
-        if !self.parcel.takes(bytes.len()) {
+        if !self.builder.takes(bytes.len()) {
             self.append()?;
         }
         let item = Item {
@@ -116,8 +116,8 @@ impl Outlet for NodeOutlet<'_> {
             article: bytes,
         };
         // No other batch is held before this one: the writer does nothing else meanwhile.
-        let place = (self.node.flights.next_number(), self.parcel.places.len());
-        self.parcel.add(place, &item);
+        let place = (self.node.flights.next_number(), self.builder.places.len());
+        self.builder.add(place, &item);
         self.waiting += 1;
         self.pending_bytes += bytes.len();
         Ok(None)

@@ -1,7 +1,7 @@
 //! The content of the usual entry: articles that arrived together, each with the permissions of its sender. Nodes file them in this order.
 
-/// Size from which a parcel takes no further article, bytes. A larger article is a parcel of its own.
-pub const PARCEL_BYTES: usize = 256 << 10;
+/// Size from which an entry takes no further article, bytes. A larger article is an entry of its own.
+pub const ENTRY_FULL_BYTES: usize = 256 << 10;
 
 /// An article on its way into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ const MAY_APPROVE: u8 = 8;
 const HAS_AGE: u8 = 16;
 const KNOWN: u8 = 31;
 
-/// Appends an item to the payload of a parcel.
+/// Appends an item to the payload of an entry.
 pub fn push(out: &mut Vec<u8>, item: &Item<'_>) {
     let (is_announced, id) = match item.source {
         Source::Announced(id) => (ANNOUNCED, id),
@@ -116,7 +116,7 @@ pub fn items(mut payload: &[u8]) -> impl Iterator<Item = Result<Item<'_>, Damage
     })
 }
 
-/// The payload of a parcel is damaged.
+/// The payload of an entry is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the content of an entry is damaged")]
 pub struct Damaged;

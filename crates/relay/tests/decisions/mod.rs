@@ -38,16 +38,16 @@ pub const SYS: &str = "\
 ME:comp,control,junk/all::
 ";
 
-pub struct Newsroom {
+pub struct Decisions {
     pub active: String,
     pub sys: String,
     pub rules: Rules,
     pub seen: Vec<&'static str>,
 }
 
-impl Newsroom {
-    pub fn new() -> Newsroom {
-        Newsroom {
+impl Decisions {
+    pub fn new() -> Decisions {
+        Decisions {
             active: ACTIVE.to_owned(),
             sys: SYS.to_owned(),
             rules: Rules::new(HOST.as_bytes()),

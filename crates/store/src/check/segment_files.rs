@@ -1,7 +1,8 @@
 //! Checks one segment: each derived file against `.art`.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::check::derived_files::look_at;
 use crate::check::offloaded;
@@ -12,7 +13,7 @@ use crate::history::HistoryLine;
 use crate::history::cancels::CancelLine;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
-use crate::io::disk::{Disk, Open};
+use crate::io::disk::{Disk, File, Open};
 use crate::io::map::MapRef;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -45,6 +46,16 @@ struct Expected {
 }
 
 impl Expected {
+    fn of(his_map: MapRef) -> Expected {
+        let is_sound = History::of_map(&his_map).is_sound();
+        Expected {
+            his_map,
+            his_at: 0,
+            his_bad: (!is_sound).then_some(0),
+            links: 0,
+        }
+    }
+
     /// Advances past `line`, and past lines of dead articles before it, whose records may be missing. Returns true if it was found,
     /// or was left out of a compacted history.
     fn finds(&mut self, line: &[u8], alive: Visibility<'_>) -> bool {
@@ -78,6 +89,19 @@ impl Expected {
     }
 }
 
+/// The segment that is checked.
+struct Checked<'a> {
+    segments: &'a Segments,
+    base: u64,
+    art_path: PathBuf,
+    art: Box<dyn File>,
+    alive: Visibility<'a>,
+    /// Whether the derived files are repaired.
+    repair: bool,
+    /// Whether `.art` is repaired. A cache of an object is not.
+    can_repair: bool,
+}
+
 /// Checks one segment; returns true if `.his` or `.ovr` must be rebuilt.
 pub fn check_segment(
     segments: &Segments,
@@ -88,17 +112,16 @@ pub fn check_segment(
     report: &mut Report,
     repair: bool,
 ) -> Result<bool, Error> {
-    let disk = segments.disk();
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
+    let art_path = segments.path(base, SegmentFile::Art);
+    let at = |source| Error::io("read", &art_path, source);
     let how = if repair { Open::Write } else { Open::Read };
-    let mut file = segments.open(base, SegmentFile::Art, how).map_err(at)?;
-    let object = SegmentHeader::read(&*file, &path)
+    let mut art = segments.open(base, SegmentFile::Art, how).map_err(at)?;
+    let object = SegmentHeader::read(&*art, &art_path)
         .ok()
         .and_then(|header| header.object);
     if object.is_some() {
         // The file is a cache: nothing in it is repaired.
-        file = segments
+        art = segments
             .open(base, SegmentFile::Art, Open::Read)
             .map_err(at)?;
         report.offloaded += 1;
@@ -107,157 +130,235 @@ pub fn check_segment(
         }
         offloaded::check_cancel_locks(segments, base, report, repair)?;
     }
-    match SegmentHeader::read(&*file, &path).and_then(|header| header.check_base(base, &path)) {
-        Err(Error::Damaged { offset, what, .. }) => report.tell(&path, offset, what, false),
-        Err(error) => report.tell(&path, 0, error.to_string(), false),
-        Ok(()) => {}
+    let segment = Checked {
+        segments,
+        base,
+        art_path,
+        art,
+        alive,
+        repair,
+        can_repair: repair && object.is_none(),
+    };
+    segment.check_header(report);
+    let (ovr_map, is_ovr_missing) = segment.map_derived(SegmentFile::Ovr, report)?;
+    let (his_map, is_his_missing) = segment.map_derived(SegmentFile::His, report)?;
+    let blocks: Vec<_> = overview::blocks(ovr_map.bytes()).collect();
+    let mut derived_bad = is_ovr_missing || is_his_missing;
+    derived_bad |= segment.check_blocks(&ovr_map, &blocks, report);
+    let mut expected = Expected::of(his_map);
+    let mut walk = Walk::new(&*segment.art, SEGMENT_HEADER_BYTES, end)
+        .map_err(|source| segment.read_error(source))?;
+    let compared = (!derived_bad).then_some(blocks.as_slice());
+    let found = segment.check_records(&mut walk, compared, &mut expected, seen, report)?;
+    derived_bad = derived_bad || segment.check_rows(&blocks, &found, &expected, report);
+    derived_bad |= segment.check_history(&mut expected, report);
+    let history = History::of_map(&expected.his_map);
+    derived_bad = derived_bad || segment.check_exceptions(history, report);
+    for gap in found.gaps {
+        derived_bad |= segment.check_gap(dir, &walk, gap, history, report)?;
     }
-    let (his_path, ovr_path) = (
-        segments.path(base, SegmentFile::His),
-        segments.path(base, SegmentFile::Ovr),
-    );
-    let ovr_map = map_whole(&**disk, &ovr_path);
-    let his_map = map_whole(&**disk, &his_path);
-    for (map, view) in [(&ovr_map, &ovr_path), (&his_map, &his_path)] {
-        if map.is_none() {
-            report.tell(view, 0, "it is missing", repair);
+    segment.check_table(&walk, report)?;
+    Ok(derived_bad)
+}
+
+/// What the records of a segment have shown.
+#[derive(Default)]
+struct Found {
+    /// The ranges that have no sound records, offsets in `.art`.
+    gaps: Vec<(u64, u64)>,
+    /// The first article whose rows are not its own, offset in `.art`.
+    wrong_rows: Option<u64>,
+}
+
+impl Checked<'_> {
+    fn read_error(&self, source: io::Error) -> Error {
+        Error::io("read", &self.art_path, source)
+    }
+
+    fn path(&self, file: SegmentFile) -> PathBuf {
+        self.segments.path(self.base, file)
+    }
+
+    fn disk(&self) -> &dyn Disk {
+        &**self.segments.disk()
+    }
+
+    fn check_header(&self, report: &mut Report) {
+        let path = &self.art_path;
+        let header = SegmentHeader::read(&*self.art, path);
+        match header.and_then(|header| header.check_base(self.base, path)) {
+            Err(Error::Damaged { offset, what, .. }) => report.tell(path, offset, what, false),
+            Err(error) => report.tell(path, 0, error.to_string(), false),
+            Ok(()) => {}
         }
     }
-    let mut derived_bad = ovr_map.is_none() || his_map.is_none();
-    let empty = || file.map(0).map_err(at);
-    let ovr_map = ovr_map.map_or_else(empty, Ok)?;
-    let blocks: Vec<_> = overview::blocks(ovr_map.bytes()).collect();
-    let ovr_bad = blocks.iter().any(|block| !block.is_sound())
-        || blocks.iter().map(|block| block.bytes.len()).sum::<usize>() != ovr_map.bytes().len();
-    if ovr_bad {
-        report.tell(&ovr_path, 0, "a block of rows is damaged", repair);
-        derived_bad = true;
+
+    /// Maps a derived file; of a missing one, which it reports, the map is empty. Returns the map, and whether the file is missing.
+    fn map_derived(&self, file: SegmentFile, report: &mut Report) -> Result<(MapRef, bool), Error> {
+        let path = self.path(file);
+        if let Some(map) = map_whole(self.disk(), &path) {
+            return Ok((map, false));
+        }
+        report.tell(&path, 0, "it is missing", self.repair);
+        let empty = self.art.map(0);
+        Ok((empty.map_err(|source| self.read_error(source))?, true))
     }
-    let mut expected = Expected {
-        his_map: his_map.map_or_else(empty, Ok)?,
-        his_at: 0,
-        his_bad: None,
-        links: 0,
-    };
-    if !History::of_map(&expected.his_map).is_sound() {
-        expected.his_bad = Some(0);
+
+    /// Returns true if blocks of `.ovr` are damaged.
+    fn check_blocks(
+        &self,
+        ovr_map: &MapRef,
+        blocks: &[overview::Block<'_>],
+        report: &mut Report,
+    ) -> bool {
+        let bytes: usize = blocks.iter().map(|block| block.bytes.len()).sum();
+        let are_sound = blocks.iter().all(overview::Block::is_sound);
+        if are_sound && bytes == ovr_map.bytes().len() {
+            return false;
+        }
+        let path = self.path(SegmentFile::Ovr);
+        report.tell(&path, 0, "a block of rows is damaged", self.repair);
+        true
     }
-    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, end).map_err(at)?;
-    let mut gaps = Vec::new();
-    let mut row = Vec::new();
-    let mut rows_bad = None;
-    while let Some(step) = walk.next().map_err(at)? {
-        match step {
-            Step::Gap { empty: true, .. } => report.holes += 1,
-            Step::Gap { from, to, .. } => gaps.push((from, to)),
-            Step::Record(_, record) if record.head.kind == Kind::Hole => report.holes += 1,
-            Step::Record(offset, record) => {
-                report.bytes += u64::from(record.head.length);
-                check_line(
-                    &path,
-                    (base, offset),
-                    &record,
-                    &mut expected,
-                    alive,
-                    &mut seen.given,
-                    report,
-                );
-                expected.links += kept_links(&record, alive);
-                if record.head.kind == Kind::Cancel
-                    && let Some(line) =
-                        CancelLine::parse(record.line().strip_suffix(b"\n").unwrap_or_default())
-                {
-                    // Of each position the last line counts.
-                    let text = record.line().to_vec();
-                    seen.cancels.insert(line.position.0, text);
+
+    /// Compares each record with the derived files; with the rows of `blocks` only if these are given.
+    fn check_records(
+        &self,
+        walk: &mut Walk<'_>,
+        blocks: Option<&[overview::Block<'_>]>,
+        expected: &mut Expected,
+        seen: &mut Seen,
+        report: &mut Report,
+    ) -> Result<Found, Error> {
+        let mut found = Found::default();
+        let mut row = Vec::new();
+        while let Some(step) = walk.next().map_err(|source| self.read_error(source))? {
+            let (offset, record) = match step {
+                Step::Gap { empty: true, .. } => {
+                    report.holes += 1;
+                    continue;
                 }
-                if record.head.kind == Kind::Article
-                    && !derived_bad
-                    && !rows_agree(&blocks, offset, &record, alive, &mut row)
-                {
-                    rows_bad = rows_bad.or(Some(offset));
+                Step::Gap { from, to, .. } => {
+                    found.gaps.push((from, to));
+                    continue;
                 }
+                Step::Record(_, record) if record.head.kind == Kind::Hole => {
+                    report.holes += 1;
+                    continue;
+                }
+                Step::Record(offset, record) => (offset, record),
+            };
+            report.bytes += u64::from(record.head.length);
+            check_line(
+                &self.art_path,
+                (self.base, offset),
+                &record,
+                expected,
+                self.alive,
+                &mut seen.given,
+                report,
+            );
+            expected.links += kept_links(&record, self.alive);
+            if record.head.kind == Kind::Cancel
+                && let Some(line) =
+                    CancelLine::parse(record.line().strip_suffix(b"\n").unwrap_or_default())
+            {
+                // Of each position the last line counts.
+                let text = record.line().to_vec();
+                seen.cancels.insert(line.position.0, text);
+            }
+            if record.head.kind == Kind::Article
+                && let Some(blocks) = blocks
+                && !rows_agree(blocks, offset, &record, self.alive, &mut row)
+            {
+                found.wrong_rows = found.wrong_rows.or(Some(offset));
             }
         }
+        Ok(found)
     }
-    if let Some(offset) = rows_bad {
-        report.tell(
-            &ovr_path,
-            0,
-            format!("the rows of the article at byte {offset} of .art are not its own"),
-            repair,
-        );
-        derived_bad = true;
-    }
-    let rows: u64 = blocks
-        .iter()
-        .flat_map(|block| block.groups())
-        .map(|group| {
-            // Rows of expired articles may be present or missing.
-            let rows = group.range(0, u64::MAX);
-            rows.filter(|row| {
-                let position = Position(base + u64::from(row.record));
-                alive.is_in(group.name, row.number, position)
+
+    /// Returns true if `.ovr` has other rows than the records.
+    fn check_rows(
+        &self,
+        blocks: &[overview::Block<'_>],
+        found: &Found,
+        expected: &Expected,
+        report: &mut Report,
+    ) -> bool {
+        let rows: u64 = blocks
+            .iter()
+            .flat_map(|block| block.groups())
+            .map(|group| {
+                // Rows of expired articles may be present or missing.
+                let rows = group.range(0, u64::MAX);
+                rows.filter(|row| {
+                    let position = Position(self.base + u64::from(row.record));
+                    self.alive.is_in(group.name, row.number, position)
+                })
+                .count() as u64
             })
-            .count() as u64
-        })
-        .sum();
-    if !derived_bad && rows != expected.links {
-        report.tell(
-            &ovr_path,
-            0,
-            format!("it has {rows} rows, .art tells of {}", expected.links),
-            repair,
-        );
-        derived_bad = true;
+            .sum();
+        let links = expected.links;
+        let what = match found.wrong_rows {
+            Some(offset) => {
+                format!("the rows of the article at byte {offset} of .art are not its own")
+            }
+            None if rows != links => format!("it has {rows} rows, .art tells of {links}"),
+            None => return false,
+        };
+        report.tell(&self.path(SegmentFile::Ovr), 0, what, self.repair);
+        true
     }
-    if expected.his_bad.is_none() && !expected.finds(b"", alive) {
-        expected.his_bad = Some(expected.his_at);
+
+    /// Returns true if `.his` has other lines than the records.
+    fn check_history(&self, expected: &mut Expected, report: &mut Report) -> bool {
+        if expected.his_bad.is_none() && !expected.finds(b"", self.alive) {
+            expected.his_bad = Some(expected.his_at);
+        }
+        let Some(offset) = expected.his_bad else {
+            return false;
+        };
+        let what = "it does not hold the lines that .art tells of";
+        report.tell(&self.path(SegmentFile::His), offset, what, self.repair);
+        true
     }
-    if let Some(offset) = expected.his_bad {
-        report.tell(
-            &his_path,
-            offset,
-            "it does not hold the lines that .art tells of",
-            repair,
-        );
-        derived_bad = true;
+
+    /// Returns true if `.exp` has other lines than it should.
+    fn check_exceptions(&self, history: History<'_>, report: &mut Report) -> bool {
+        let path = self.path(SegmentFile::Exp);
+        if exceptions_agree(self.disk(), &path, history, self.alive) {
+            return false;
+        }
+        let what = "it does not hold the exceptions that .his tells of";
+        report.tell(&path, 0, what, self.repair);
+        true
     }
-    let exp_path = segments.path(base, SegmentFile::Exp);
-    if !derived_bad
-        && !exceptions_agree(
-            &**disk,
-            &exp_path,
-            History::of_map(&expected.his_map),
-            alive,
-        )
-    {
-        report.tell(
-            &exp_path,
-            0,
-            "it does not hold the exceptions that .his tells of",
-            repair,
-        );
-        derived_bad = true;
-    }
-    let can_repair = repair && object.is_none();
-    for (from, to) in gaps {
+
+    /// Reports a gap of the log, with the articles that lay there; repaired, their remains go to `bad/`. Returns true if the derived files
+    /// must be rebuilt.
+    fn check_gap(
+        &self,
+        dir: &Path,
+        walk: &Walk<'_>,
+        (from, to): (u64, u64),
+        history: History<'_>,
+        report: &mut Report,
+    ) -> Result<bool, Error> {
         let bytes = to - from;
-        let what = match file.was_unreadable(from..to) {
+        let what = match self.art.was_unreadable(from..to) {
             true => format!("{bytes} bytes, of which the disk cannot read some"),
             false => format!("{bytes} bytes are not a sound record"),
         };
-        let history = History::of_map(&expected.his_map);
-        let lay_there = lying(history, base, walk.positions((from, to)));
+        let lay_there = lying(history, self.base, walk.positions((from, to)));
         let lost: Vec<_> = lay_there
             .iter()
-            .filter(|line| !alive.is_dead(line))
+            .filter(|line| !self.alive.is_dead(line))
             .collect();
         let what = if lost.is_empty() && !lay_there.is_empty() {
             format!("{what}: only dead articles lay there, nothing is lost")
         } else {
             report.lost += 1;
-            let kept = match can_repair {
+            let kept = match self.can_repair {
                 true => "; what is left of it is kept in bad/, feed it again",
                 false => "",
             };
@@ -266,24 +367,25 @@ pub fn check_segment(
         let room = LOST_IDS_MAX.saturating_sub(report.lost_ids.len());
         let ids = lost.iter().take(room).map(|line| line.id.to_vec());
         report.lost_ids.extend(ids);
-        report.tell(&path, from, what, can_repair);
-        if can_repair {
-            repair::put_aside(&**disk, dir, &path, &*file, (from, to))?;
-            derived_bad = true;
+        report.tell(&self.art_path, from, what, self.can_repair);
+        if self.can_repair {
+            repair::put_aside(self.disk(), dir, &self.art_path, &*self.art, (from, to))?;
         }
+        Ok(self.can_repair)
     }
-    if walk.lost_its_table() {
-        report.tell(
-            &path,
-            0,
-            "the table that tells where its articles lie is damaged",
-            can_repair,
-        );
-        if can_repair {
-            repack::repack(segments, base, alive, None)?;
+
+    /// Reports a damaged table of a repacked segment; repaired, the segment is repacked again.
+    fn check_table(&self, walk: &Walk<'_>, report: &mut Report) -> Result<(), Error> {
+        if !walk.lost_its_table() {
+            return Ok(());
         }
+        let what = "the table that tells where its articles lie is damaged";
+        report.tell(&self.art_path, 0, what, self.can_repair);
+        if self.can_repair {
+            repack::repack(self.segments, self.base, self.alive, None)?;
+        }
+        Ok(())
     }
-    Ok(derived_bad)
 }
 
 /// Whether `.exp` has the lines of `.his` that belong there, except perhaps those of dead articles.

@@ -121,17 +121,7 @@ pub fn open(
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if is_edited {
-        let faults = spool.active.table.bad_lines().iter();
-        spool.notices.extend(
-            faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
-        );
-        let aliases = spool.active.table.dangling_aliases();
-        spool
-            .notices
-            .extend(aliases.take(BAD_LINES_MAX).map(|alias| {
-                let alias = groups::escaped(alias);
-                format!("active: {alias} is an alias of a group that does not exist")
-            }));
+        note_bad_lines(&mut spool);
     }
     // A node takes the table from the log in these cases.
     if (is_edited || !start.sure) && !options.follows_log {
@@ -140,17 +130,7 @@ pub fn open(
     // A new news directory, or a lost file.
     let is_new = spool.expired.is_missing();
     if is_new {
-        // It is made from the log.
-        if spool.index.published().is_some() {
-            spool
-                .notices
-                .push("expired was missing: made again from the log".into());
-        }
-        let nothing_expired = spool.expired.state_mut()?.is_fresh();
-        spool.expired.flush()?;
-        if nothing_expired {
-            unreclaimed::write(&*spool.disk, dir, &unreclaimed::Due::new())?;
-        }
+        make_expired(&mut spool, dir)?;
     }
     if is_of_another_key {
         // Its marks are good: nothing else has to be made again.
@@ -177,6 +157,36 @@ pub fn open(
         spool.take_up_active()?;
     }
     Ok(spool)
+}
+
+/// Reports the bad lines and the dangling aliases of an edited active file.
+fn note_bad_lines(spool: &mut Spool) {
+    let faults = spool.active.table.bad_lines().iter();
+    spool
+        .notices
+        .extend(faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")));
+    let aliases = spool.active.table.dangling_aliases();
+    spool
+        .notices
+        .extend(aliases.take(BAD_LINES_MAX).map(|alias| {
+            let alias = groups::escaped(alias);
+            format!("active: {alias} is an alias of a group that does not exist")
+        }));
+}
+
+/// Makes the file `expired`, of a new news directory or from the log.
+fn make_expired(spool: &mut Spool, dir: &Path) -> Result<(), Error> {
+    if spool.index.published().is_some() {
+        spool
+            .notices
+            .push("expired was missing: made again from the log".into());
+    }
+    let nothing_expired = spool.expired.state_mut()?.is_fresh();
+    spool.expired.flush()?;
+    if nothing_expired {
+        unreclaimed::write(&*spool.disk, dir, &unreclaimed::Due::new())?;
+    }
+    Ok(())
 }
 
 /// Removes what a program that was killed had not finished. All these are written by who holds the lock.

@@ -94,6 +94,41 @@ pub struct Client {
 }
 
 impl Client {
+    /// A client that has just connected: nothing is known of it but its address, and with that its permissions.
+    pub fn new(
+        token: Token,
+        number: u64,
+        (address, local): (Option<SocketAddr>, Option<SocketAddr>),
+        rights: Rights,
+        peer: Peer,
+        since: u64,
+    ) -> Client {
+        Client {
+            token,
+            number,
+            address,
+            local,
+            user: None,
+            certificate: None,
+            is_secure: false,
+            rights,
+            are_rights_new: false,
+            peer,
+            tally: Tally::default(),
+            reader_counted: [0; 3],
+            kinds: Kinds::default(),
+            since,
+            exchange: None,
+            has_reservations: false,
+            offered: None,
+            in_flight: (0, 0),
+            sending: None,
+            reading: None,
+            suspended_until: None,
+            fetch: Fetching::default(),
+        }
+    }
+
     /// Notes the end of a fetch.
     pub fn fetched(&mut self, position: Position, has_failed: bool) {
         let before = match self.fetch {

@@ -1,19 +1,21 @@
 //! Accepts and closes connections.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use access::ClientIdentity;
+use access::{ClientIdentity, Limits, Rights};
 use nntp::Session;
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
-use crate::client::{Client, Fetching, TOO_MANY};
+use crate::client::{Client, TOO_MANY};
 use crate::connection::{Connection, IoContext, NO_ACCESS};
-use crate::counts::{Counter, Kinds, Tally};
+use crate::counts::{Counter, PeerCounts};
 use crate::event::Event;
+use crate::plan::ConfigSnapshot;
 use crate::socket::canonical;
 use crate::token::Token;
 use layers::tls::Tls;
@@ -22,6 +24,14 @@ use super::{ConnectionSlot, Network, RETRY_MILLISECONDS, flags, seconds, ticks, 
 
 /// Connections accepted in a row, before others are served.
 const ACCEPTS: usize = 64;
+
+/// The refusal of a connection.
+struct Refusal {
+    /// The reply to a client without TLS.
+    reply: Cow<'static, [u8]>,
+    /// The reason, for the log.
+    why: &'static str,
+}
 
 impl Network {
     pub(super) fn accept(&mut self, listener: usize, ticks: u64) {
@@ -68,27 +78,9 @@ impl Network {
             is_secure: false,
         };
         let rights = config.access.rights(&identity);
-        let refuse = |line: &[u8], why: &'static str| {
-            shared.counts.rejected.increment();
-            shared.sink.log(&Event::Rejected { address, why });
-            if !is_tls {
-                let _ = rustix::io::write(&socket, line);
-            }
-        };
-        if !is_tls && rights.is_nothing() && !rights.can_log_in() {
-            return refuse(NO_ACCESS, "no permission");
+        if let Some(refusal) = self.refusal(&rights, is_tls) {
+            return self.refuse(&socket, address, is_tls, &refusal);
         }
-        if shared.sink.is_stale() {
-            let line = b"400 This server lacks the newest articles; use another one, or try again later\r\n";
-            return refuse(
-                line,
-                "this node is too far behind its cluster, or has stopped",
-            );
-        }
-        let limits = rights.limits();
-        let most = limits.connections_per_address_max;
-        let most = most.map_or(config.connections_per_address_max, |most| most as usize);
-        let peer = shared.counts.peer(rights.name());
         let tls = match (is_tls, shared.tls()) {
             (false, _) => None,
             (true, Some(config)) => match Tls::new(&config) {
@@ -97,20 +89,9 @@ impl Network {
             },
             (true, None) => return,
         };
-        if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
-            let line = b"400 Too many connections from your address\r\n";
-            return refuse(line, "too many connections from this address");
-        }
-        let all = &shared.counts.connections;
-        let is_room = all.increment_below(config.connections_max as u64);
-        let most = limits.connections_max.map_or(u64::MAX, u64::from);
-        if !is_room || !peer.connections.increment_below(most) {
-            if is_room {
-                all.decrement();
-            }
-            self.forget_address(address);
-            let line = format!("400 {TOO_MANY}\r\n");
-            return refuse(line.as_bytes(), "too many connections");
+        let peer = shared.counts.peer(rights.name());
+        if let Err(refusal) = self.reserve_place(address, rights.limits(), &peer, &config) {
+            return self.refuse(&socket, address, is_tls, &refusal);
         }
         peer.connected.increment();
         // Only programs that check passwords need it.
@@ -120,30 +101,8 @@ impl Network {
         };
         let local = local.and_then(|local| SocketAddr::try_from(local).ok());
         let token = self.new_token();
-        let mut client = Client {
-            token,
-            number,
-            address,
-            local: local.map(canonical),
-            user: None,
-            certificate: None,
-            is_secure: false,
-            rights,
-            are_rights_new: false,
-            peer,
-            tally: Tally::default(),
-            reader_counted: [0; 3],
-            kinds: Kinds::default(),
-            since: ticks,
-            exchange: None,
-            has_reservations: false,
-            offered: None,
-            in_flight: (0, 0),
-            sending: None,
-            reading: None,
-            suspended_until: None,
-            fetch: Fetching::default(),
-        };
+        let addresses = (address, local.map(canonical));
+        let mut client = Client::new(token, number, addresses, rights, peer, ticks);
         client.set_rate_limits();
         let capabilities = shared.capabilities_for(&client.rights);
         let session = Session::new(capabilities, client.permissions(), false);
@@ -172,6 +131,68 @@ impl Network {
         let first = u64::try_from(config.times.first.as_millis()).unwrap_or(u64::MAX / 2);
         self.timers.add(ticks + first, token);
         self.put(connection, done);
+    }
+
+    /// The refusal of a client without permissions, or of all clients of a node that is behind.
+    fn refusal(&self, rights: &Rights, is_tls: bool) -> Option<Refusal> {
+        if !is_tls && rights.is_nothing() && !rights.can_log_in() {
+            return Some(Refusal {
+                reply: NO_ACCESS.into(),
+                why: "no permission",
+            });
+        }
+        self.shared.sink.is_stale().then(|| Refusal {
+            reply: b"400 This server lacks the newest articles; use another one, or try again later\r\n".into(),
+            why: "this node is too far behind its cluster, or has stopped",
+        })
+    }
+
+    /// Counts the connection for its address, for the server and for its access entry, if all three have room.
+    fn reserve_place(
+        &self,
+        address: Option<SocketAddr>,
+        limits: &Limits,
+        peer: &PeerCounts,
+        config: &ConfigSnapshot,
+    ) -> Result<(), Refusal> {
+        let shared = &self.shared;
+        let most = limits.connections_per_address_max;
+        let most = most.map_or(config.connections_per_address_max, |most| most as usize);
+        if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
+            return Err(Refusal {
+                reply: b"400 Too many connections from your address\r\n".into(),
+                why: "too many connections from this address",
+            });
+        }
+        let all = &shared.counts.connections;
+        let is_room = all.increment_below(config.connections_max as u64);
+        let most = limits.connections_max.map_or(u64::MAX, u64::from);
+        if !is_room || !peer.connections.increment_below(most) {
+            if is_room {
+                all.decrement();
+            }
+            self.forget_address(address);
+            return Err(Refusal {
+                reply: format!("400 {TOO_MANY}\r\n").into_bytes().into(),
+                why: "too many connections",
+            });
+        }
+        Ok(())
+    }
+
+    fn refuse(
+        &self,
+        socket: &OwnedFd,
+        address: Option<SocketAddr>,
+        is_tls: bool,
+        refusal: &Refusal,
+    ) {
+        self.shared.counts.rejected.increment();
+        let why = refusal.why;
+        self.shared.sink.log(&Event::Rejected { address, why });
+        if !is_tls {
+            let _ = rustix::io::write(socket, &refusal.reply);
+        }
     }
 
     pub(super) fn forget_address(&self, address: Option<SocketAddr>) {

@@ -494,72 +494,20 @@ impl Run<'_> {
                     }
                 }
                 Ok(Some(Item::TooLarge { size, head, offset })) => {
-                    let text = self.outlet.filer().too_large(head, size, now);
-                    self.count_refused(0);
                     let is_bare = start == 0 && offset == 0;
-                    let start = start_of_entry(0, size, offset);
-                    let mut place = String::new();
-                    if is_bare {
-                        // A mailbox or an archive: not even its size is that of news.
-                        state.status = state.status.max(Status::Bad);
-                        self.commit()?;
-                        self.save_to_end(source, tee, start, state);
-                        place = format!("; {}", place_of(state));
-                    } else if self.options.save_too_large {
-                        self.commit()?;
-                        self.save(source, tee, start, state);
-                        place = format!("; {}", place_of(state));
-                    } else if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
-                        // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
-                        // batch is found, but not in memory.
-                        self.commit()?;
-                        if !self.copy(source, tee, start, state) {
-                            return Ok(());
-                        }
+                    let article = (head, size, offset, is_bare);
+                    if !self.too_large(article, now, source, tee, state)? {
+                        return Ok(());
                     }
-                    let name = &source.name;
-                    self.watch
-                        .message(&format!("{name}: at byte {offset}: {text}; refused{place}"));
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
-                    let line = groups::shown(line);
-                    let text = format!("unbatcher out of synch in file {}", source.name);
-                    self.outlet
-                        .filer()
-                        .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
-                    if state.is_out_of_step {
-                        // Reports it once, as C News does: a batch with an empty line after each article would cause a message
-                        // and a commit for each one. The log has all of them.
-                        continue;
-                    }
-                    state.is_out_of_step = true;
-                    // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
-                    self.commit()?;
-                    self.save(source, tee, entry.min(offset), state);
-                    self.report_bad(
-                        source,
-                        state,
-                        Status::Attention,
-                        &format!("out of step at byte {offset}: `{line}' is not a `#! rnews' line"),
-                    );
+                    self.out_of_step(line, (entry, offset), now, source, tee, state)?;
                 }
                 Ok(Some(Item::Short {
                     missing,
                     bytes,
                     offset,
-                })) => {
-                    self.count_refused(bytes.len());
-                    self.outlet.filer().short(bytes, missing, now);
-                    self.commit()?;
-                    let start = start_of_entry(bytes.len(), missing, offset);
-                    self.save(source, tee, start, state);
-                    self.report_bad(
-                        source,
-                        state,
-                        Status::Bad,
-                        &format!("short by {missing} bytes, in the article at byte {offset}"),
-                    );
-                }
+                })) => self.short((bytes, missing, offset), now, source, tee, state)?,
                 Ok(None) => break,
                 Err(error) => {
                     let at = batch.offset();
@@ -577,6 +525,100 @@ impl Run<'_> {
         }
         self.watch
             .progress(self.summary.bytes, self.summary.articles);
+        Ok(())
+    }
+
+    /// Refuses an article above the limit, of which `head` is the start. Returns false if the skipped bytes could not be kept: then the
+    /// input ends here.
+    fn too_large(
+        &mut self,
+        (head, size, offset, is_bare): (&[u8], u64, u64, bool),
+        now: Now,
+        source: &Source,
+        tee: &Tee,
+        state: &mut InputState,
+    ) -> Result<bool, Error> {
+        let text = self.outlet.filer().too_large(head, size, now);
+        self.count_refused(0);
+        let start = start_of_entry(0, size, offset);
+        let mut place = String::new();
+        if is_bare {
+            // A mailbox or an archive: not even its size is that of news.
+            state.status = state.status.max(Status::Bad);
+            self.commit()?;
+            self.save_to_end(source, tee, start, state);
+            place = format!("; {}", place_of(state));
+        } else if self.options.save_too_large {
+            self.commit()?;
+            self.save(source, tee, start, state);
+            place = format!("; {}", place_of(state));
+        } else if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
+            // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
+            // batch is found, but not in memory.
+            self.commit()?;
+            if !self.copy(source, tee, start, state) {
+                return Ok(false);
+            }
+        }
+        let name = &source.name;
+        self.watch
+            .message(&format!("{name}: at byte {offset}: {text}; refused{place}"));
+        Ok(true)
+    }
+
+    /// Reports a line that should be a `#! rnews` line, and saves the input from the entry before it on.
+    fn out_of_step(
+        &mut self,
+        line: &[u8],
+        (entry, offset): (u64, u64),
+        now: Now,
+        source: &Source,
+        tee: &Tee,
+        state: &mut InputState,
+    ) -> Result<(), Error> {
+        let line = groups::shown(line);
+        let text = format!("unbatcher out of synch in file {}", source.name);
+        self.outlet
+            .filer()
+            .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
+        if state.is_out_of_step {
+            // Reports it once, as C News does: a batch with an empty line after each article would cause a message
+            // and a commit for each one. The log has all of them.
+            return Ok(());
+        }
+        state.is_out_of_step = true;
+        // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
+        self.commit()?;
+        self.save(source, tee, entry.min(offset), state);
+        self.report_bad(
+            source,
+            state,
+            Status::Attention,
+            &format!("out of step at byte {offset}: `{line}' is not a `#! rnews' line"),
+        );
+        Ok(())
+    }
+
+    /// Refuses an article that ends before its size, and saves it.
+    fn short(
+        &mut self,
+        (bytes, missing, offset): (&[u8], u64, u64),
+        now: Now,
+        source: &Source,
+        tee: &Tee,
+        state: &mut InputState,
+    ) -> Result<(), Error> {
+        self.count_refused(bytes.len());
+        self.outlet.filer().short(bytes, missing, now);
+        self.commit()?;
+        let start = start_of_entry(bytes.len(), missing, offset);
+        self.save(source, tee, start, state);
+        self.report_bad(
+            source,
+            state,
+            Status::Bad,
+            &format!("short by {missing} bytes, in the article at byte {offset}"),
+        );
         Ok(())
     }
 

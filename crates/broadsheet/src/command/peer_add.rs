@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::Ipv6Addr;
 
 use anyhow::Context;
+use groups::nntp_server::NntpServer;
 use serde_json::{Value, json};
 use settings::Settings;
 
@@ -164,29 +165,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let access = match direction.is_in() {
         false => None,
         true => {
-            let from = answer(
-                given,
-                "from",
-                "Addresses from which the peer calls",
-                &entry::addresses(server),
-            )?;
-            let from: Vec<String> = from
-                .split(',')
-                .map(str::trim)
-                .filter(|one| !one.is_empty())
-                .map(str::to_owned)
-                .collect();
+            let from = callers(given, server)?;
             if from.is_empty() {
                 eprintln!(
                     "broadsheet: {} has no address: add --from with the addresses from which the peer calls; nothing was changed",
                     server.host
                 );
                 return Ok(Status::NO);
-            }
-            if from.iter().any(|one| is_local(one)) {
-                eprintln!(
-                    "broadsheet: newsreaders on this machine will have only the rights of this peer, since they have its address; if that is not meant, let the tunnel come from another address (such as 127.0.0.2)"
-                );
             }
             let groups = entry::wildmat(&patterns);
             Some(entry::access(&name, &from, &groups, headers.taken))
@@ -195,14 +180,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let site = direction.is_out().then_some(site);
     let changed = entry::with(&text, site.as_deref(), access.as_deref());
     let after = entry::parsed(&path, &changed)?;
-    for (hidden, by) in access_review::hidden(&after.access.entries) {
-        if hidden.name == name || by.name == name {
-            eprintln!(
-                "broadsheet: the [[access]] table `{}' is never used now: `{}', before it, matches all its clients; change their `from'",
-                hidden.name, by.name
-            );
-        }
-    }
+    warn_of_hidden(&after, &name);
     let checks = match given.has("no-test") {
         true => Checks::default(),
         false => probe(server, directory.root(), &before.name, None),
@@ -236,6 +214,36 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     given.print(&added, out)?;
     Ok(Status::OK)
+}
+
+/// The addresses from which the peer calls, as the flag, the user or the name server gives them.
+fn callers(given: &Given, server: &NntpServer) -> anyhow::Result<Vec<String>> {
+    let question = "Addresses from which the peer calls";
+    let from = answer(given, "from", question, &entry::addresses(server))?;
+    let from: Vec<String> = from
+        .split(',')
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if from.iter().any(|one| is_local(one)) {
+        eprintln!(
+            "broadsheet: newsreaders on this machine will have only the rights of this peer, since they have its address; if that is not meant, let the tunnel come from another address (such as 127.0.0.2)"
+        );
+    }
+    Ok(from)
+}
+
+/// Reports the `[[access]]` tables that the new one keeps from being used, or that keep it from being used.
+fn warn_of_hidden(after: &Settings, name: &str) {
+    for (hidden, by) in access_review::hidden(&after.access.entries) {
+        if hidden.name == name || by.name == name {
+            eprintln!(
+                "broadsheet: the [[access]] table `{}' is never used now: `{}', before it, matches all its clients; change their `from'",
+                hidden.name, by.name
+            );
+        }
+    }
 }
 
 /// Whether an address is one of this machine's own.

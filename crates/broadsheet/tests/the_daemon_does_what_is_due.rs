@@ -251,7 +251,7 @@ fn a_failed_task_shows_until_it_runs_well() {
     // Everything would go, which expire refuses.
     let refused = "/expired/ x 14 -\n/bounds/ x 0-1-90 -\nall x 0.00001 -\n";
     program.write("news/explist", refused.as_bytes());
-    set(&program, "expire = \"04:30\"", "expire = \"every 6 h\"");
+    program.set("expire = \"04:30\"", "expire = \"every 6 h\"");
     std::thread::sleep(Duration::from_secs(3));
     let status = || {
         program

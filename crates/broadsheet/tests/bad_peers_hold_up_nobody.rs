@@ -1,4 +1,4 @@
-//! Peers that hang, take a byte a second, forget everything, do not exist, or have a certificate that has ended: filing and the other peers do not wait for them, the
+//! Peers that hang, take a byte a second, forget everything, or one answer, do not exist, or have a certificate that has ended: filing and the other peers do not wait for them, the
 //! daemon ends in time, and what waits for them stays.
 
 // A test fails by panicking.
@@ -6,15 +6,17 @@
 
 use crate::program;
 
-use std::io::{Read, Write};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
 use program::Program;
-use program::articles::{batch, many};
+use program::articles::{batch, id, many};
 use program::clients::{self, Server};
 use program::daemon::{Daemon, until};
 use program::nntp::ALL_MAY;
@@ -189,5 +191,74 @@ fn one_whose_certificate_has_ended_gets_nothing() {
     file(&program, "a");
     daemon.until_said("the certificate of 127.0.0.1 ended on 2020-02-29");
     assert_eq!(waiting(&program, "peer"), ARTICLES as u64);
+    daemon.stop();
+}
+
+/// Takes everything, and answers all but this article. `got`: the articles that came.
+fn take_all_and_answer_all_but(
+    stream: TcpStream,
+    left_out: &str,
+    got: &Mutex<BTreeSet<String>>,
+) -> Option<()> {
+    let mut out = stream.try_clone().ok()?;
+    let mut input = BufReader::new(stream);
+    let mut say = |text: &str| out.write_all(format!("{text}\r\n").as_bytes()).ok();
+    say("200 ready")?;
+    loop {
+        let mut line = String::new();
+        input.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let mut words = line.split_whitespace();
+        let (command, id) = (words.next()?, words.next().unwrap_or_default());
+        match command {
+            "CAPABILITIES" => say("101 list\r\nVERSION 2\r\nSTREAMING\r\n.")?,
+            "CHECK" => say(&format!("238 {id}"))?,
+            "TAKETHIS" => {
+                let mut line = Vec::new();
+                while line != b".\r\n" {
+                    line.clear();
+                    input.read_until(b'\n', &mut line).ok()?;
+                    if line.is_empty() {
+                        return None;
+                    }
+                }
+                got.lock().unwrap().insert(id.to_owned());
+                if id != left_out {
+                    say(&format!("239 {id}"))?;
+                }
+            }
+            _ => return say("205 bye"),
+        }
+    }
+}
+
+#[test]
+fn one_that_never_answers_an_article_gets_the_others() {
+    let got: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let seen = got.clone();
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            let seen = seen.clone();
+            let converse = move || take_all_and_answer_all_but(stream, &id("a", 1), &seen);
+            std::thread::spawn(converse);
+        }
+    });
+    let program = feeding(&[("peer", &address), ("odd", "nowhere.invalid:119")]);
+    let daemon = Daemon::start(&program);
+    file(&program, "a");
+    let has = |count: usize| got.lock().unwrap().len() == count;
+    until("the peer has all", || has(ARTICLES));
+    // Somebody asks for a pass of another feed, and of this one.
+    for (count, words) in [
+        (2, ["feed", "flush", "odd"]),
+        (3, ["feed", "resume", "peer"]),
+    ] {
+        program.run(&[&words[..], &["--dir", "news"]].concat());
+        file(&program, &format!("a{count}"));
+        until("the peer has those, too", || has(count * ARTICLES));
+    }
+    // The cursor stays behind the article without an answer.
+    assert_eq!(waiting(&program, "peer"), 3 * ARTICLES as u64);
     daemon.stop();
 }

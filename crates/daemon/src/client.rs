@@ -316,9 +316,10 @@ pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Requests that the daemon checks the feeds again, if there is one.
-pub fn look_at_feeds(dir: &Path) {
-    if let Ok(stream) = ask_word(dir, "feeds") {
+/// Requests that the daemon checks a feed again, if there is one.
+pub fn look_at_feed(dir: &Path, name: &[u8]) {
+    // Names of feeds are words, and have no end of a line.
+    if let Ok(stream) = ask_line(dir, &[b"feeds ", name].concat()) {
         let _ = answers(stream).next();
     }
 }
@@ -449,8 +450,12 @@ fn ask_owner(dir: &Path, word: &str) -> io::Result<Option<UnixStream>> {
 }
 
 fn ask_word(dir: &Path, word: &str) -> io::Result<UnixStream> {
+    ask_line(dir, word.as_bytes())
+}
+
+fn ask_line(dir: &Path, line: &[u8]) -> io::Result<UnixStream> {
     let mut stream = control_socket::connect(dir)?;
-    stream.write_all(format!("{word}\n").as_bytes())?;
+    stream.write_all(&[line, b"\n"].concat())?;
     Ok(stream)
 }
 

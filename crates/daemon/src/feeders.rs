@@ -115,7 +115,7 @@ impl Feeders {
         self.are_over.store(true, Ordering::SeqCst);
         let peers: PeersHandle = std::mem::take(&mut *self.feeds.peers());
         peers.stop();
-        self.feeds.call();
+        self.feeds.call(None);
     }
 }
 
@@ -213,7 +213,7 @@ impl Feeder {
             say(&format!("{}: {how}", groups::shown(&self.name)));
         }
         // Another program that found the site busy relies on this pass.
-        self.feeds.call();
+        self.feeds.call(Some(&self.name));
     }
 
     /// The time limit of a program or command, which shrinks after the end was requested.

@@ -33,13 +33,14 @@ impl Feeds {
         self.peers().filed();
     }
 
-    /// Requests a pass of the feeds: wakes the waiting feeds, and those that pause after an error.
-    pub fn call(&self) {
+    /// Requests a pass of the feed with this name, or of all: wakes the waiting feeds, and those that pause after an error. Of the peers by NNTP
+    /// only those that are meant notice it.
+    pub fn call(&self, name: Option<&[u8]>) {
         let mut counts = self.lock();
         counts.calls = counts.calls.wrapping_add(1);
         self.more.notify_all();
         drop(counts);
-        self.peers().call();
+        self.peers().call(name);
     }
 
     /// The peers by NNTP.
@@ -105,7 +106,7 @@ mod tests {
         assert!(!feeds.rest(Instant::now(), seen));
         let late = Instant::now() + std::time::Duration::from_secs(600);
         std::thread::scope(|scope| {
-            scope.spawn(|| feeds.call());
+            scope.spawn(|| feeds.call(None));
             assert!(feeds.rest(late, seen));
         });
         feeds.wait(seen);

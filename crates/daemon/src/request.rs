@@ -1,6 +1,6 @@
 //! The protocol of control.sock: a request is a line, the reply is lines of JSON.
 //!
-//! `lend`, `reload`, `feeds`, `status`, `connections`, `figures`, `mail`, `permit`, `resume` and `stop` are single words; a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `connections`, `figures`, `mail`, `permit`, `resume` and `stop` are single words; the name of one feed may follow `feeds`, a reason follows `pause`, numbers of connections follow `close`. A line that begins with `{` requests to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use super::daemon_status::DaemonStatus;
@@ -28,8 +28,8 @@ pub enum Request {
     Lend,
     /// Read the settings again.
     Reload,
-    /// Check the feeds again.
-    Feeds,
+    /// Check the feed with this name again, or all.
+    Feeds(Option<Vec<u8>>),
     /// Return whether this node of a cluster feeds, again and again as long as it does.
     Permit,
     /// Return the status of the daemon.
@@ -54,7 +54,7 @@ impl Request {
         Some(match line {
             b"lend" => Request::Lend,
             b"reload" => Request::Reload,
-            b"feeds" => Request::Feeds,
+            b"feeds" => Request::Feeds(None),
             b"permit" => Request::Permit,
             b"status" => Request::Status,
             b"connections" => Request::Connections,
@@ -62,6 +62,7 @@ impl Request {
             b"mail" => Request::Mail,
             b"stop" => Request::Stop,
             b"resume" => Request::Pause(None),
+            [b'f', b'e', b'e', b'd', b's', b' ', name @ ..] => Request::Feeds(Some(name.to_vec())),
             _ if line.starts_with(b"pause ") => {
                 let why = line.strip_prefix(b"pause ").unwrap_or_default();
                 Request::Pause(Some(String::from_utf8_lossy(why).into_owned()))
@@ -296,6 +297,8 @@ mod tests {
             matches!(Request::parse(b"close 1 22"), Some(Request::Close(all)) if all == [1, 22])
         );
         assert!(Request::parse(b"close 1 x").is_none());
+        let one = Request::parse(b"feeds one.example:2");
+        assert!(matches!(one, Some(Request::Feeds(Some(name))) if name == b"one.example:2"));
     }
 
     proptest! {

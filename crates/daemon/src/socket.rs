@@ -169,7 +169,7 @@ impl Asked {
                     Request::Status
                         | Request::Connections
                         | Request::Close(_)
-                        | Request::Feeds
+                        | Request::Feeds(_)
                         | Request::Pause(_)
                         | Request::Stop
                 )
@@ -193,8 +193,8 @@ impl Asked {
             }
             (Some(Request::Lend), _) => self.writer.put(Job::Lend(client.into_stream()?)),
             (Some(Request::Reload), _) => self.writer.put(Job::Reload(Some(client))),
-            (Some(Request::Feeds), _) => {
-                self.writer.look_at_feeds();
+            (Some(Request::Feeds(name)), _) => {
+                self.writer.look_at_feeds(name.as_deref());
                 client.say(&Answer::Done(OK));
             }
             (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(RunningDaemon {

@@ -286,9 +286,9 @@ impl WriterHandle {
         }
     }
 
-    /// Requests a pass of the feeds: a feed was resumed, its cursor was moved, or it is to be served now.
-    pub fn look_at_feeds(&self) {
-        self.feeds.call();
+    /// Requests a pass of the feed with this name, or of all: it was resumed, its cursor was moved, or it is to be served now.
+    pub fn look_at_feeds(&self, name: Option<&[u8]>) {
+        self.feeds.call(name);
     }
 
     /// Ends the writer: waits for the current job and its commit. Jobs that wait are not started; their clients file the batches themselves.

@@ -183,8 +183,8 @@ impl<'a> Call<'a> {
             .iter()
             .map(|(name, _)| before(*name))
             .collect::<Result<_, feed::Error>>()?;
-        if !feeds.is_empty() {
-            client::look_at_feeds(root);
+        for (name, _) in &feeds {
+            client::look_at_feed(root, name);
         }
         Ok(Call {
             root,

@@ -86,9 +86,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             }
             Err(error) => return Err(error.into()),
         }
+        client::look_at_feed(directory.root(), name);
         writeln!(out, "{}: position {}", site.to_string_lossy(), position.0)?;
     }
-    client::look_at_feeds(directory.root());
     Ok(Status::OK)
 }
 
@@ -101,7 +101,7 @@ fn take(root: &Path, name: &[u8]) -> Result<SiteState, feed::Error> {
             Err(feed::Error::Busy(_)) if began.elapsed() < PATIENCE => {
                 if !std::mem::replace(&mut is_called, true) {
                     // It leaves the site to us when what is in flight is answered.
-                    client::look_at_feeds(root);
+                    client::look_at_feed(root, name);
                 }
                 std::thread::sleep(ASK_EVERY);
             }

@@ -33,7 +33,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         if !feed::site_state::resume(directory.root(), site.as_bytes())? {
             eprintln!("broadsheet: {} is not paused", site.to_string_lossy());
         }
+        client::look_at_feed(directory.root(), site.as_bytes());
     }
-    client::look_at_feeds(directory.root());
     Ok(Status::OK)
 }

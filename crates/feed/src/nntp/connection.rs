@@ -19,7 +19,7 @@ use super::headfeed;
 use super::lane::Ticket;
 use crate::remote::Remote;
 
-/// How long a peer may take and answer nothing while articles are in flight, seconds.
+/// How long a peer may take and answer nothing while articles are in flight, and how long it may answer later articles only, seconds.
 pub const ANSWER_SECONDS_MAX: u64 = 300;
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
@@ -79,6 +79,10 @@ pub(super) struct Connection {
     is_ending: bool,
     /// When the peer has been silent for too long.
     until: Instant,
+    /// When it has answered later articles than the oldest one for too long.
+    overtaken_until: Option<Instant>,
+    /// The kernel had no room for all output.
+    is_behind: bool,
     /// Number of articles that the peer has answered.
     pub answered: u64,
     /// It belongs to the backlog, and not to the new articles.
@@ -109,6 +113,8 @@ pub(super) enum Failure {
     Layers(LayersError),
     /// The peer took and answered nothing for so many seconds.
     Silent(u64),
+    /// The peer answered later articles than the oldest one for so many seconds.
+    Overtaken(u64),
     /// The peer closed the connection.
     Closed,
 }
@@ -135,6 +141,12 @@ impl std::fmt::Display for Failure {
                 write!(
                     f,
                     "the peer took and answered nothing for {seconds} seconds"
+                )
+            }
+            Failure::Overtaken(seconds) => {
+                write!(
+                    f,
+                    "the peer has not answered an article for {seconds} seconds, but later ones"
                 )
             }
             Failure::Closed => f.write_str("the peer closed the connection"),
@@ -176,6 +188,8 @@ impl Connection {
             is_writable: false,
             is_ending: false,
             until: now + Duration::from_secs(OPEN_SECONDS_MAX),
+            overtaken_until: None,
+            is_behind: false,
             answered: 0,
             is_backlog: false,
             moves: false,
@@ -219,15 +233,20 @@ impl Connection {
         self.is_readable
     }
 
-    /// When the peer has been silent for too long. `None`: nothing is expected of it.
+    /// When the peer has been silent for too long, or has answered later articles only. `None`: nothing is expected of it.
     pub fn patience(&self) -> Option<Instant> {
         let expects = !self.is_ready() || self.in_flight() > 0 || self.unsent() > 0;
-        expects.then_some(self.until)
+        let until = self
+            .overtaken_until
+            .map_or(self.until, |until| until.min(self.until));
+        expects.then_some(until)
     }
 
-    /// Says that the peer was silent for too long.
+    /// Says what the peer did until the [end of the patience](Connection::patience).
     pub fn silence(&self) -> Failure {
+        let is_overtaken = self.overtaken_until.is_some_and(|until| until < self.until);
         match self.stage {
+            Stage::Ready if is_overtaken => Failure::Overtaken(ANSWER_SECONDS_MAX),
             Stage::Connecting => Failure::Io("connect", io::Error::from(io::ErrorKind::TimedOut)),
             Stage::Opening(_) => Failure::Silent(OPEN_SECONDS_MAX),
             Stage::Ready | Stage::Leaving => Failure::Silent(ANSWER_SECONDS_MAX),
@@ -264,16 +283,15 @@ impl Connection {
                 Ok((_, 0)) => return Err(Failure::Closed),
                 Ok((_, count)) => {
                     read += count;
-                    self.go_on_waiting(now);
                     self.is_readable = self.is_ending || count == READ_BYTES;
                     let is_over = match self.layers.is_plain() {
                         true => false,
                         false => {
                             let mut raw = self.input.split_off(before);
-                            self.unwrap_layers(&mut raw, answer)?
+                            self.unwrap_layers(&mut raw, now, answer)?
                         }
                     };
-                    self.take_lines(answer)?;
+                    self.take_lines(now, answer)?;
                     if is_over {
                         return Err(Failure::Closed);
                     }
@@ -291,11 +309,12 @@ impl Connection {
     fn unwrap_layers(
         &mut self,
         raw: &mut [u8],
+        now: Instant,
         answer: &mut dyn FnMut(Flying, Outcome),
     ) -> Result<bool, Failure> {
         let mut received = self.layers.receive(raw, &mut self.input)?;
         while received.is_more {
-            self.take_lines(answer)?;
+            self.take_lines(now, answer)?;
             received = self.layers.receive(&mut [], &mut self.input)?;
         }
         Ok(received.is_over)
@@ -308,7 +327,11 @@ impl Connection {
     }
 
     /// Processes the whole lines of the input.
-    fn take_lines(&mut self, answer: &mut dyn FnMut(Flying, Outcome)) -> Result<(), Failure> {
+    fn take_lines(
+        &mut self,
+        now: Instant,
+        answer: &mut dyn FnMut(Flying, Outcome),
+    ) -> Result<(), Failure> {
         let mut input = std::mem::take(&mut self.input);
         let mut used = 0;
         loop {
@@ -316,14 +339,14 @@ impl Connection {
             let step = match first_line(rest, REPLY_BYTES_MAX) {
                 Line::Whole(line, length) => {
                     used += length;
-                    self.take_line(line, answer)?
+                    self.take_line(line, now, answer)?
                 }
                 Line::Partial => break,
                 Line::TooLong(_) | Line::TooLongSoFar => return Err(PeerError::TooLong.into()),
             };
             match step {
                 Step::GoOn => {}
-                Step::Ready(ready) => self.is_open(ready.sends),
+                Step::Ready(ready) => self.is_open(ready.sends, now),
                 Step::BeginTls => {
                     let rest = input.get(used..).unwrap_or_default();
                     self.remote.begin_tls(&mut self.layers, rest)?;
@@ -339,7 +362,7 @@ impl Connection {
                     if let Stage::Opening(opening) = &mut self.stage
                         && let Step::Ready(ready) = opening.deflate_began(&mut self.out)?
                     {
-                        self.is_open(ready.sends);
+                        self.is_open(ready.sends, now);
                     }
                 }
             }
@@ -350,14 +373,16 @@ impl Connection {
     }
 
     /// Articles may be sent.
-    fn is_open(&mut self, sends: Sends) {
+    fn is_open(&mut self, sends: Sends, now: Instant) {
         self.offers = Offers::new(sends, WINDOW_FIRST);
         self.stage = Stage::Ready;
+        self.go_on_waiting(now);
     }
 
     fn take_line(
         &mut self,
         line: &[u8],
+        now: Instant,
         answer: &mut dyn FnMut(Flying, Outcome),
     ) -> Result<Step, Failure> {
         match &mut self.stage {
@@ -368,7 +393,11 @@ impl Connection {
                 if self.in_flight() * 2 >= self.offers.window() {
                     self.offers.widen(WINDOW_ARTICLES_MAX);
                 }
-                match self.offers.receive(line)? {
+                let event = self.offers.receive(line)?;
+                self.go_on_waiting(now);
+                let overtaken_until = self.overtaken_until.unwrap_or(self.until);
+                self.overtaken_until = self.offers.is_overtaken().then_some(overtaken_until);
+                match event {
                     Event::Wanted(flying) => self.wanted.push_back(flying),
                     Event::Settled(flying, outcome) => {
                         self.answered += 1;
@@ -496,9 +525,11 @@ impl Connection {
             out.drain(..self.sent);
             self.sent = 0;
         }
-        if written > 0 {
+        // What a peer takes shows that it reads only if it did not read before. Otherwise each new article would give it more time for the old ones.
+        if written > 0 && (self.is_behind || self.idle_since.is_some()) {
             self.go_on_waiting(now);
         }
+        self.is_behind = !self.is_flushed();
         Ok(written)
     }
 
@@ -527,3 +558,6 @@ impl AsFd for Connection {
         self.socket.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,8 @@ impl Deferrals {
         self.find_next_due(list);
     }
 
-    fn find_next_due(&mut self, list: &[Deferred]) {
+    /// Looks again when the next of the list that was read or written last is due.
+    pub fn find_next_due(&mut self, list: &[Deferred]) {
         let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
         self.next_due = list.iter().filter(rests).map(|one| self.due(one)).min();
     }

@@ -11,8 +11,8 @@ use rustix::event::{EventfdFlags, eventfd};
 pub(super) enum Message {
     /// Articles were filed.
     Filed,
-    /// Somebody asks for a pass of the feeds: look at what may have changed, and try again what failed.
-    Call,
+    /// Somebody asks for a pass of the feed with this name, or of all: look at what may have changed, and try again what failed.
+    Call(Option<Box<[u8]>>),
     /// The addresses of a peer's host, for the look-up with this number.
     Resolved(u64, std::io::Result<Vec<SocketAddr>>),
     /// Settle what is in flight, and end.
@@ -43,9 +43,9 @@ impl Mailbox {
         self.put(Message::Filed);
     }
 
-    /// Asks for a pass: what failed is tried again at once, and what may have changed is looked at.
-    pub fn call(&self) {
-        self.put(Message::Call);
+    /// Asks for a pass of the feed with this name, or of all: what failed is tried again at once, and what may have changed is looked at.
+    pub fn call(&self, name: Option<&[u8]>) {
+        self.put(Message::Call(name.map(Box::from)));
     }
 
     pub(super) fn put(&self, message: Message) {

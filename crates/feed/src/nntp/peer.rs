@@ -100,8 +100,8 @@ pub(super) struct Peer {
     refusal_told: Option<Instant>,
     /// Since when nothing waits.
     idle_since: Option<Instant>,
-    /// Settle what is in flight, and give the site's files back for a moment.
-    yields: bool,
+    /// Settle what is in flight until then, and give the site's files back for a moment.
+    yields_until: Option<Instant>,
     /// The cursor is to be written, even if it passed only articles for others.
     writes: bool,
     /// When the cursor was synced, and whether it still is.
@@ -256,7 +256,7 @@ impl Peer {
             suspect: None,
             refusal_told: None,
             idle_since: None,
-            yields: false,
+            yields_until: None,
             writes: false,
             durable_at: None,
             is_synced: true,
@@ -289,15 +289,15 @@ impl Peer {
         paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
     }
 
-    /// Somebody asks for a pass: what failed is tried again at once, deferred articles are due, and the files are read again when nothing is
-    /// in flight.
-    pub fn call(&mut self, time: i64) {
+    /// Somebody asks for a pass: what failed is tried again at once, deferred articles are due, and the files are read again if nothing is
+    /// in flight soon. `time`: seconds since 1970.
+    pub fn call(&mut self, (now, time): (Instant, i64)) {
         self.deferrals.call(time);
         self.back_off.skip();
         self.retry_at = None;
         self.holds_until = None;
         self.paused_looked = None;
-        self.yields = true;
+        self.yields_until.get_or_insert(now + YIELD_PATIENCE);
         self.writes = true;
     }
 
@@ -364,7 +364,7 @@ impl Peer {
         self.paused.is_none()
             && self.retry_at.is_none()
             && self.holds_until.is_none()
-            && !self.yields
+            && self.yields_until.is_none()
             && !self.stops
             && self.permit.may_begin()
     }
@@ -515,5 +515,7 @@ pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<In
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+/// How long nothing is offered while somebody may wait for the site's files, as `feed reset` does, and articles are in flight.
+const YIELD_PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of the log without an article for a site, after which its cursor is written all the same.
 const WRITTEN_BYTES: u64 = 16 << 20;

@@ -106,9 +106,10 @@ impl PeersHandle {
         self.mailboxes.iter().for_each(|mailbox| mailbox.filed());
     }
 
-    /// Asks for a pass: what failed is tried again at once, deferred articles are offered, and what may have changed is looked at.
-    pub fn call(&self) {
-        self.mailboxes.iter().for_each(|mailbox| mailbox.call());
+    /// Asks for a pass of the feed with this name, or of all: what failed is tried again at once, deferred articles are offered, and what may
+    /// have changed is looked at.
+    pub fn call(&self, name: Option<&[u8]>) {
+        self.mailboxes.iter().for_each(|mailbox| mailbox.call(name));
     }
 
     /// Settles what is in flight, and ends the loops within some seconds.
@@ -393,12 +394,16 @@ impl Peers {
             match message {
                 // What was filed is seen in the log.
                 Message::Filed => {}
-                Message::Call => {
-                    let time = Now::read().seconds;
-                    for peer in self.peers.iter_mut().flatten() {
-                        peer.call(time);
+                Message::Call(name) => {
+                    let now = (Instant::now(), Now::read().seconds);
+                    for (place, peer) in self.peers.iter_mut().enumerate() {
+                        let is_meant =
+                            |peer: &Peer| name.as_deref().is_none_or(|name| name == peer.name());
+                        if let Some(peer) = peer.as_deref_mut().filter(|peer| is_meant(peer)) {
+                            peer.call(now);
+                            self.due.insert(place);
+                        }
                     }
-                    self.due.extend(0..self.peers.len());
                 }
                 Message::Resolved(number, found) => {
                     let place = (number & 0xffff) as usize;

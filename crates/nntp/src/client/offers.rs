@@ -54,6 +54,8 @@ pub struct Offers<T> {
     sends: Sends,
     window: usize,
     in_flight: VecDeque<InFlight<T>>,
+    /// The peer has answered a later command than the oldest.
+    is_overtaken: bool,
     /// Hashes message-ids with a secret key.
     hasher: DefaultHashBuilder,
     /// Wanted articles, thousandths of [`REPLIES_COUNTED`] replies.
@@ -90,6 +92,7 @@ impl<T> Offers<T> {
                 Sends::Ihave => 1,
             },
             in_flight: VecDeque::new(),
+            is_overtaken: false,
             hasher: DefaultHashBuilder::default(),
             wanted: 0,
             is_trusted: false,
@@ -121,6 +124,12 @@ impl<T> Offers<T> {
     /// Number of articles in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
+    }
+
+    /// Whether the peer has answered a later command since the oldest one in flight became the oldest. Many servers answer CHECK before an earlier
+    /// TAKETHIS; if it lasts, the reply to the oldest is lost (RFC 3977, 3.5).
+    pub fn is_overtaken(&self) -> bool {
+        self.is_overtaken
     }
 
     /// Whether the article itself follows the next offer at once.
@@ -203,6 +212,7 @@ impl<T> Offers<T> {
         let Some(InFlight { article, .. }) = self.in_flight.remove(place) else {
             return Err(reply.to_error());
         };
+        self.is_overtaken = place > 0;
         self.count(&outcome);
         Ok(match outcome {
             None => Event::Wanted(article),

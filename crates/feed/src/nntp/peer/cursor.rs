@@ -103,7 +103,7 @@ impl Peer {
 
     /// Writes the list of deferred articles, before the cursor passes them.
     fn write_list(&mut self, context: &Context<'_>) -> Result<(), Error> {
-        let ends = self.stops || self.yields || self.retry_at.is_some();
+        let ends = self.stops || self.yields_until.is_some() || self.retry_at.is_some();
         let is_due = |at| ends || context.now >= at;
         if !self.list_due(context.now).is_some_and(is_due) {
             return Ok(());

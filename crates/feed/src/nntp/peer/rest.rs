@@ -25,13 +25,20 @@ impl Peer {
     pub(super) fn rest(&mut self, context: &mut Context<'_>) {
         let in_flight: usize = self.open().map(Connection::in_flight).sum();
         let is_settled = in_flight == 0 && self.list_due(context.now).is_none();
-        if self.yields && is_settled {
-            self.yields = false;
+        if self.yields_until.is_some() && is_settled {
+            self.yields_until = None;
             // The next turn reads the files again: at once, if nobody can have waited for them.
             let pause = self.state.as_ref().map_or(Duration::ZERO, |_| YIELD);
             self.release(context.now);
             self.retry_at = Some(context.now + pause);
             self.lanes = None;
+        }
+        if self.yields_until.is_some_and(|until| context.now >= until) {
+            // An answer that does not come holds up no other article. Nobody else has changed the files.
+            (self.yields_until, self.has_more) = (None, true);
+            if let Some(state) = &self.state {
+                self.deferrals.find_next_due(state.deferred());
+            }
         }
         let lanes = self.lanes.as_ref();
         let is_empty = lanes.is_none_or(super::Lanes::is_empty) && is_settled;
@@ -118,6 +125,7 @@ impl Peer {
     /// When the peer wants a turn, if nothing happens before.
     pub fn next_turn(&self, context: &Context<'_>) -> Option<Instant> {
         let mut next = earlier(self.retry_at, self.holds_until);
+        next = earlier(next, self.yields_until);
         let has_next = self.lanes.as_ref().is_some_and(super::Lanes::has_next);
         // Without room on a connection, the answers are what it waits for.
         if has_next && self.may_offer() && self.open().any(Connection::has_room) {

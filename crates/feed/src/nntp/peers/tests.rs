@@ -22,6 +22,7 @@ mod log;
 mod calls;
 mod deferred_articles;
 mod rates;
+mod unanswered;
 mod window;
 
 use log::News;
@@ -183,7 +184,7 @@ fn a_call_in_the_moment_of_a_commit_is_no_end() {
     let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
     let mut fixture = Fixture::new(news(), via(port));
     fixture.until("it is looked at", |fixture| fixture.peers.due.is_empty());
-    fixture.peers.mailbox.call();
+    fixture.peers.mailbox.call(None);
     fixture.file(3);
     fixture.until("all are there", |fixture| fixture.accepted() == 3);
 }
@@ -317,7 +318,7 @@ fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
         let calls = calls.load(Ordering::SeqCst);
         if calls > called && fixture.counts().state().does == PeerDoes::Failing {
             called = calls;
-            fixture.peers.mailbox.call();
+            fixture.peers.mailbox.call(None);
         }
         fixture.accepted() == 2
     });

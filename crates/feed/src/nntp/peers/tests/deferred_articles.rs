@@ -63,7 +63,7 @@ fn an_article_is_listed_once_however_often_the_connection_breaks() {
     let dir = fixture.news.dir().join("feeds/one");
     for number in 1..=4 {
         // The next attempt at once.
-        fixture.peers.mailbox.call();
+        fixture.peers.mailbox.call(None);
         fixture.until("all are offered on this connection", |_| {
             let checks = checks.lock().unwrap();
             let offered = checks.iter().filter(|check| check.0 == number);
@@ -192,7 +192,7 @@ fn a_call_offers_deferred_articles_at_once() {
     fixture.until("nothing is due", |fixture| {
         fixture.counts().state().why.contains("later")
     });
-    fixture.peers.mailbox.call();
+    fixture.peers.mailbox.call(None);
     fixture.until("it is deferred again", |_| {
         list()
             .iter()
@@ -202,7 +202,7 @@ fn a_call_offers_deferred_articles_at_once() {
     is_full.store(false, Ordering::SeqCst);
     // A call in the same second finds it offered.
     std::thread::sleep(Duration::from_millis(1100));
-    fixture.peers.mailbox.call();
+    fixture.peers.mailbox.call(None);
     fixture.until("it is there, and counted", |fixture| {
         let cursor = CursorFile::read(&dir).unwrap().unwrap();
         fixture.accepted() == 1 && list().is_empty() && cursor.sent == 1 && cursor.sent_bytes > 0

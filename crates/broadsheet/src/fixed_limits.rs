@@ -262,7 +262,9 @@ fixed! {
     server::ROUND_MILLISECONDS_MAX, Unit::Count("milliseconds"), "time for all connections with long replies", "Then new connections and short commands are served before the next.";
     nntp::OUT_BYTES_MAX, Unit::Bytes, "replies that wait to be sent", "With more, no further command of that connection is read.";
     server::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "articles of a connection that are being written to the disk", "With more, nothing is read from that connection.";
-    server::IN_FLIGHT_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections that are being written to the disk", "With more, nothing is read from peers.";
+    server::IN_FLIGHT_ALL_BYTES_MAX, Unit::Bytes, "articles of all peers that are being written to the disk", "With more, nothing is read from clients that send articles as peers.";
+    server::POSTS_BYTES_MAX, Unit::Bytes, "posts of all connections that are being written to the disk", "With more, further posts get 440 or 441: try again later.";
+    server::POSTS_ADDRESS_BYTES_MAX, Unit::Bytes, "posts of one address that are being written to the disk", "With more, its further posts get 440 or 441: try again later.";
     server::HELD_BYTES_MAX, Unit::Bytes, "incomplete articles of all connections", "Above it, the slowest article of the address with the most is dropped, and its client is asked to retry later.";
     server::HELD_SHARE_BYTES_MAX, Unit::Bytes, "incomplete articles of one address", "Where no address has more than this, the slowest article of all is dropped.";
     server::HANDSHAKE_BYTES_MAX, Unit::Bytes, "unfinished TLS handshakes of all connections", "Above it, the slowest handshake of the address with the most is aborted.";

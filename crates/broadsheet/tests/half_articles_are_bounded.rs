@@ -1,11 +1,16 @@
-//! Articles that never come to their end take up so much room in all, however many connections send them; and they keep nobody else out.
+//! Articles that never come to their end, and posts that wait for the disk, take up so much room in all, however many connections send them; and
+//! they keep nobody else out.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use crate::program;
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
 use program::Program;
+use program::daemon::PATIENCE;
 use program::nntp::{ALL_MAY, Client, Served, listen};
 
 /// Each sends so much of an article, which may have 8 MiB.
@@ -77,4 +82,50 @@ fn they_keep_no_other_article_out() {
     // Another may be asked for what was thrown away.
     assert!(client.ask("CHECK <0@test>").starts_with("238 "));
     served.daemon.until_said("half_sent_dropped");
+}
+
+/// Posts whose first three reach the share of an address.
+const POSTS: usize = 24;
+
+#[test]
+fn posts_that_wait_for_the_lock_keep_no_peer_and_no_reader_out() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let mut borrower = UnixStream::connect(program.path("news/control.sock")).unwrap();
+    borrower.write_all(b"lend\n").unwrap();
+    borrower.read_exact(&mut [0; 5]).unwrap();
+    let mut posters: Vec<Client> = (0..POSTS)
+        .map(|_| {
+            let mut client = served.client();
+            client.socket().set_write_timeout(Some(PATIENCE)).unwrap();
+            assert!(client.ask("POST").starts_with("340 "));
+            client
+        })
+        .collect();
+    let before = served.memory();
+    for client in &mut posters {
+        client.say(format!("{HEADER}\r\n"));
+        client.say(("z".repeat(998) + "\r\n").repeat(7_000));
+        client.say(".\r\n");
+    }
+    let mut refused: Vec<String> = posters.drain(3..).map(|mut late| late.line()).collect();
+    refused.dedup();
+    assert_eq!(
+        refused,
+        ["441 Try again later: Too many posts wait to be written"]
+    );
+    let more = served.memory().saturating_sub(before);
+    assert!(more < 64 << 20, "{more}");
+    let mut client = served.client();
+    let answer = client.ask("POST");
+    assert!(answer.starts_with("440 Too many posts wait"), "{answer}");
+    assert!(client.ask("GROUP comp.test").starts_with("211 "));
+    assert!(client.ask("CHECK <0@test>").starts_with("238 "));
+    drop(borrower);
+    for mut poster in posters {
+        let answer = poster.line();
+        assert!(answer.starts_with("240 "), "{answer}");
+    }
+    assert!(client.ask("POST").starts_with("340 "));
 }

@@ -163,6 +163,14 @@ const ALSO: &[(&str, &str)] = &[
         "server::shared::IN_FLIGHT_ALL_BYTES_MAX",
         "server::IN_FLIGHT_ALL_BYTES_MAX",
     ),
+    (
+        "server::waiting_posts::POSTS_BYTES_MAX",
+        "server::POSTS_BYTES_MAX",
+    ),
+    (
+        "server::waiting_posts::POSTS_ADDRESS_BYTES_MAX",
+        "server::POSTS_ADDRESS_BYTES_MAX",
+    ),
     ("server::shared::HELD_BYTES_MAX", "server::HELD_BYTES_MAX"),
     (
         "server::shared::HELD_SHARE_BYTES_MAX",

@@ -197,6 +197,11 @@ pub trait Backend {
     /// Whether the server accepts articles.
     fn intake(&self) -> Intake;
 
+    /// Whether the server accepts a post of this client.
+    fn post_intake(&self) -> Intake {
+        self.intake()
+    }
+
     /// Looks up a message-id. `Unknown` reserves it for this client for a while, at its first offer: others get `InTransfer`.
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError>;
 

@@ -201,6 +201,11 @@ impl Session {
         matches!(self.state, State::Receiving(_) | State::Discarding(..))
     }
 
+    /// True if the last valid command offered or transferred an article as a peer.
+    pub fn is_transferring(&self) -> bool {
+        matches!(self.last, Some("CHECK" | "IHAVE" | "TAKETHIS"))
+    }
+
     /// True while an article for the writer is incomplete.
     pub fn is_receiving_wanted(&self) -> bool {
         matches!(self.state, State::Receiving(_))
@@ -491,8 +496,8 @@ impl Session {
     }
 
     /// Returns whether the intake is closed, and replies with the reason then.
-    fn is_closed<W: Backend>(backend: &W, code: &[u8], out: &mut OutBuffer) -> bool {
-        match backend.intake() {
+    fn is_closed(intake: Intake, code: &[u8], out: &mut OutBuffer) -> bool {
+        match intake {
             Intake::Open => false,
             Intake::Closed(why) => {
                 let mut text = out.text();

@@ -14,6 +14,7 @@ use store::IdHash;
 
 use crate::Token;
 use crate::counts::Counter;
+use crate::waiting_posts::WaitingPost;
 
 /// The sender of a post.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +50,8 @@ pub struct Entry {
     pub(crate) offered: Option<IdHash>,
     /// The counter of a refusal.
     pub(crate) refusal_counter: Counter,
+    /// Its part of the bound on waiting posts, if it is a post.
+    _waiting: Option<WaitingPost>,
 }
 
 /// Takes batches back after their commit: a network thread.
@@ -98,8 +101,16 @@ impl ArticleBatch {
     }
 
     /// Approximate memory, bytes; constant over its lifetime.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.bytes.capacity() + self.entries.len() * ENTRY_BYTES
+    }
+
+    /// Bytes that count as articles of peers: none if it has only posts, which [`WaitingPosts`](crate::waiting_posts::WaitingPosts) counts.
+    pub(crate) fn transfer_bytes(&self) -> usize {
+        match are_posts(&self.entries) {
+            true => 0,
+            false => self.bytes(),
+        }
     }
 
     /// An article: its entry, the message-id given with the command (empty for a post), and its wire form without the terminator.
@@ -169,6 +180,11 @@ impl ArticleBatch {
     }
 }
 
+fn are_posts(entries: &[Entry]) -> bool {
+    let mut entries = entries.iter();
+    entries.all(|entry| entry.kind == TransferKind::Post)
+}
+
 /// A batch under construction: ranges in the input of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct BatchBuilder {
@@ -183,9 +199,10 @@ impl BatchBuilder {
         (kind, connection): (TransferKind, Token),
         (id, offered): (&[u8], Option<IdHash>),
         (article, facts): (Range<usize>, WireFacts),
-        poster: Option<Box<Poster>>,
+        poster: Option<(Box<Poster>, WaitingPost)>,
         grant: Option<Grant>,
     ) {
+        let (poster, waiting) = poster.unzip();
         let start = self.ids.len();
         self.ids.extend_from_slice(id);
         self.entries.push(Entry {
@@ -198,6 +215,7 @@ impl BatchBuilder {
             grant,
             offered,
             refusal_counter: Counter::Other,
+            _waiting: waiting,
         });
     }
 
@@ -211,7 +229,11 @@ impl BatchBuilder {
     }
 
     /// Finishes the batch with the input buffer itself.
-    pub fn with(&mut self, input: Vec<u8>, sender: Arc<dyn BatchOwner>) -> ArticleBatch {
+    pub fn with(&mut self, mut input: Vec<u8>, sender: Arc<dyn BatchOwner>) -> ArticleBatch {
+        if are_posts(&self.entries) {
+            // Posts count by their own size.
+            input.shrink_to_fit();
+        }
         ArticleBatch {
             bytes: input,
             ids: std::mem::take(&mut self.ids),

@@ -13,6 +13,7 @@ use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
 use crate::shared::Shared;
+use crate::shares::Owner;
 
 /// Reply text when a connection limit is reached.
 pub const TOO_MANY: &str = "Too many connections; try again later";
@@ -153,6 +154,12 @@ impl Client {
             certificate: self.certificate,
             is_secure: self.is_secure,
         }
+    }
+
+    /// Its address under its access entry: the owner of its share of memory.
+    pub fn owner(&self) -> Owner {
+        let address = self.address.map(|address| access::counted(address.ip()));
+        (self.rights.name().to_owned(), address)
     }
 
     /// The connection, for programs that check passwords.

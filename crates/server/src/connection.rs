@@ -137,6 +137,8 @@ pub struct Connection {
     pub is_queued: bool,
     /// A timer for its TLS handshake is set.
     pub has_handshake_timer: bool,
+    /// It is in the list of peers that are not read, because too many articles are in flight.
+    pub is_paused: bool,
 }
 
 impl Connection {
@@ -178,6 +180,7 @@ impl Connection {
             has_deflate_timer: false,
             is_queued: false,
             has_handshake_timer: false,
+            is_paused: false,
         }
     }
 
@@ -210,9 +213,14 @@ impl Connection {
         self.is_closing = true;
     }
 
-    /// True while a reply waits for the writer or a login.
-    pub fn has_pending_reply(&self) -> bool {
-        self.out.has_pending_reply()
+    /// True while it waits for this server and not for the client: a reply waits for the writer or a login, or it is not read.
+    pub fn waits_for_server(&self) -> bool {
+        self.out.has_pending_reply() || self.is_paused
+    }
+
+    /// True if the client sends articles as a peer, and not only may.
+    pub fn is_transferring(&self) -> bool {
+        self.session.permissions().sends && self.session.is_transferring()
     }
 
     /// The session's output.
@@ -394,7 +402,7 @@ impl Connection {
 
     fn submit(&mut self, context: &mut IoContext<'_>, batch: ArticleBatch) {
         let in_flight = &context.shared.in_flight;
-        in_flight.fetch_add(batch.bytes(), Ordering::Relaxed);
+        in_flight.fetch_add(batch.transfer_bytes(), Ordering::Relaxed);
         context.shared.sink.file(batch);
     }
 

@@ -22,6 +22,7 @@ pub mod socket;
 mod thread_store;
 mod timers;
 mod token;
+mod waiting_posts;
 pub mod worker_pool;
 
 pub use article_batch::{ArticleBatch, Entry, Poster};
@@ -42,3 +43,4 @@ pub use shared::{
 };
 pub use thread_store::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use token::Token;
+pub use waiting_posts::{POSTS_ADDRESS_BYTES_MAX, POSTS_BYTES_MAX};

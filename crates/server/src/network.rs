@@ -281,9 +281,11 @@ impl Network {
                 .add(connection.active + DEFLATE_IDLE_MILLISECONDS, token);
         }
         let mut wants = connection.interest();
-        if wants.read && connection.session.permissions().sends && self.shared.is_full() {
+        if wants.read && connection.is_transferring() && self.shared.is_full() {
             wants.read = false;
-            self.paused.push(token);
+            if !std::mem::replace(&mut connection.is_paused, true) {
+                self.paused.push(token);
+            }
         }
         if wants == connection.registered {
             return;

@@ -81,7 +81,7 @@ impl Server {
 
     /// Bytes of articles that wait for their commit.
     pub fn in_flight_bytes(&self) -> usize {
-        self.shared.in_flight.load(Ordering::Relaxed)
+        self.shared.in_flight.load(Ordering::Relaxed) + self.shared.posts.bytes()
     }
 
     /// Replaces the settings; the permissions of all connections are evaluated again.

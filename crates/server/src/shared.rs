@@ -15,9 +15,10 @@ use crate::plan::{ArticleSink, ConfigSnapshot, Plan};
 use crate::reservations::Reservations;
 use crate::shares::Shares;
 use crate::socket::Listener;
+use crate::waiting_posts::WaitingPosts;
 use crate::worker_pool::WorkerPool;
 
-/// Articles that wait for their commit, of all connections, bytes: 64 MiB. Above it, peers are not read.
+/// Articles of peers that wait for their commit, of all connections, bytes: 64 MiB. Above it, peers are not read.
 pub const IN_FLIGHT_ALL_BYTES_MAX: usize = 64 << 20;
 /// Incomplete articles and commands of all connections, bytes: 256 MiB.
 pub const HELD_BYTES_MAX: usize = 256 << 20;
@@ -43,7 +44,10 @@ pub(crate) struct Shared {
     pub fetchers: WorkerPool,
     /// The object store did not answer the last time.
     pub is_object_store_down: AtomicBool,
+    /// Bytes of articles of peers that wait for their commit.
     pub in_flight: AtomicUsize,
+    /// Posts that wait for their commit.
+    pub posts: Arc<WaitingPosts>,
     /// Incomplete articles and commands.
     pub held: Shares,
     /// Incomplete TLS handshakes.
@@ -145,6 +149,7 @@ impl Shared {
         damage.insert((path.to_owned(), offset))
     }
 
+    /// Whether so many articles of peers wait for their commit that peers are not read.
     pub fn is_full(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT_ALL_BYTES_MAX
     }
@@ -163,6 +168,7 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listene
         fetchers: WorkerPool::with(FETCH_THREADS_MAX, FETCH_IDLE, plan.spawn),
         is_object_store_down: AtomicBool::new(false),
         in_flight: AtomicUsize::new(0),
+        posts: Arc::default(),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),
         floods: Mutex::new(access::Floods::new()),

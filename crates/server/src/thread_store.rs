@@ -28,6 +28,7 @@ use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::reader_counts::ReaderCounts;
 use crate::shared::Shared;
+use crate::waiting_posts::TOO_MANY_POSTS;
 use crate::worker_pool::IsFull;
 
 /// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
@@ -357,6 +358,16 @@ impl Backend for SessionContext<'_> {
         intake
     }
 
+    fn post_intake(&self) -> Intake {
+        match self.intake() {
+            Intake::Open if !self.shared.posts.has_room(&self.client.owner()) => {
+                self.client.peer.add(Counter::Deferred, 1);
+                Intake::Closed(format!("{TOO_MANY_POSTS}; try again later").into())
+            }
+            intake => intake,
+        }
+    }
+
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
         let snapshot = &self.store.snapshot;
         let hash = snapshot.hash(id).map_err(fault(self.shared))?;
@@ -392,9 +403,17 @@ impl Backend for SessionContext<'_> {
                 b"Article exceeds your size limit".to_vec(),
             ));
         }
-        if handed.kind == TransferKind::Post
-            && let Some(wait) = self.is_flood()
-        {
+        let is_post = handed.kind == TransferKind::Post;
+        let size = bytes.len() + ENTRY_BYTES;
+        let mut waiting = None;
+        if is_post {
+            waiting = self.shared.posts.add(self.client.owner(), size);
+            if waiting.is_none() {
+                self.client.tally.add(Counter::Deferred, 1);
+                return Some(TransferOutcome::Deferred(TOO_MANY_POSTS.into()));
+            }
+        }
+        if is_post && let Some(wait) = self.is_flood() {
             let why = format!(
                 "Too many posts; try again in {} seconds",
                 wait.as_secs() + 1
@@ -404,7 +423,7 @@ impl Backend for SessionContext<'_> {
         }
         // Its message-id was the last one that the client offered.
         let offered = self.client.offered;
-        let offered = offered.filter(|_| handed.kind != TransferKind::Post);
+        let offered = offered.filter(|_| !is_post);
         if let Some(hash) = offered {
             if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
@@ -412,15 +431,16 @@ impl Backend for SessionContext<'_> {
             }
             self.shared.reservations.received(hash, self.client.token);
         }
-        let poster = (handed.kind == TransferKind::Post).then(|| {
-            Box::new(Poster {
+        let poster = waiting.map(|waiting| {
+            let poster = Poster {
                 user: self.client.user.clone().unwrap_or_default(),
                 host: self.client.host(),
                 is_secure: self.client.is_secure,
-            })
+            };
+            (Box::new(poster), waiting)
         });
         self.client.in_flight.0 += 1;
-        self.client.in_flight.1 += bytes.len() + ENTRY_BYTES;
+        self.client.in_flight.1 += size;
         let what = (handed.kind, self.client.token);
         let grant = self.grant(handed.kind);
         self.batch_builder.add(

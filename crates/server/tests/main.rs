@@ -9,6 +9,7 @@ mod compression_begins_after_unsent_replies;
 mod compression_is_the_same_in_any_portions;
 mod long_replies_finish;
 mod network_threads_answer;
+mod posts_keep_nobody_out;
 mod slow_jobs_are_bounded;
 mod sockets_listen_on_configured_addresses;
 mod tls_says_the_same_in_any_portions;

@@ -127,7 +127,7 @@ impl Session {
     ) -> Option<Next> {
         let answer = if let Some(denial) = self.transfer_denial() {
             denial.into()
-        } else if Session::is_closed(backend, b"400 ", out) {
+        } else if Session::is_closed(backend.intake(), b"400 ", out) {
             // The only reply that defers TAKETHIS (RFC 4644, 2.5.2).
             self.state = State::Closed;
             return None;
@@ -155,7 +155,7 @@ impl Session {
         if let Some(denial) = self.transfer_denial() {
             return out.push(denial);
         }
-        if Session::is_closed(backend, b"436 ", out) {
+        if Session::is_closed(backend.intake(), b"436 ", out) {
             return;
         }
         match backend.id_status(id) {
@@ -182,7 +182,7 @@ impl Session {
                 false => out.push(b"440 Posting not permitted\r\n"),
             };
         }
-        if Session::is_closed(backend, b"440 ", out) {
+        if Session::is_closed(backend.post_intake(), b"440 ", out) {
             return;
         }
         out.push(b"340 Send article\r\n");

@@ -15,12 +15,7 @@ impl Connection {
     /// Updates the size of its incomplete input in the shared bounds.
     pub(super) fn account_input(&mut self, context: &IoContext<'_>) {
         let kept = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
-        let owner = || {
-            let address = self.client.address;
-            let address = address.map(|address| access::counted(address.ip()));
-            let entry = self.client.rights.name().to_owned();
-            ((entry, address), context.mailbox.clone())
-        };
+        let owner = || (self.client.owner(), context.mailbox.clone());
         let token = self.client.token;
         let bytes = self.unconsumed.capacity() + self.compressed.capacity() + kept;
         if let Some(since) = self.handshake {

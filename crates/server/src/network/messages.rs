@@ -49,7 +49,7 @@ impl Network {
 
     /// Completes the pending replies to a batch's articles.
     pub(super) fn complete_batch(&mut self, batch: ArticleBatch, ticks: u64) {
-        let bytes = batch.bytes();
+        let bytes = batch.transfer_bytes();
         self.shared.in_flight.fetch_sub(bytes, Ordering::Relaxed);
         let mut last: Option<Token> = None;
         let mut taken = 0;

@@ -40,8 +40,7 @@ impl Network {
             if self.end_suspension(token, ticks) {
                 continue;
             }
-            let since = match self.has_pending_reply(token) {
-                // The server is the one that delays it.
+            let since = match self.waits_for_server(token) {
                 true => ticks,
                 false => active,
             };
@@ -61,6 +60,11 @@ impl Network {
         }
         if !self.paused.is_empty() && !self.shared.is_full() {
             for token in std::mem::take(&mut self.paused) {
+                if let Some(connection) = at_mut(&mut self.slots, token) {
+                    connection.is_paused = false;
+                    // Its idle time begins now.
+                    connection.active = ticks;
+                }
                 self.register(token);
             }
         }
@@ -119,8 +123,8 @@ impl Network {
         }
     }
 
-    pub(super) fn has_pending_reply(&self, token: Token) -> bool {
-        at(&self.slots, token).is_some_and(|connection| connection.has_pending_reply())
+    pub(super) fn waits_for_server(&self, token: Token) -> bool {
+        at(&self.slots, token).is_some_and(|connection| connection.waits_for_server())
     }
 
     pub(super) fn time_limit(&self, token: Token) -> u64 {

@@ -16,6 +16,7 @@ use server::{
 use store::{Options, Published, Spool};
 
 pub const GROUPS: usize = 20_000;
+const LONG: Duration = Duration::from_secs(600);
 
 pub struct House {
     _dir: tempfile::TempDir,
@@ -26,14 +27,27 @@ pub struct House {
     pub gate: Arc<Mutex<()>>,
     /// Whether new clients should use another server.
     pub is_stale: Arc<AtomicBool>,
+    /// Batches that the writer has not taken; `None`: it refuses them at once.
+    pub waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>>,
 }
 
-struct Refuses(Arc<Mutex<()>>, Arc<AtomicBool>);
+struct Refuses {
+    gate: Arc<Mutex<()>>,
+    is_stale: Arc<AtomicBool>,
+    waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>>,
+}
+
+fn refuse(mut batch: ArticleBatch) {
+    batch.set_remaining(&TransferOutcome::Refused(b"no".to_vec()));
+    batch.return_to_sender();
+}
 
 impl ArticleSink for Refuses {
-    fn file(&self, mut batch: ArticleBatch) {
-        batch.set_remaining(&TransferOutcome::Refused(b"no".to_vec()));
-        batch.return_to_sender();
+    fn file(&self, batch: ArticleBatch) {
+        match &mut *self.waiting.lock().expect("whole") {
+            Some(waiting) => waiting.push(batch),
+            None => refuse(batch),
+        }
     }
 
     fn intake(&self) -> Intake {
@@ -41,26 +55,39 @@ impl ArticleSink for Refuses {
     }
 
     fn is_stale(&self) -> bool {
-        self.1.load(Ordering::SeqCst)
+        self.is_stale.load(Ordering::SeqCst)
     }
 
     fn before_work(&self) {
-        drop(self.0.lock());
+        drop(self.gate.lock());
     }
 }
 
 impl House {
     /// With these entries of `[[access]]`.
     pub fn new(entries: Vec<Entry>) -> House {
-        House::with(entries, None)
+        House::with(entries, None, LONG)
     }
 
     /// A server with small socket buffers, which has to wait for its clients.
     pub fn with_small_buffers() -> House {
-        House::with(Vec::new(), Some(4096))
+        House::with(Vec::new(), Some(4096), LONG)
     }
 
-    fn with(entries: Vec<Entry>, buffer_bytes: Option<usize>) -> House {
+    /// A server whose writer is held up until [`House::go_on`], with this time limit of connections.
+    pub fn held_up(limit: Duration) -> House {
+        let house = House::with(Vec::new(), None, limit);
+        *house.waiting.lock().expect("whole") = Some(Vec::new());
+        house
+    }
+
+    /// The writer goes on.
+    pub fn go_on(&self) {
+        let waiting = self.waiting.lock().expect("whole").take();
+        waiting.into_iter().flatten().for_each(refuse);
+    }
+
+    fn with(entries: Vec<Entry>, buffer_bytes: Option<usize>, limit: Duration) -> House {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("segments")).expect("made");
         std::fs::create_dir(dir.path().join("bad")).expect("made");
@@ -79,10 +106,15 @@ impl House {
         let address = listeners[0].address;
         let gate: Arc<Mutex<()>> = Arc::default();
         let is_stale: Arc<AtomicBool> = Arc::default();
+        let waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>> = Arc::default();
         let plan = Plan {
             dir: dir.path().to_owned(),
             published,
-            sink: Arc::new(Refuses(gate.clone(), is_stale.clone())),
+            sink: Arc::new(Refuses {
+                gate: gate.clone(),
+                is_stale: is_stale.clone(),
+                waiting: waiting.clone(),
+            }),
             listeners,
             threads: 1,
             spawn: server::worker_pool::spawn_here(),
@@ -93,8 +125,8 @@ impl House {
                 certificates: None,
                 zone: &article::date::Utc,
                 times: Times {
-                    idle: Duration::from_secs(600),
-                    first: Duration::from_secs(600),
+                    idle: limit,
+                    first: limit,
                 },
                 connections_max: 100,
                 connections_per_address_max: 100,
@@ -107,6 +139,7 @@ impl House {
             address,
             gate,
             is_stale,
+            waiting,
         }
     }
 

@@ -35,22 +35,24 @@ fn it_does_not_stop_the_feed() {
     let mut news = news();
     let first = news.file("one");
     news.commit();
-    let mut desk = Desk::new(news, via(port));
-    desk.file(2);
-    desk.until("the others are there", |desk| desk.accepted() == 2);
-    desk.until("nothing is to be done", |desk| desk.peers.due.is_empty());
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.file(2);
+    fixture.until("the others are there", |fixture| fixture.accepted() == 2);
+    fixture.until("nothing is to be done", |fixture| {
+        fixture.peers.due.is_empty()
+    });
     // Another site is meant.
-    desk.peers.mailbox.call(Some(b"two"));
-    desk.peers.take_messages();
-    assert!(desk.peers.due.is_empty());
+    fixture.peers.mailbox.call(Some(b"two"));
+    fixture.peers.take_messages();
+    assert!(fixture.peers.due.is_empty());
     for (count, name) in [(4, Some(&b"one"[..])), (6, None)] {
-        desk.peers.mailbox.call(name);
-        desk.file(2);
-        desk.until("more are there", |desk| desk.accepted() == count);
+        fixture.peers.mailbox.call(name);
+        fixture.file(2);
+        fixture.until("more are there", |fixture| fixture.accepted() == count);
     }
-    assert!(desk.sleeps());
+    assert!(fixture.sleeps());
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    let dir = desk.news.dir().join("feeds/one");
+    let dir = fixture.news.dir().join("feeds/one");
     let cursor = CursorFile::read(&dir).unwrap().unwrap();
     assert!(cursor.position <= first, "the cursor stays behind it");
 }

@@ -10,12 +10,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use program::Program;
 use program::articles::{batch, filed, id, many, with};
 use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Served, listen};
 use program::taker::Taker;
+use program::{Program, faults};
 
 /// Longer than what one fetch brings.
 const BODY_BYTES: usize = 300 << 10;
@@ -180,7 +180,7 @@ fn commands_say_what_is_wrong() {
         .program
         .run(&["segments", "fetch", "--all", "--dir", "news"]);
     assert_ne!(told.status, 0);
-    assert!(told.err.contains("has lost its articles"), "{}", told.err);
+    assert!(told.err.contains("does not have segments/"), "{}", told.err);
     // The object is the file itself.
     fs::rename(&aside, &objects[0]).unwrap();
     let told = site
@@ -350,6 +350,134 @@ fn a_backup_leaves_them_where_they_are() {
         "{}",
         told.err
     );
+}
+
+#[test]
+fn a_backup_is_restored_without_the_objects() {
+    let site = Site::new();
+    site.move_first_away();
+    let run = |words: &[&str]| site.program.run(words);
+    assert_eq!(run(&["backup", "--dir", "news", "backups"]).status, 0);
+    let check = || run(&["restore", "backups", "--check"]);
+    let told = check();
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
+    assert!(
+        told.out
+            .contains("1 object are in the object store, 0 missing"),
+        "{told:?}"
+    );
+    let object = site.objects().remove(0);
+    let name = object.file_name().unwrap().to_str().unwrap().to_owned();
+    let (here, aside) = (site.program.path("objects"), site.program.path("aside"));
+    for (round, (from, cause)) in [(&object, name.as_str()), (&here, "is its disk mounted?")]
+        .into_iter()
+        .enumerate()
+    {
+        fs::rename(from, &aside).unwrap();
+        let told = check();
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.err.contains(cause), "{told:?}");
+        let other = format!("other{round}");
+        let told = run(&["restore", "backups", "--dir", &other]);
+        assert_eq!(told.status, 1, "{told:?}");
+        let notice = told.out.lines().next().unwrap();
+        assert!(
+            notice.contains(".art: its articles cannot be reached"),
+            "{told:?}"
+        );
+        assert!(notice.contains(&name), "{told:?}");
+        // All else is there, and so are the ids.
+        let told = run(&["article", "--dir", &other, &id("old", ARTICLES)]);
+        assert!(told.out.as_bytes() == filed(&site.articles[ARTICLES - 1], "comp.test:16"));
+        let again = batch(&site.articles);
+        let told = site
+            .program
+            .feed(&["rnews", "--dir", &other, "--json"], &again);
+        assert_eq!(told.count("duplicates"), ARTICLES as u64, "{told:?}");
+        assert_ne!(run(&["article", "--dir", &other, &id("old", 3)]).status, 0);
+        fs::rename(&aside, from).unwrap();
+        let told = run(&["article", "--dir", &other, &id("old", 3)]);
+        assert!(
+            told.out.as_bytes() == filed(&site.articles[2], "comp.test:3"),
+            "{}",
+            told.err
+        );
+        let told = run(&["fsck", "--dir", &other]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+}
+
+#[test]
+fn a_feed_waits_for_an_object_until_it_is_given_up() {
+    let site = Site::new();
+    site.move_first_away();
+    fs::create_dir(site.program.path("behind")).unwrap();
+    let settings = site.program.read("news/broadsheet.toml")
+        + "\n[[site]]\nname = \"behind\"\ngroups = \"comp\"\nvia = { directory = \"../behind\" }\nstart = \"oldest\"\n";
+    site.program
+        .write("news/broadsheet.toml", settings.as_bytes());
+    let run = |words: &[&str]| site.program.run(&[words, &["--dir", "news"]].concat());
+    assert_eq!(run(&["feed", "list"]).status, 0);
+    let object = site.objects().remove(0);
+    let name = object.file_name().unwrap().to_str().unwrap().to_owned();
+    fs::remove_file(&object).unwrap();
+    for words in [&["sendbatches"][..], &["feed", "list"]] {
+        let told = run(words);
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(
+            told.err.contains("behind: ") && told.err.contains(&name),
+            "{told:?}"
+        );
+    }
+    assert!(site.program.files("behind").is_empty());
+    // As docs/operations.md says.
+    let base = site.segments()[0]["base"].as_u64().unwrap();
+    let art = format!("{base:020}.art");
+    let news = site.program.path("news");
+    fs::rename(
+        news.join("segments").join(&art),
+        news.join("bad").join(&art),
+    )
+    .unwrap();
+    run(&["fsck", "--repair"]);
+    let told = run(&["fsck"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = run(&["sendbatches"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let sent: String = site
+        .program
+        .files("behind")
+        .iter()
+        .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned())
+        .collect();
+    assert!(sent.contains(&id("old", ARTICLES)) && !sent.contains(&id("old", 1)));
+    // Its articles may come again.
+    let again = batch(&site.articles[..1]);
+    assert_eq!(site.program.rnews(&again).count("accepted"), 1);
+}
+
+#[test]
+fn a_deletion_is_on_the_disk_before_its_name_is_forgotten() {
+    if !faults::can_trace() {
+        return;
+    }
+    let site = Site::new();
+    site.move_first_away();
+    let root = site.program.path("").canonicalize().unwrap();
+    let calls = "unlink,unlinkat,fsync,rename,renameat,renameat2";
+    let mut strace = faults::strace(&root, calls, &["-f", "-y"]);
+    let words = ["segments", "fetch", "--all", "--dir", "news"];
+    assert!(strace.args(words).status().unwrap().success());
+    let trace = site.program.read("trace");
+    let lines: Vec<&str> = trace.lines().collect();
+    let place = |is: &dyn Fn(&str) -> bool| lines.iter().rposition(|line| is(line)).unwrap();
+    let deleted =
+        place(&|line| line.contains("unlink") && line.contains("objects/news.example.org"));
+    let synced = place(&|line| {
+        line.contains("fsync") && line.contains("objects/news.example.org/segments>")
+    });
+    let forgotten = place(&|line| line.contains("rename") && line.contains("objects.unnamed"));
+    assert!(deleted < synced && synced < forgotten, "{trace}");
 }
 
 #[test]

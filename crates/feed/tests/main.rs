@@ -5,6 +5,7 @@ mod planted;
 mod waiting;
 
 mod a_batch_is_done_with_when_it_was_taken;
+mod a_missing_object_stops_a_feed;
 mod a_reset_site_forgets_what_it_deferred;
 mod batches_wait_in_a_directory;
 mod batchparms_says_how;

@@ -102,8 +102,14 @@ impl Objects for Directory {
     fn delete(&self, name: &str) -> io::Result<()> {
         let path = self.path(name);
         match fs::remove_file(&path).map_err(|error| self.missing(error, &path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done?,
+        }
+        // Also if another attempt removed it: who asked forgets the name.
+        let folder = path.parent().unwrap_or(&self.site);
+        match store::sync_directory(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
+            done => done.map_err(|error| named(error, folder)),
         }
     }
 }

@@ -132,8 +132,13 @@ fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendEr
 /// Logs a failed lookup in the store; each damage once.
 fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
     |error| {
-        if let store::Error::Damaged { path, offset, .. } = &error {
-            if !shared.note_damage(path, *offset) {
+        let place = match &error {
+            store::Error::Damaged { path, offset, .. } => Some((path, *offset)),
+            store::Error::LostObject { path, .. } => Some((path, 0)),
+            _ => None,
+        };
+        if let Some((path, offset)) = place {
+            if !shared.note_damage(path, offset) {
                 return BackendError::Failed;
             }
             shared.counts.damaged.increment();

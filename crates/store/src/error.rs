@@ -89,6 +89,18 @@ pub enum Error {
         /// The answer.
         source: io::Error,
     },
+    /// The object store does not have an object that a segment names, or not all of it. It may have it again later, so nothing may be given up
+    /// for it.
+    #[error(
+        "the object store does not have {object}, or not all of it, and the articles of {} are there: put it back. If it is lost for good, docs/operations.md says how to give them up",
+        path.display()
+    )]
+    LostObject {
+        /// The file of the segment.
+        path: PathBuf,
+        /// The name of the object.
+        object: String,
+    },
     /// Nothing is stored at this position (any more).
     #[error("no article at position {}", .0.0)]
     NoArticle(Position),
@@ -158,13 +170,22 @@ impl Error {
         }
     }
 
-    /// Wraps a system error with what was being done to which file.
+    /// Wraps a system error with what was being done to which file. An error of the object store that the reading of a segment brought stays
+    /// what it is.
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
-        Error::Io {
-            doing,
-            path: path.to_owned(),
-            source,
+        match source.downcast::<Error>() {
+            Ok(error) => error,
+            Err(source) => Error::Io {
+                doing,
+                path: path.to_owned(),
+                source,
+            },
         }
+    }
+
+    /// Whether articles in the object store cannot be reached now: it does not answer, or it lacks an object.
+    pub fn is_of_object_store(&self) -> bool {
+        matches!(self, Error::ObjectStore { .. } | Error::LostObject { .. })
     }
 
     /// True when the disk (or quota) is full: the same batch can be given again after space returns.

@@ -20,7 +20,7 @@ pub use objects::{Connection, Health, Objects, connect, connect_by, health, reco
 pub(crate) use run::recall;
 pub use run::{
     Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, lacks_cancel_locks, list,
-    move_away, move_away_on,
+    move_away, move_away_on, place_of_copy,
 };
 
 use crate::Error;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use news::News;
-use object_double::{ObjectDouble, Wrong};
+use object_double::{Event, ObjectDouble, Wrong};
 use store::fsck::fsck;
 use store::offload::{self, Wanted};
 use store::{
@@ -246,7 +246,7 @@ fn fsck_names_the_articles_of_a_lost_object() {
     site.move_away().unwrap();
     site.objects.objects.lock().unwrap().clear();
     let told = wire(&site.snapshot(), site.positions[20]).unwrap_err();
-    assert!(told.to_string().contains("has lost its articles"), "{told}");
+    assert!(matches!(told, Error::LostObject { .. }), "{told}");
     let report = fsck(site.news.dir(), false).unwrap();
     assert_eq!(report.lost, ARTICLES as u64);
     assert!(report.lost_ids.contains(&b"<39@x>".to_vec()));
@@ -402,4 +402,156 @@ fn the_writer_does_not_read_there() {
     let spool = Spool::open(site.news.dir(), options()).unwrap();
     let read = spool.record(site.positions[0], &mut Vec::new()).map(drop);
     assert!(matches!(read, Err(Error::Offloaded(_))));
+}
+
+#[test]
+fn an_object_that_is_missing_may_come_back() {
+    let site = Site::new(FILLER_LINES, 1 << 30);
+    site.move_away().unwrap();
+    let name = site.objects.names().remove(0);
+    let object = site.objects.objects.lock().unwrap().remove(&name).unwrap();
+    let snapshot = site.snapshot();
+    // Who takes damage for an article that is gone does not take this for it.
+    let all = (snapshot.oldest(), snapshot.end());
+    let walk = snapshot.each_article::<()>(all, |_| ControlFlow::Continue(()));
+    for told in [
+        wire(&snapshot, site.positions[20]).unwrap_err(),
+        walk.unwrap_err(),
+        site.bring_back().unwrap_err(),
+    ] {
+        assert!(matches!(told, Error::LostObject { .. }), "{told}");
+        assert!(told.to_string().contains(&name), "{told}");
+    }
+    // Half an object is none.
+    let half = object[..object.len() / 2].to_vec();
+    site.objects
+        .objects
+        .lock()
+        .unwrap()
+        .insert(name.clone(), half);
+    let told = wire(&snapshot, site.positions[30]).unwrap_err();
+    assert!(matches!(told, Error::LostObject { .. }), "{told}");
+    site.objects.objects.lock().unwrap().insert(name, object);
+    site.check_all("it is there again");
+}
+
+/// The articles come back between the look at the segment's header and the read.
+#[test]
+fn articles_that_come_back_meanwhile_are_read() {
+    let site = Arc::new(Site::new(FILLER_LINES, 1 << 30));
+    let at = site.positions[20];
+    for is_walk in [false, true] {
+        site.move_away().unwrap();
+        let snapshot = site.snapshot();
+        let bringing = site.clone();
+        let event = Event(Box::new(move || bringing.bring_back().unwrap()));
+        *site.objects.before_read.lock().unwrap() = Some(event);
+        match is_walk {
+            false => assert!(wire(&snapshot, at).unwrap() == site.wires[20]),
+            true => {
+                let mut count = 0;
+                let all = (snapshot.oldest(), snapshot.end());
+                let walk = snapshot.each_article::<()>(all, |logged| {
+                    assert!(logged.record.wire() == site.wires[count]);
+                    count += 1;
+                    ControlFlow::Continue(())
+                });
+                let _ = walk.unwrap();
+                assert_eq!(count, ARTICLES);
+            }
+        }
+        assert!(site.objects.before_read.lock().unwrap().is_none());
+        assert!(site.objects.names().is_empty());
+    }
+}
+
+/// The object would have the same name as the one whose deletion failed, and may still be carried out.
+#[test]
+fn a_segment_stays_while_the_deletion_of_its_object_is_uncertain() {
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    site.objects.set(Wrong::KeepsDeleted);
+    assert!(site.bring_back().is_err());
+    assert!(site.move_away().is_err());
+    site.objects
+        .objects
+        .lock()
+        .unwrap()
+        .retain(|name, _| name == "owner");
+    site.check_all("the deletion came late");
+    site.objects.set(Wrong::Nothing);
+    assert_eq!(site.move_away().unwrap(), 1);
+    site.check_all("away again");
+}
+
+/// A rebuild cannot read them, and has their history and the removals in them here.
+#[test]
+fn a_rebuild_keeps_the_history_of_articles_that_it_cannot_reach() {
+    let site = Site::new(100, 1 << 30);
+    let mut spool = Spool::open(site.news.dir(), options()).unwrap();
+    // The first block of a segment is always here.
+    let filler = "\nline".repeat(1000);
+    site.news
+        .file_with(&mut spool, "<more@x>", &["stays"], &filler);
+    spool.cancel(site.positions[2], b"<2@x>").unwrap();
+    spool.commit().unwrap();
+    spool.seal().unwrap();
+    spool.commit().unwrap();
+    drop(spool);
+    // The articles, and the cancel.
+    let bases = site.snapshot().segments()[..2].to_vec();
+    let wanted = Wanted::Bases(&bases);
+    patiently(|| offload::move_away(site.news.dir(), options(), wanted, |_| {})).unwrap();
+    let files: Vec<_> = ["his", "ovr"]
+        .iter()
+        .map(|end| format!("segments/{:020}.{end}", site.base))
+        .chain(["cancels".to_owned()])
+        .map(|name| site.news.dir().join(name))
+        .collect();
+    let read = || -> Vec<_> {
+        files
+            .iter()
+            .map(|path| std::fs::read(path).unwrap())
+            .collect()
+    };
+    let before = read();
+    let objects = site.objects.objects.lock().unwrap().clone();
+    site.objects
+        .objects
+        .lock()
+        .unwrap()
+        .retain(|name, _| name == "owner");
+    let rebuild = || patiently(|| store::rebuild(site.news.dir())).unwrap();
+    for wrong in [Wrong::Nothing, Wrong::Down] {
+        site.objects.set(wrong);
+        let told = rebuild();
+        let ids = ARTICLES as u64 + 1;
+        assert_eq!((told.damaged, told.ids), (2, ids), "{told:?}");
+        let notices = told.notices.join("\n");
+        for name in objects.keys().filter(|name| *name != "owner") {
+            assert!(notices.contains(name), "{notices}");
+        }
+        assert!(notices.contains(".art: its articles cannot be reached"));
+        assert_eq!(read(), before);
+        let snapshot = site.snapshot();
+        assert!(snapshot.find(b"<20@x>").unwrap().is_some());
+        assert!(snapshot.is_cancelled(site.positions[2]));
+    }
+    site.objects.set(Wrong::Nothing);
+    *site.objects.objects.lock().unwrap() = objects;
+    // A process does not ask again at once.
+    offload::reconnect(site.news.dir());
+    assert_eq!(rebuild().damaged, 0);
+    assert_eq!(read(), before);
+    assert!(wire(&site.snapshot(), site.positions[20]).unwrap() == site.wires[20]);
+}
+
+/// Other tests of this process start programs, which have our locks for a moment.
+fn patiently<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    loop {
+        match work() {
+            Err(Error::Locked(_)) => std::thread::yield_now(),
+            done => return done,
+        }
+    }
 }

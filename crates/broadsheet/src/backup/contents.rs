@@ -57,7 +57,8 @@ impl Contents {
         store::make_directories(&self.directory, 0o700)
     }
 
-    fn path(&self, checksum: &Checksum) -> PathBuf {
+    /// The file with a content.
+    pub fn path(&self, checksum: &Checksum) -> PathBuf {
         self.directory.join(hexadecimal(checksum))
     }
 

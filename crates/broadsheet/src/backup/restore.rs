@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use groups::Active;
 use store::Lock;
 use store::disk::RealDisk;
+use store::offload::{SegmentPlace, place_of_copy};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
@@ -82,6 +83,89 @@ fn set_aside(
     contents
         .set_aside(&damaged)
         .with_context(|| format!("cannot write in {}", backups.display()))
+}
+
+/// The objects that a backup depends on.
+#[derive(Debug, Default)]
+pub struct NeededObjects {
+    /// The number of objects.
+    pub count: u64,
+    /// The missing ones, as messages.
+    pub missing: Vec<String>,
+    /// Why the object store could not be asked.
+    pub failure: Option<String>,
+}
+
+/// Asks the object store of the settings in a backup for the objects that its segments name.
+pub fn find_objects(backups: &Path, manifest: &Manifest) -> NeededObjects {
+    let contents = Contents::of(backups);
+    let is_art = |entry: &&Entry| {
+        entry.path.starts_with("segments") && entry.path.extension().is_some_and(|end| end == "art")
+    };
+    let arts = manifest.entries.iter().filter(is_art);
+    // `backup` reported a damaged header.
+    let place = |entry: &Entry| {
+        place_of_copy(&contents.path(&entry.checksum))
+            .ok()
+            .flatten()
+    };
+    let needed: Vec<(&Entry, SegmentPlace)> = arts
+        .filter_map(|entry| Some((entry, place(entry)?)))
+        .collect();
+    let mut found = NeededObjects {
+        count: needed.len() as u64,
+        ..NeededObjects::default()
+    };
+    if needed.is_empty() {
+        return found;
+    }
+    if let Err(error) = connect_to_check(&contents, manifest, backups) {
+        found.failure = Some(format!("{error:#}"));
+        return found;
+    }
+    for (entry, place) in &needed {
+        match store::offload::check(backups, std::slice::from_ref(place)) {
+            Ok(lost) if lost.is_empty() => {}
+            Ok(_) => found.missing.push(format!(
+                "{}: the object store does not have {}, or not all of it",
+                entry.path.display(),
+                place.object.as_deref().unwrap_or_default()
+            )),
+            // Each question may take as long as its timeout.
+            Err(error) => {
+                found.failure = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Connects to the object store of the settings in a backup, of which nothing is restored.
+fn connect_to_check(
+    contents: &Contents,
+    manifest: &Manifest,
+    backups: &Path,
+) -> anyhow::Result<()> {
+    let entry_of = |path: &Path| manifest.entries.iter().find(|entry| entry.path == path);
+    let entry = entry_of(Path::new(settings::FILE)).context("the backup has no settings")?;
+    let path = contents.path(&entry.checksum);
+    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let Ok(read) = settings::Read::parse(&entry.path, text) else {
+        bail!("{} in the backup has errors", settings::FILE);
+    };
+    let directory = settings::NewsDirectory::at(backups);
+    let mut location = read.settings.object_location(&directory);
+    // The files of the news directory are under their checksums.
+    let bucket = &mut location.bucket;
+    for file in std::iter::once(&mut bucket.login).chain(&mut bucket.trust.ca) {
+        let entry = file.strip_prefix(backups).ok().and_then(entry_of);
+        if let Some(entry) = entry {
+            *file = contents.path(&entry.checksum);
+        }
+    }
+    store::offload::connect(backups, objects::connect(&location)?);
+    Ok(())
 }
 
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not

@@ -25,7 +25,7 @@ History, overview and index are derived from the articles in segments/.",
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "articles are damaged or unreadable, and are not in the new history",
+        when: "articles are damaged or unreadable, and are not in the new history; or the object store did not give those of a segment",
     }],
     run,
 };

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use anyhow::Context;
 use serde_json::{Value, json};
 use store::fsck;
 
 use crate::answer::Answer;
-use crate::backup::restore::{self, Verified, find};
+use crate::backup::restore::{self, NeededObjects, Verified, find};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -42,12 +43,12 @@ raised, and no number is given twice.",
         Flag::new("verify", "Verify the restored directory as fsck does."),
         Flag::new(
             "check",
-            "Restore nothing: compare the backup with its checksums, and set damaged contents aside, so that the next backup copies these files again.",
+            "Restore nothing: compare the backup with its checksums, set damaged contents aside, so that the next backup copies these files again, and ask the object store for the objects that it needs.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the backup or the restored directory is damaged",
+        when: "the backup or the restored directory is damaged, or articles in the object store cannot be reached",
     }],
     run,
 };
@@ -63,25 +64,25 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let manifest = find(backups, at)?;
     let time = manifest.time;
     if given.has("check") {
-        let verified = restore::verify(backups, &manifest);
-        let status = status(verified.faults.is_empty());
-        let files = manifest.entries.len() as u64;
-        given.print(
-            &Checked {
-                time,
-                files,
-                verified,
-            },
-            out,
-        )?;
-        return Ok(status);
+        let checked = Checked {
+            time,
+            files: manifest.entries.len() as u64,
+            verified: restore::verify(backups, &manifest),
+            objects: restore::find_objects(backups, &manifest),
+        };
+        given.print(&checked, out)?;
+        return Ok(status(checked.is_whole()));
     }
     let directory = NewsDirectory::to_make(given)?;
     let gap = given.number("gap")?.unwrap_or(GAP);
     let rebuilt = restore::restore(backups, &manifest, directory.root(), gap)?;
-    let report = match given.has("verify") {
-        true => Some(store::fsck(directory.root(), false)?),
-        false => None,
+    let verified = match given.has("verify") {
+        true => store::fsck(directory.root(), false).map(Some),
+        false => Ok(None),
+    };
+    let (report, failure) = match verified {
+        Ok(report) => (report, None),
+        Err(error) => (None, Some(error)),
     };
     let is_clean = |report: &fsck::Report| report.is_clean() && report.lost == 0;
     let is_whole = rebuilt.damaged == 0 && report.as_ref().is_none_or(is_clean);
@@ -92,7 +93,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         report,
     };
     given.print(&restored, out)?;
-    Ok(status(is_whole))
+    match failure {
+        Some(error) => Err(error).context("the directory is restored, but cannot be verified now"),
+        None => Ok(status(is_whole)),
+    }
 }
 
 fn status(is_right: bool) -> Status {
@@ -107,12 +111,20 @@ struct Checked {
     time: i64,
     files: u64,
     verified: Verified,
+    objects: NeededObjects,
+}
+
+impl Checked {
+    fn is_whole(&self) -> bool {
+        let objects = &self.objects;
+        self.verified.faults.is_empty() && objects.missing.is_empty() && objects.failure.is_none()
+    }
 }
 
 impl Answer for Checked {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let faults = &self.verified.faults;
-        for fault in faults {
+        let (faults, objects) = (&self.verified.faults, &self.objects);
+        for fault in faults.iter().chain(&objects.missing) {
             eprintln!("broadsheet: {fault}");
         }
         match &self.verified.set_aside {
@@ -125,15 +137,28 @@ impl Answer for Checked {
                  again where BACKUPS can be written, and while no backup runs"
             ),
         }
+        if let Some(why) = &objects.failure {
+            eprintln!("broadsheet: cannot tell which objects are there: {why}");
+        }
         let (of, files) = (text::utc(self.time), text::counted(self.files, "file"));
-        writeln!(out, "backup of {of}: {files}, {} damaged", faults.len())
+        write!(out, "backup of {of}: {files}, {} damaged", faults.len())?;
+        if objects.count > 0 {
+            let count = text::counted(objects.count, "object");
+            write!(out, "; the articles of {count} are in the object store")?;
+            match objects.failure {
+                Some(_) => write!(out, ", which cannot be asked")?,
+                None => write!(out, ", {} missing", objects.missing.len())?,
+            }
+        }
+        writeln!(out)
     }
 
     fn json(&self) -> Value {
-        let set_aside = &self.verified.set_aside;
+        let (set_aside, objects) = (&self.verified.set_aside, &self.objects);
         json!({
             "time": self.time, "files": self.files, "faults": self.verified.faults,
-            "set_aside": set_aside.as_ref().map(Result::is_ok),
+            "set_aside": set_aside.as_ref().map(Result::is_ok), "objects": objects.count,
+            "missing_objects": objects.missing, "object_store_failure": objects.failure,
         })
     }
 }

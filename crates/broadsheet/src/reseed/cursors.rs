@@ -55,12 +55,15 @@ pub fn note(root: &Path, staged: &Path) -> anyhow::Result<Vec<u8>> {
         };
         let passed = entry_before(root, summary.cursor.position);
         let passed = passed.ok().flatten().unwrap_or(0).min(own);
-        let deferred = summary.deferred.iter().filter_map(|deferred| {
-            let position = same_article(here.as_ref()?, deferred.position, &copy)?;
-            Some((position.0, deferred.due, deferred.attempts))
-        });
+        let mut list = Vec::new();
+        for deferred in &summary.deferred {
+            let Some(here) = &here else { break };
+            if let Some(position) = same_article(here, deferred.position, &copy)? {
+                list.push((position.0, deferred.due, deferred.attempts));
+            }
+        }
         moved.push(Moved {
-            deferred: deferred.collect(),
+            deferred: list,
             position: position_behind(staged, passed)?.0,
             site: site.as_bytes().to_vec(),
         });
@@ -68,12 +71,26 @@ pub fn note(root: &Path, staged: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&moved)?)
 }
 
-/// The position of an article in the copy; `None` if it has expired.
-fn same_article(here: &Snapshot, position: Position, copy: &Snapshot) -> Option<Position> {
+/// The position of an article in the copy; `None` if it has expired, or cannot be read here.
+///
+/// # Errors
+/// The object store that has it does not answer.
+fn same_article(
+    here: &Snapshot,
+    position: Position,
+    copy: &Snapshot,
+) -> Result<Option<Position>, store::Error> {
     let mut buffer = Vec::new();
-    let record = here.record(position, &mut buffer).ok()??;
-    let line = HistoryLine::parse(record.line())?;
-    copy.history_line(line.id).ok()??.position
+    let record = match here.record(position, &mut buffer) {
+        Err(error @ store::Error::ObjectStore { .. }) => return Err(error),
+        Err(error @ store::Error::LostObject { .. }) => {
+            eprintln!("broadsheet: a deferred article is not sent again: {error}");
+            None
+        }
+        found => found.ok().flatten(),
+    };
+    let line = record.and_then(|record| HistoryLine::parse(record.line()));
+    Ok(line.and_then(|line| copy.history_line(line.id).ok()??.position))
 }
 
 /// Moves the sites as a note says. Twice has the same effect. All of it is on the disk afterwards: nothing repeats it when the note is gone.

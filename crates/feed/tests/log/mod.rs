@@ -2,8 +2,14 @@
 #![allow(dead_code, reason = "a unit test includes it, too, and uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::path::Path;
+#[path = "../../../store/tests/object_double/mod.rs"]
+pub mod object_double;
 
+use std::path::Path;
+use std::sync::Arc;
+
+use object_double::ObjectDouble;
+use store::offload::{self, Wanted};
 use store::{
     AppliedEntry, Durability, Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool,
 };
@@ -99,6 +105,28 @@ impl News {
                 },
             })
             .unwrap()
+    }
+
+    /// Moves the full segments to an object store.
+    pub fn offload(mut self, objects: &Arc<ObjectDouble>) -> News {
+        self.spool.seal().unwrap();
+        self.commit();
+        objects.serve(self.dir.path());
+        drop(self.spool);
+        let bases = Snapshot::open(self.dir.path()).unwrap().segments().to_vec();
+        let wanted = Wanted::Bases(&bases);
+        loop {
+            match offload::move_away(self.dir.path(), Options::default(), wanted, |_| {}) {
+                // Other tests of this process start programs, which have our locks for a moment.
+                Err(store::Error::Locked(_)) => std::thread::yield_now(),
+                done => break done.unwrap(),
+            }
+        }
+        assert!(!objects.names().is_empty());
+        News {
+            spool: Spool::open(self.dir.path(), Options::default()).unwrap(),
+            ..self
+        }
     }
 
     pub fn commit(&mut self) {

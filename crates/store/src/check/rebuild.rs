@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
 use crate::check::report::{Finding, Report};
+use crate::check::segment_files::map_whole;
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
-use crate::log::segments::Segments;
+use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover::{self, log_end::is_damage_notice};
-use crate::{Error, check::repair};
+use crate::{Error, check::repair, overview};
 
 /// The result of a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,11 +29,13 @@ pub struct Rebuilt {
     pub ids: u64,
     /// Errors found and repaired, as messages for the administrator.
     pub notices: Vec<String>,
-    /// Places with damaged or unreadable articles; they are not in the new history.
+    /// Places with damaged or unreadable articles, which are not in the new history; and segments whose articles the object store did not
+    /// give, whose history stays as it was.
     pub damaged: u64,
 }
 
-/// Rebuilds `.his` and `.ovr` of every segment, and the index, from the articles; holds the lock meanwhile.
+/// Rebuilds `.his` and `.ovr` of every segment, and the index, from the articles; holds the lock meanwhile. A segment whose articles the object
+/// store does not give keeps the files that it has.
 pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let options = Options {
         repair: true,
@@ -53,7 +58,20 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     for base in segments.bases()? {
         told.segments += 1;
         if base != spool.current_base() {
-            let (articles, damaged) = rebuild_derived(&segments, dir, base, &removals)?;
+            let (articles, damaged) = match rebuild_derived(&segments, dir, base, &removals) {
+                Err(error) if error.is_of_object_store() => {
+                    let Some(articles) = articles_of_whole_files(&segments, base) else {
+                        return Err(error);
+                    };
+                    let path = segments.path(base, SegmentFile::Art);
+                    let notice = format!(
+                        "{}: its articles cannot be reached, and its history and overview stay as they were: {error}",
+                        path.display()
+                    );
+                    (articles, vec![notice])
+                }
+                rebuilt => rebuilt?,
+            };
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);
@@ -68,4 +86,18 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     told.notices.extend_from_slice(spool.notices());
     told.ids = spool.index_size().0;
     Ok(told)
+}
+
+/// The number of articles in the history of a segment; `None` if its history or its overview is missing or damaged.
+fn articles_of_whole_files(segments: &Segments, base: u64) -> Option<u64> {
+    let map = |file| map_whole(&**segments.disk(), &segments.path(base, file));
+    let (his, ovr) = (map(SegmentFile::His)?, map(SegmentFile::Ovr)?);
+    let history = History::of_map(&his);
+    let blocks: Vec<_> = overview::blocks(ovr.bytes()).collect();
+    let is_whole = history.is_sound()
+        && blocks.iter().all(|block| block.is_sound())
+        && blocks.iter().map(|block| block.bytes.len()).sum::<usize>() == ovr.bytes().len();
+    let lines = history.lines();
+    let articles = lines.filter_map(|(_, line)| HistoryLine::parse(line)?.position);
+    is_whole.then(|| articles.count() as u64)
 }

@@ -196,16 +196,40 @@ impl Cancels {
         mut each: impl FnMut(CancelLine<'_>),
     ) -> Result<(), Error> {
         for base in segments.bases()? {
-            segments.each_record(base, |_, record| {
-                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
-                if record.head.kind == Kind::Cancel
-                    && let Some(line) = CancelLine::parse(line)
-                {
-                    each(line);
-                }
-            })?;
+            Cancels::each_of_segment(segments, base, &mut each)?;
         }
         Ok(())
+    }
+
+    /// As [`Cancels::each_of_log`], of one segment.
+    pub fn each_of_segment(
+        segments: &Segments,
+        base: u64,
+        mut each: impl FnMut(CancelLine<'_>),
+    ) -> Result<(), Error> {
+        segments.each_record(base, |_, record| {
+            let line = record.line().strip_suffix(b"\n").unwrap_or_default();
+            if record.head.kind == Kind::Cancel
+                && let Some(line) = CancelLine::parse(line)
+            {
+                each(line);
+            }
+        })
+    }
+
+    /// The removals of a log of which some segments cannot be read: `older` are the lines before the last of these, `newer` those behind it, and
+    /// `known` is the whole file. Of each position the last line stays.
+    pub(crate) fn of_parts(older: &[u8], known: &[u8], newer: &[u8]) -> Vec<u8> {
+        // The line in the file may be of a segment that cannot be read, and a later one.
+        let mut last: BTreeMap<u64, CancelLine<'_>> = BTreeMap::new();
+        for text in [older, known, newer] {
+            let lines = super::lines(text);
+            let lines = lines.filter_map(|(_, line)| CancelLine::parse(line));
+            last.extend(lines.map(|line| (line.position.0, line)));
+        }
+        let mut text = Vec::new();
+        last.values().for_each(|line| line.push(&mut text));
+        text
     }
 
     /// Reads the file's text; a line that cannot be read is passed over (the log has it).

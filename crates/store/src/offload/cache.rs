@@ -39,9 +39,26 @@ static WRITTEN: AtomicU64 = AtomicU64::new(u64::MAX >> 1);
 /// Brings the record at `place` in the file of a segment into the cache. Nothing happens if the segment has all its bytes by now.
 ///
 /// # Errors
-/// [`Error::ObjectStore`] if the store does not answer; [`Error::Damaged`] if it has no such object, or other bytes; [`Error::NoArticle`] if
-/// the article's space was given back before.
+/// [`Error::ObjectStore`] if the store does not answer; [`Error::LostObject`] if it has no such object; [`Error::Damaged`] if it has other bytes;
+/// [`Error::NoArticle`] if the article's space was given back before.
 pub fn fetch(
+    segments: &Segments,
+    base: u64,
+    (position, place): (Position, u64),
+) -> Result<(), Error> {
+    let before = segments.header(base)?.and_then(|header| header.object);
+    match fetch_from_object(segments, base, (position, place)) {
+        // It came back meanwhile, or is another object: the caller opens the file anew.
+        Err(Error::LostObject { .. })
+            if segments.header(base)?.and_then(|header| header.object) != before =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+fn fetch_from_object(
     segments: &Segments,
     base: u64,
     (position, place): (Position, u64),
@@ -73,7 +90,7 @@ pub fn fetch(
         header.moved_at
     };
     let read = |from: u64, buffer: &mut [u8]| match store.read_if_up(name, from, buffer) {
-        Err(error) if is_lost(&error) => Err(lost(segments, base)),
+        Err(error) if is_lost(&error) => Err(lost(segments, name)),
         done => done.map_err(objects::at("read", name)),
     };
     let mut bytes = vec![0; FETCH_BYTES_MIN.min(end.saturating_sub(place)) as usize];
@@ -144,11 +161,10 @@ pub fn is_lost(error: &std::io::Error) -> bool {
 }
 
 /// The error about a segment whose object is not in the store.
-pub fn lost(segments: &Segments, base: u64) -> Error {
-    Error::Damaged {
-        path: segments.path(base, SegmentFile::Art),
-        offset: HEAD_BYTES,
-        what: "the object store has lost its articles",
+pub fn lost(segments: &Segments, name: ObjectName) -> Error {
+    Error::LostObject {
+        path: segments.path(name.base, SegmentFile::Art),
+        object: name.to_string(),
     }
 }
 

@@ -62,7 +62,7 @@ impl Fetch {
     /// Fetches it; waits for the store.
     ///
     /// # Errors
-    /// [`Error::ObjectStore`] if the store does not answer; [`Error::Damaged`] if it has lost the article; [`Error::NoArticle`] if the article is gone.
+    /// [`Error::ObjectStore`] if the store does not answer; [`Error::LostObject`] if it lacks the object; [`Error::NoArticle`] if the article is gone.
     pub fn run(&self) -> Result<(), Error> {
         let (base, position) = (self.base, self.position);
         let (_, moved) = open_art((&self.segments, &self.tables), base, position)?;

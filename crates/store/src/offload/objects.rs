@@ -34,7 +34,7 @@ pub trait Objects: Send + Sync + Debug {
     /// The store does not answer or refuses.
     fn length(&self, name: &str) -> io::Result<Option<u64>>;
 
-    /// Deletes an object, if it exists.
+    /// Deletes an object, if it exists; the deletion is durable when this returns.
     ///
     /// # Errors
     /// The store does not answer or refuses.

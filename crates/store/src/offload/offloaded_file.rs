@@ -7,9 +7,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::io::disk::{BLOCK_BYTES, File, MapRef, MapWords};
+use crate::io::disk::{BLOCK_BYTES, File, MapRef, MapWords, Open};
 use crate::log::segment::SegmentHeader;
-use crate::log::segments::Segments;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::offload::cache;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects::{self, ObjectStore};
 
@@ -30,8 +31,7 @@ pub fn over(file: Box<dyn File>, segments: &Segments, base: u64) -> Box<dyn File
         file,
         name: ObjectName { base, sum },
         tail: header.moved_at,
-        directory: segments.directory().into(),
-        may_fetch: segments.may_fetch(),
+        segments: segments.clone(),
         state: Mutex::default(),
     })
 }
@@ -43,14 +43,15 @@ struct OffloadedFile {
     name: ObjectName,
     /// From here on the bytes are on this machine, too: the table of a repacked segment. 0: none.
     tail: u64,
-    directory: Arc<Path>,
-    may_fetch: bool,
+    segments: Segments,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     store: Option<Arc<ObjectStore>>,
+    /// The file that has the same bytes, if the articles came back meanwhile.
+    back: Option<Box<dyn File>>,
     window: Vec<u8>,
     start: u64,
 }
@@ -63,15 +64,32 @@ impl OffloadedFile {
         Ok(HEAD_BYTES.min(end)..end)
     }
 
+    /// The file of the segment, if its articles came back since this one was opened, and lie in it as in the object.
+    fn brought_back(&self) -> io::Result<Option<Box<dyn File>>> {
+        let path = self.segments.path(self.name.base, SegmentFile::Art);
+        let file = match self.segments.disk().open(&path, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let header = SegmentHeader::read(&*file, &path).map_err(io::Error::other)?;
+        let is_same = header.object.is_none()
+            && header.moved_at == self.tail
+            && file.length()? == self.file.length()?;
+        Ok(is_same.then_some(file))
+    }
+
     /// Reads some bytes that are in the object store; fewer than asked for at the end of the window.
     fn read_away(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<usize> {
-        if !self.may_fetch {
+        if !self.segments.may_fetch() {
             return Err(io::Error::other("the articles are in the object store"));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(back) = &state.back {
+            return back.read_at(buffer, offset);
+        }
         let store = match &state.store {
             Some(store) => store.clone(),
-            None => objects::of(&self.directory).map_err(io::Error::other)?,
+            None => objects::of(self.segments.directory()).map_err(io::Error::other)?,
         };
         state.store = Some(store.clone());
         let has = state.start..state.start + state.window.len() as u64;
@@ -79,7 +97,19 @@ impl OffloadedFile {
             let bytes = WINDOW_BYTES.max(buffer.len() as u64).min(end - offset);
             let mut window = std::mem::take(&mut state.window);
             window.resize(bytes as usize, 0);
-            store.read_if_up(self.name, offset, &mut window)?;
+            match store.read_if_up(self.name, offset, &mut window) {
+                Err(error) if cache::is_lost(&error) => {
+                    let back = self.brought_back()?;
+                    let back = back
+                        .ok_or_else(|| io::Error::other(cache::lost(&self.segments, self.name)))?;
+                    let got = back.read_at(buffer, offset);
+                    state.back = Some(back);
+                    return got;
+                }
+                read => read
+                    .map_err(objects::at("read", self.name))
+                    .map_err(io::Error::other)?,
+            }
             state.window = window;
             state.start = offset;
         }

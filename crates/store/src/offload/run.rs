@@ -99,6 +99,27 @@ pub fn check(dir: &Path, places: &[SegmentPlace]) -> Result<Vec<u64>, Error> {
     Ok(lost)
 }
 
+/// The place of a segment by a copy of its file: what a backup has. `None`: the copy has the articles itself.
+///
+/// # Errors
+/// The copy cannot be read, or has no valid header.
+pub fn place_of_copy(copy: &Path) -> Result<Option<SegmentPlace>, Error> {
+    let file = RealDisk.open(copy, Open::Read);
+    let file = file.map_err(|source| Error::io("read", copy, source))?;
+    let header = SegmentHeader::read(&*file, copy)?;
+    let bytes = file.length();
+    let bytes = bytes.map_err(|source| Error::io("read", copy, source))?;
+    let base = header.base;
+    Ok(header.object.map(|sum| SegmentPlace {
+        base,
+        bytes,
+        local_bytes: 0,
+        newest: None,
+        object: Some(ObjectName { base, sum }.to_string()),
+        is_current: false,
+    }))
+}
+
 /// Moves the articles of sealed segments to the object store, the oldest first, and calls `each` after each. Takes `lock.expire`. First it
 /// deletes what an interrupted run, or expire, left there.
 ///
@@ -144,18 +165,29 @@ pub fn move_away_on(
         spool.checkpoint()?;
     }
     drop(spool);
+    let mut kept_away = Vec::new();
+    if swept.is_err() {
+        // The store may still carry out a deletion that failed here: what is stored under its name may go again.
+        kept_away = unnamed::read(&segments)?;
+        // The next run shall find a place from which it can delete.
+        owner::claim(&segments, &store)?;
+    }
+    let mut has_left_out = false;
     let moved: Result<(), Error> = bases.iter().try_for_each(|base| {
-        let bytes = move_one(&segments, &store, *base)?;
-        if bytes > 0 {
-            each(Offloaded { base: *base, bytes });
+        match move_one(&segments, &store, *base, &kept_away)? {
+            Moved::Bytes(bytes) => each(Offloaded { base: *base, bytes }),
+            Moved::LeftOut => has_left_out = true,
+            Moved::Stays => {}
         }
         Ok(())
     });
     // A daemon opens its files anew afterwards, and no longer holds the space of the old ones.
     drop(Spool::open_on(disk.clone(), dir, options)?);
     moved?;
-    // The first object of a site makes its place in the store.
-    swept.or_else(|_| unnamed::sweep(&segments, &store))?;
+    match has_left_out {
+        true => swept?,
+        false => swept.or_else(|_| unnamed::sweep(&segments, &store))?,
+    }
     locked
 }
 
@@ -223,14 +255,29 @@ fn chosen(snapshot: &Snapshot, wanted: Wanted<'_>) -> Result<Vec<u64>, Error> {
     Ok(chosen)
 }
 
-/// Moves one segment; returns its length, or 0 if it stays. At each moment the file has all bytes, or an object that was read back has them.
-fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, Error> {
+/// What became of a segment.
+enum Moved {
+    /// It moved; its length.
+    Bytes(u64),
+    /// Segments of earlier builds stay, and those that are away.
+    Stays,
+    /// The deletion of the object that it would have may still be under way.
+    LeftOut,
+}
+
+/// Moves one segment, unless its object is one of `kept_away`. At each moment the file has all bytes, or an object that was read back has them.
+fn move_one(
+    segments: &Segments,
+    store: &ObjectStore,
+    base: u64,
+    kept_away: &[ObjectName],
+) -> Result<Moved, Error> {
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let (file, header) = segments.open_art(base, Open::Read)?;
     // Segments of earlier builds stay: they have other headers.
     if header.object.is_some() || !header.logs_states {
-        return Ok(0);
+        return Ok(Moved::Stays);
     }
     let length = file.length().map_err(at)?;
     let mut sum = Sum::default();
@@ -244,6 +291,9 @@ fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, 
     })?;
     let sum = sum.finish();
     let name = ObjectName { base, sum };
+    if kept_away.contains(&name) {
+        return Ok(Moved::LeftOut);
+    }
     owner::claim(segments, store)?;
     unnamed::add(segments, &[name])?;
     let mut content = Content {
@@ -259,7 +309,7 @@ fn move_one(segments: &Segments, store: &ObjectStore, base: u64) -> Result<u64, 
     cache::put_empty(segments, &*file, (base, header), sum)?;
     segments.sync()?;
     unnamed::remove(segments, name)?;
-    Ok(length)
+    Ok(Moved::Bytes(length))
 }
 
 /// Brings the articles of segments back. Takes `lock.expire`.
@@ -304,8 +354,8 @@ pub fn bring_back_on(
 /// Brings the articles of a segment back, and deletes the object. The caller holds `lock.expire`.
 ///
 /// # Errors
-/// [`Error::ObjectStore`] also if only the object could not be deleted: the next run does it. [`Error::Damaged`] if the store has other bytes than were
-/// stored, or none.
+/// [`Error::ObjectStore`] also if only the object could not be deleted: the next run does it; or if the store has other bytes than were stored.
+/// [`Error::LostObject`].
 pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<(), Error> {
     let Some(sum) = header.object else {
         return Ok(());
@@ -331,7 +381,7 @@ pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<
     });
     match failed {
         Some(Error::ObjectStore { source, .. }) if cache::is_lost(&source) => {
-            return Err(cache::lost(segments, base));
+            return Err(cache::lost(segments, name));
         }
         Some(error) => return Err(error),
         None => replaced?,

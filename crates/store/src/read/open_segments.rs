@@ -29,6 +29,8 @@ const UNREADABLE_RETRY: Duration = Duration::from_secs(60);
 
 /// Fetches of one article from the object store in one reading: the cache may be emptied between the fetch and the reading.
 const FETCHES_MAX: usize = 3;
+/// The reason why an article cannot be read after so many fetches.
+const CACHE_IS_EMPTIED: &str = "the cache of the object store was emptied each time before it was read: `[offload] cache' is too small for the readers";
 
 /// A buffer that one large article made larger than this is given back: 1 MiB.
 const COPY_BYTES_KEPT: usize = 1 << 20;
@@ -133,6 +135,11 @@ impl OpenSegments {
                 fetch::bring(files, base, (position, place))?;
                 fetches += 1;
                 continue;
+            }
+            if known.is_offloaded && matches!(missing, Missing::Gone) {
+                // It was fetched each time, so it is not gone.
+                let source = io::Error::other(CACHE_IS_EMPTIED);
+                return Err(Error::io("read an article of", &path(), source));
             }
             if is_retry {
                 if matches!(missing, Missing::Unreadable(_)) {

@@ -76,6 +76,8 @@ pub fn open(
     let active = open_active(segments, dir, &mut notices)?;
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(segments, &start.mark, options)?;
+    // It is made empty otherwise.
+    let had_cancels = disk.open(&dir.join("cancels"), Open::Read).is_ok();
     let derived = Derived::open(segments, dir, art.header, &start.mark)?;
     let sealed = SealedHistory::new(segments, start.mark.base);
     let mut index = match found {
@@ -136,7 +138,7 @@ pub fn open(
         // Its marks are good: nothing else has to be made again.
         spool.rebuild_index()?;
     }
-    let caught_up = spool.catch_up(start);
+    let caught_up = spool.catch_up(start, had_cancels);
     if caught_up.is_err() {
         spool.index.abandon(&*spool.disk);
     }

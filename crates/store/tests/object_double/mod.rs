@@ -19,6 +19,10 @@ pub enum Wrong {
     Nonsense,
     /// Records claim to be this many bytes long.
     Claims(u32),
+    /// A read of at most this many bytes finds no object.
+    Misses(usize),
+    /// A deletion fails, and may be carried out later.
+    KeepsDeleted,
 }
 
 #[derive(Debug)]
@@ -28,7 +32,18 @@ pub struct ObjectDouble {
     pub reads: Mutex<u64>,
     /// The most bytes of one read.
     pub largest: Mutex<usize>,
+    /// Happens before the next read.
+    pub before_read: Mutex<Option<Event>>,
     cache_bytes_max: u64,
+}
+
+/// Something that happens meanwhile.
+pub struct Event(pub Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Event {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Event")
+    }
 }
 
 static ALL: Mutex<Option<HashMap<PathBuf, Arc<ObjectDouble>>>> = Mutex::new(None);
@@ -50,6 +65,7 @@ impl ObjectDouble {
             wrong: Mutex::default(),
             reads: Mutex::default(),
             largest: Mutex::default(),
+            before_read: Mutex::default(),
             cache_bytes_max,
         })
     }
@@ -91,7 +107,14 @@ impl Objects for ObjectDouble {
     }
 
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let event = self.before_read.lock().unwrap().take();
+        if let Some(Event(happen)) = event {
+            happen();
+        }
         self.answers()?;
+        if matches!(*self.wrong.lock().unwrap(), Wrong::Misses(most) if buffer.len() <= most) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         *self.reads.lock().unwrap() += 1;
         let largest = &mut *self.largest.lock().unwrap();
         *largest = (*largest).max(buffer.len());
@@ -124,6 +147,9 @@ impl Objects for ObjectDouble {
 
     fn delete(&self, name: &str) -> io::Result<()> {
         self.answers()?;
+        if *self.wrong.lock().unwrap() == Wrong::KeepsDeleted {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
         self.objects.lock().unwrap().remove(name);
         Ok(())
     }

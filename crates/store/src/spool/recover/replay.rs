@@ -8,6 +8,7 @@ use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
 use crate::io::append_file::renew;
 use crate::io::disk::Open;
+use crate::io::replace::{read_whole, replace};
 use crate::log::record::{Kind, Record};
 use crate::log::segments::SegmentFile;
 use crate::log::walk::{Step, Walk};
@@ -23,7 +24,7 @@ const REPLAY_PIECE_BYTES: usize = 8 << 20;
 
 impl Spool {
     /// Replays what the derived files lack, through all later segments.
-    pub(super) fn catch_up(&mut self, mut start: Start) -> Result<(), Error> {
+    pub(super) fn catch_up(&mut self, mut start: Start, had_cancels: bool) -> Result<(), Error> {
         if start.sure && self.ends_agree()? {
             return Ok(());
         }
@@ -63,19 +64,26 @@ impl Spool {
             start.anew |= start.sure;
         }
         let cancels_known = start.cancels_known && self.derived.were_cancels_whole;
+        let mut cancels = None;
         if !cancels_known {
             from.cancels_end = 0;
-        }
-        if start.anew {
-            self.begin_anew(&from)?;
-        }
-        self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &from)?;
-        if !cancels_known {
             if start.cancels_known {
                 self.notices
                     .push("cancels was damaged: made again from the log".into());
             }
-            self.collect_cancels()?;
+            let collected = self.collect_cancels(had_cancels);
+            if collected.is_err() && !had_cancels {
+                // The next start must not take the file that this one made for the whole one.
+                let _ = self.disk.remove(&self.derived.cancels.path);
+            }
+            cancels = Some(collected?);
+        }
+        if start.anew {
+            self.begin_anew(&from, cancels_known)?;
+        }
+        self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &from)?;
+        if let Some(text) = cancels {
+            self.put_cancels(&text)?;
         }
         self.art.append.end = from.art_end;
         let bases: Vec<u64> = self
@@ -135,11 +143,13 @@ impl Spool {
     }
 
     /// Puts new files in the place of the derived files of the segment, and begins a new index.
-    fn begin_anew(&mut self, from: &Watermark) -> Result<(), Error> {
+    fn begin_anew(&mut self, from: &Watermark, cancels_known: bool) -> Result<(), Error> {
         for file in SegmentFile::DERIVED {
             renew(&*self.disk, &self.segments.path(from.base, file), 0)?;
         }
-        renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
+        if cancels_known {
+            renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
+        }
         if self.index.is_placed() {
             let key = *self.index.key()?;
             let path = self.dir.join(index::FILE);
@@ -253,21 +263,51 @@ impl Spool {
 
     /// Makes `cancels` again from the log.
     pub(crate) fn rewrite_cancels(&mut self) -> Result<(), Error> {
-        self.derived.cancelled = Cancels::default();
-        self.collect_cancels()?;
+        let text = self.collect_cancels(false)?;
+        self.put_cancels(&text)?;
         self.publish()
     }
 
-    /// Cancels of every segment: the file that held them is gone.
-    fn collect_cancels(&mut self) -> Result<(), Error> {
-        let mut found = Vec::new();
-        Cancels::each_of_log(&self.segments, |line| line.push(&mut found))?;
-        self.derived.cancels.cut(0)?;
-        for (_, line) in crate::history::lines(&found) {
-            if let Some(line) = CancelLine::parse(line) {
-                self.derived.push_cancel(&line);
+    /// The cancels of every segment, for a file that is gone, or may lack some. If it `is_kept`, it stands in for segments that the object store does
+    /// not give.
+    fn collect_cancels(&mut self, is_kept: bool) -> Result<Vec<u8>, Error> {
+        let known = match is_kept {
+            true => read_whole(&*self.disk, &self.derived.cancels.path)?,
+            false => None,
+        };
+        let known = known.filter(|text| Cancels::first_bad(text).is_none());
+        let (mut older, mut newer, mut is_partial) = (Vec::new(), Vec::new(), false);
+        for base in self.segments.bases()? {
+            let before = newer.len();
+            let each = |line: CancelLine<'_>| line.push(&mut newer);
+            match Cancels::each_of_segment(&self.segments, base, each) {
+                Err(error) if error.is_of_object_store() && known.is_some() => {
+                    newer.truncate(before);
+                    older.append(&mut newer);
+                    is_partial = true;
+                }
+                done => done?,
             }
         }
-        Ok(())
+        Ok(match known.filter(|_| is_partial) {
+            Some(known) => Cancels::of_parts(&older, &known, &newer),
+            None => newer,
+        })
+    }
+
+    /// Puts a file with these lines in the place of `cancels`: until then the old one is whole.
+    fn put_cancels(&mut self, lines: &[u8]) -> Result<(), Error> {
+        let (mut known, mut text) = (Cancels::default(), Vec::new());
+        for (_, line) in crate::history::lines(lines) {
+            if let Some(line) = CancelLine::parse(line)
+                && known.apply(&line)
+            {
+                line.push(&mut text);
+            }
+        }
+        replace(&*self.disk, &self.derived.cancels.path, |file| {
+            file.write_at(&text, 0)
+        })?;
+        self.derived.adopt_cancels(&*self.disk, &text)
     }
 }

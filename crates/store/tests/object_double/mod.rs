@@ -20,6 +20,7 @@ pub enum Wrong {
     /// Records claim to be this many bytes long.
     Claims(u32),
     /// A read of at most this many bytes finds no object.
+    #[allow(dead_code, reason = "the tests of feeds include this file")]
     Misses(usize),
     /// A deletion fails, and may be carried out later.
     KeepsDeleted,

@@ -23,7 +23,8 @@ fn a_header_without_a_blank_line_behind_it_ends() {
     assert_eq!(client.line(), "239 <1@x>");
     for (command, code, lines) in [
         ("HEAD", "221 ", 7),
-        ("ARTICLE", "220 ", 7),
+        // And the empty line that a header ends with.
+        ("ARTICLE", "220 ", 8),
         ("BODY", "222 ", 0),
     ] {
         let reply = client.ask(&format!("{command} <1@x>"));

@@ -157,7 +157,7 @@ mod tests {
             "via = { nntp = \"127.0.0.1:1119\" }",
             "from = [\"127.0.0.1\"]",
             "send = \"comp.*\"",
-            "a.example:*:Tm:innfeed!",
+            "a.example:*/!local:Tm:innfeed!",
             "port-number: 1119",
             "hostname: \"127.0.0.1\"",
         ] {

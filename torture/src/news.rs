@@ -139,7 +139,8 @@ impl News {
         let mut text = std::fs::read_to_string(&path)?;
         let sync = format!("sync = \"{sync}\"");
         let url = self.objects_url();
-        std::fs::create_dir(self.objects())?;
+        // Synced, too.
+        store::make_directories(&self.objects(), 0o755)?;
         let own = [("sync = \"commit\"", &*sync), ("url = \"\"", &*url)];
         for (usual, small) in SMALL.into_iter().chain(own) {
             let changed = text.replacen(usual, small, 1);

@@ -15,11 +15,11 @@ use settings::Settings;
 use crate::control_files::{NEEDED, counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
 
-/// Sites that are told one by one; of the rest only the number.
+/// Most sites that the text lists; of the others it has the number.
 const SITES_TOLD_MAX: usize = 100;
 
 /// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`
-/// together. A fault stops rnews, so it is told as rnews tells it.
+/// together. A fault stops rnews, and the text is the one that rnews prints.
 pub fn sites(
     directory: &NewsDirectory,
     settings: &Settings,

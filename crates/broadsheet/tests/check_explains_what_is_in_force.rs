@@ -184,7 +184,7 @@ fn patterns_that_match_nothing_are_warned_of() {
     }
 }
 
-/// Each fault of a site is told, not only the first.
+/// `check` prints each fault of a site, not only the first.
 #[test]
 fn a_site_has_all_its_warnings() {
     let program = Program::with_news(ACTIVE);
@@ -203,7 +203,7 @@ fn a_site_has_all_its_warnings() {
     }
 }
 
-/// The same as what the programs that file say.
+/// `check` and the programs that file judge the same file alike.
 #[test]
 fn a_cut_active_without_some_groups_is_an_error() {
     let program = Program::with_news(ACTIVE);

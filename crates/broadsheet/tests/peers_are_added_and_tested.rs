@@ -288,7 +288,7 @@ fn two_sites_exchange_articles_by_what_it_writes_and_prints() {
     at_green.daemon.stop();
 }
 
-/// What is for this site alone stays here, whatever the administrator does not say.
+/// Without flags, `peer add` exchanges no local groups, and no articles of the distribution `local`.
 #[test]
 fn local_groups_and_articles_stay_here() {
     let active = "local.test 0000000000 00001 y\nmisc.test 0000000000 00001 y\n";

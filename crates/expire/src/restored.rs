@@ -39,12 +39,16 @@ impl RemovedArticles {
         if expiry.removes_nothing() {
             return Ok(Vec::new());
         }
-        let (before, after) = (now.expired(), now.expired().after(expiry));
-        let mut kept = Vec::new();
         let restored = self
             .0
             .iter()
             .filter(|(position, _)| !now.is_cancelled(**position));
+        let restored: Vec<_> = restored.collect();
+        if restored.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (before, after) = (now.expired(), now.expired().after(expiry));
+        let mut kept = Vec::new();
         for (position, id) in restored {
             let line = now.history_line(id)?;
             let Some(line) = line.filter(|line| line.position == Some(*position)) else {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::house::{House, line};
 
-/// Nearly the limit of the house.
+/// Size of a large article that the rig still takes, bytes.
 const ARTICLE_BYTES: usize = 1_000_000;
-/// So many reach the share of an address.
+/// Number of posts that fill the share of an address.
 const POSTS: usize = 17;
 
 fn article(bytes: usize) -> Vec<u8> {

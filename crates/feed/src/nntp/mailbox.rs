@@ -43,7 +43,7 @@ impl Mailbox {
         self.put(Message::Filed);
     }
 
-    /// Asks for a pass of the feed with this name, or of all: what failed is tried again at once, and what may have changed is looked at.
+    /// Asks the feed with this name, or all feeds, to try again at once what failed, and to read again what others may have changed.
     pub fn call(&self, name: Option<&[u8]>) {
         self.put(Message::Call(name.map(Box::from)));
     }

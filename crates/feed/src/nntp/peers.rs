@@ -106,8 +106,8 @@ impl PeersHandle {
         self.mailboxes.iter().for_each(|mailbox| mailbox.filed());
     }
 
-    /// Asks for a pass of the feed with this name, or of all: what failed is tried again at once, deferred articles are offered, and what may
-    /// have changed is looked at.
+    /// Asks the feed with this name, or all feeds, to try again at once what failed, to offer deferred articles, and to read again what others may
+    /// have changed.
     pub fn call(&self, name: Option<&[u8]>) {
         self.mailboxes.iter().for_each(|mailbox| mailbox.call(name));
     }

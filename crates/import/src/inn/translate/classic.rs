@@ -164,7 +164,7 @@ impl Classic {
         if self.added > 0 && self.replaced.is_empty() {
             fate = Fate::Changed;
             told.push_str(&format!(
-                ": {} groups of active are named, because patterns of C News have another meaning for them",
+                ": the pattern names {} groups of active, because patterns of C News mean something else for them",
                 self.added
             ));
         }

@@ -1,4 +1,4 @@
-//! An article that the peer never answers, while somebody asks for a pass of the feeds.
+//! An article that the peer never answers, while somebody calls the feeds.
 
 use super::*;
 

@@ -101,6 +101,14 @@ pub enum Error {
         /// The name of the object.
         object: String,
     },
+    /// The articles of a segment are in the object store, and the header of its file, which names the object, is damaged.
+    #[error("{}: {what}", path.display())]
+    UnknownObject {
+        /// The file of the segment.
+        path: PathBuf,
+        /// The damage, and what to do.
+        what: String,
+    },
     /// Nothing is stored at this position (any more).
     #[error("no article at position {}", .0.0)]
     NoArticle(Position),
@@ -183,9 +191,12 @@ impl Error {
         }
     }
 
-    /// Whether articles in the object store cannot be reached now: it does not answer, or it lacks an object.
+    /// Whether articles in the object store cannot be reached now: it does not answer, or it lacks an object, or nobody knows which one.
     pub fn is_of_object_store(&self) -> bool {
-        matches!(self, Error::ObjectStore { .. } | Error::LostObject { .. })
+        matches!(
+            self,
+            Error::ObjectStore { .. } | Error::LostObject { .. } | Error::UnknownObject { .. }
+        )
     }
 
     /// True when the disk (or quota) is full: the same batch can be given again after space returns.

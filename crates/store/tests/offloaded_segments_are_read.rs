@@ -6,6 +6,7 @@ use crate::news;
 use crate::object_double;
 
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use news::News;
@@ -544,6 +545,52 @@ fn a_rebuild_keeps_the_history_of_articles_that_it_cannot_reach() {
     assert_eq!(rebuild().damaged, 0);
     assert_eq!(read(), before);
     assert!(wire(&site.snapshot(), site.positions[20]).unwrap() == site.wires[20]);
+}
+
+/// Nobody knows the object then; what is known about its articles here stays.
+#[test]
+fn a_damaged_header_of_articles_that_are_away_takes_no_history() {
+    for length in [1, 4096] {
+        let site = Site::new(100, 1 << 30);
+        let file = |end: &str| {
+            let name = format!("segments/{:020}.{end}", site.base);
+            site.news.dir().join(name)
+        };
+        site.move_away().unwrap();
+        let history = std::fs::read(file("his")).unwrap();
+        let art = std::fs::OpenOptions::new().write(true).open(file("art"));
+        // From the checksum of the object on, or all that is here.
+        let from = if length == 1 { 48 } else { 0 };
+        art.unwrap()
+            .write_all_at(&vec![0xff; length], from)
+            .unwrap();
+        let check = |repair| patiently(|| fsck(site.news.dir(), repair)).unwrap();
+        for repair in [false, true, true] {
+            let report = check(repair);
+            assert!(!report.is_clean());
+            let told = report.findings.iter().map(|found| found.what.as_str());
+            let told = told.collect::<Vec<_>>().join("\n");
+            let wanted = format!("copy segments/{:020}-*.art from the object store", site.base);
+            assert!(told.contains(&wanted), "{told}");
+            assert_eq!(std::fs::read(file("his")).unwrap(), history, "{told}");
+        }
+        let rebuilt = patiently(|| store::rebuild(site.news.dir())).unwrap();
+        assert_eq!(
+            (rebuilt.damaged, rebuilt.ids),
+            (1, ARTICLES as u64),
+            "{rebuilt:?}"
+        );
+        assert_eq!(std::fs::read(file("his")).unwrap(), history);
+        assert!(site.snapshot().find(b"<20@x>").unwrap().is_some());
+        // The administrator does what the message says.
+        let object = site.objects.objects.lock().unwrap();
+        let object = object.iter().find(|(name, _)| name.ends_with(".art"));
+        std::fs::write(file("art"), object.unwrap().1).unwrap();
+        check(true);
+        let report = check(false);
+        assert!(report.is_clean(), "{:?}", report.findings);
+        site.check_all("copied");
+    }
 }
 
 /// Other tests of this process start programs, which have our locks for a moment.

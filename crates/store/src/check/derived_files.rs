@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::check::offloaded;
 use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
@@ -32,6 +33,9 @@ const PIECE_BYTES: usize = 8 << 20;
 /// reclaimed, their lines are copied from the old `.his`, as far as it is readable, and `removals` supplies the ids of
 /// the others that were cancelled or removed: their ids are still remembered.
 /// Returns the number of articles, and a message for each place with damaged ones.
+///
+/// # Errors
+/// The articles cannot be reached ([`Error::is_of_object_store`]): the old files stay. A file cannot be read or written.
 pub fn rebuild_derived(
     segments: &Segments,
     dir: &Path,
@@ -79,6 +83,7 @@ fn rebuild_files(
     removals: &Removals,
 ) -> Result<(u64, Vec<String>), Error> {
     let disk = &**segments.disk();
+    offloaded::check_header(segments, base)?;
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = segments

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::lost_ends::report_lost_ends;
+use crate::check::offloaded;
 use crate::check::report::Report;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
@@ -12,7 +13,7 @@ use crate::history::{self, HistoryLine};
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::{read_whole, replace, sync_parent};
 use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
@@ -167,13 +168,10 @@ fn repair_header(
         Err(Error::Damaged { what, .. }) => what.to_owned(),
         Err(error) => return Err(error),
     };
-    let mut version = [0; 2];
-    if file.read_at(&mut version, 8).is_ok() && version == VERSION.to_le_bytes() {
-        let told = format!(
-            "{told}; its articles are in the object store: copy segments/{base:020}-*.art from there in its place"
-        );
-        report.tell(&path, 0, told, false);
-        return Ok(());
+    match offloaded::check_header(segments, base) {
+        // Whoever reads the segment reports it.
+        Err(Error::UnknownObject { .. }) => return Ok(()),
+        checked => checked?,
     }
     let length = file.length().map_err(at)?;
     let span = match next {

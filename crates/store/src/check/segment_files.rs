@@ -114,6 +114,14 @@ pub fn check_segment(
 ) -> Result<bool, Error> {
     let art_path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &art_path, source);
+    match offloaded::check_header(segments, base) {
+        Err(Error::UnknownObject { path, what }) => {
+            report.tell(&path, 0, what, false);
+            report.offloaded += 1;
+            return Ok(false);
+        }
+        checked => checked?,
+    }
     let how = if repair { Open::Write } else { Open::Read };
     let mut art = segments.open(base, SegmentFile::Art, how).map_err(at)?;
     let object = SegmentHeader::read(&*art, &art_path)

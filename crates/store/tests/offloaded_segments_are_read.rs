@@ -570,7 +570,10 @@ fn a_damaged_header_of_articles_that_are_away_takes_no_history() {
             assert!(!report.is_clean());
             let told = report.findings.iter().map(|found| found.what.as_str());
             let told = told.collect::<Vec<_>>().join("\n");
-            let wanted = format!("copy segments/{:020}-*.art from the object store", site.base);
+            let wanted = format!(
+                "copy segments/{:020}-*.art from the object store",
+                site.base
+            );
             assert!(told.contains(&wanted), "{told}");
             assert_eq!(std::fs::read(file("his")).unwrap(), history, "{told}");
         }
@@ -580,6 +583,9 @@ fn a_damaged_header_of_articles_that_are_away_takes_no_history() {
             (1, ARTICLES as u64),
             "{rebuilt:?}"
         );
+        // It removed the index itself.
+        let notices = rebuilt.notices.join("\n");
+        assert!(!notices.contains("index"), "{notices}");
         assert_eq!(std::fs::read(file("his")).unwrap(), history);
         assert!(site.snapshot().find(b"<20@x>").unwrap().is_some());
         // The administrator does what the message says.

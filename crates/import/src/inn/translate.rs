@@ -1,6 +1,7 @@
 //! The settings of an INN as those of a news directory: `broadsheet.toml`, `sys`, `explist` and copies, with a report of each line.
 
 mod classic;
+mod feed_variables;
 mod feeds;
 mod peers;
 mod readers;
@@ -613,6 +614,48 @@ mod tests {
             "{report}"
         );
         assert_eq!(settings_of(&to).sites.sites.len(), 2);
+    }
+
+    #[test]
+    fn variables_of_newsfeeds_are_written_out() {
+        let (to, report) = fed(
+            "$OWN=comp.test,comp.x\nME:*::\nb!:!*:Tc:innfeed\np:*,!$OWN:Tm:b!\nq:$OTHER:Tm:b!\nr!:!*:Tc:exec awk '{ print $1 }'\n",
+            "peer p { }\npeer q { }\n",
+        );
+        assert!(
+            report.contains("p: by NNTP to p, groups `all,!comp.test"),
+            "{report}"
+        );
+        let told = report.matches("variable").collect::<Vec<_>>().len();
+        assert_eq!(told, 2, "{report}");
+        assert!(
+            report.contains("NOT KEPT: the variable `$OTHER' is not defined"),
+            "{report}"
+        );
+        settings_of(&to);
+    }
+
+    #[test]
+    fn a_second_entry_of_a_name_is_a_comment() {
+        let (to, report) = fed(
+            "ME:*::\nb!:!*:Tc:innfeed\np:comp.*:Tm:b!\np:news.*,comp.*:Tm:b!\n",
+            "peer p { }\n",
+        );
+        assert_eq!(settings_of(&to).sites.sites.len(), 1);
+        assert!(
+            report.contains("NOT KEPT: p: by NNTP to p, an entry before it has this name"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn a_peer_on_this_machine_shares_its_rights() {
+        let tunnel = ("incoming.conf", "peer far {\n hostname: localhost\n}\n");
+        let (_, report, _) = access_of(&[tunnel]);
+        assert!(
+            report.contains("CHANGED: far: its address is that of this machine"),
+            "{report}"
+        );
     }
 
     #[test]

@@ -29,15 +29,27 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
 /// # Errors
 /// A directory cannot be made or synced.
 pub fn make_directories(path: &Path, mode: u32) -> io::Result<()> {
+    make_synced(path, mode, sync_directory)
+}
+
+fn make_synced(path: &Path, mode: u32, sync: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let is_missing = |level: &&Path| !level.as_os_str().is_empty() && !level.is_dir();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    // A run that was killed may have made it, and not synced its name.
+    let lowest = path.ancestors().nth(missing.len()).and_then(Path::parent);
+    match lowest.map(&sync) {
+        // Then this user has not made it.
+        Some(Err(error)) if error.kind() == ErrorKind::PermissionDenied => {}
+        Some(synced) => synced?,
+        None => {}
+    }
     for level in missing.into_iter().rev() {
         match DirBuilder::new().mode(mode).create(level) {
             // Another program made it.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && level.is_dir() => {}
             made => made?,
         }
-        sync_directory(parent_of(level))?;
+        sync(parent_of(level))?;
     }
     Ok(())
 }
@@ -67,5 +79,27 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
         assert!(make_directories(&dir.path().join("link"), 0o700).is_err());
         sync_directory(Path::new("")).unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_a_killed_run_is_synced_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/c");
+        let killed = Path::new("a/b");
+        let made = make_synced(&path, 0o700, |level| match level.ends_with("a") {
+            true => Err(ErrorKind::Interrupted.into()),
+            false => Ok(()),
+        });
+        assert!(made.is_err() && dir.path().join(killed).is_dir());
+        let synced = std::cell::RefCell::default();
+        let sync = |level: &Path| {
+            let level = level.strip_prefix(dir.path()).unwrap();
+            Vec::push(&mut synced.borrow_mut(), level.to_owned());
+            Ok(())
+        };
+        make_synced(&path, 0o700, sync).unwrap();
+        assert_eq!(synced.take(), [Path::new("a"), killed]);
+        make_synced(&path, 0o700, sync).unwrap();
+        assert_eq!(synced.take(), [killed]);
     }
 }

@@ -7,7 +7,7 @@
 
 pub mod log_end;
 mod replay;
-mod start;
+pub mod start;
 
 use std::path::Path;
 

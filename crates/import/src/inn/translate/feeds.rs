@@ -1,5 +1,6 @@
 //! newsfeeds, innfeed.conf and passwd.nntp: what goes to other sites.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 
@@ -7,6 +8,7 @@ use groups::Active;
 use settings::quoted;
 
 use super::classic::Classic;
+use super::feed_variables::Variables;
 use super::{MovedFile, fault_of, list, plain_name, push_table, read};
 use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
@@ -66,11 +68,12 @@ pub fn translate(
     let innfeed = read(inn, "innfeed.conf")?;
     let peers = innfeed.groups();
     let passwords = Passwords::read(inn)?;
-    let lines = file.lines();
+    let lines = entries(&file, report);
     let own = lines
         .iter()
         .find_map(|(_, line)| Feed::parse(line).filter(|feed| feed.name == "ME"));
     let default = own.as_ref().map_or("", |own| own.patterns).to_owned();
+    let mut names = BTreeSet::new();
     for (number, line) in &lines {
         let Some(feed) = Feed::parse(line) else {
             report.add(file.at(*number), Fate::Dropped, "not a line of newsfeeds");
@@ -106,7 +109,7 @@ pub fn translate(
             &feed,
             (&patterns, active),
             (&peers, &passwords),
-            (files, tables),
+            (files, tables, &mut names),
             report,
         );
     }
@@ -115,12 +118,37 @@ pub fn translate(
     Ok(())
 }
 
+/// The lines with the values of their variables; without the definitions.
+fn entries(file: &ConfFile, report: &mut Report) -> Vec<(usize, String)> {
+    let mut variables = Variables::default();
+    let mut entries = Vec::new();
+    for (number, line) in file.lines() {
+        if variables.define(&line) {
+            let told = "a variable: its value is written where it is used";
+            report.add(file.at(number), Fate::Kept, told);
+            continue;
+        }
+        let (line, unknown) = variables.expand(&line);
+        // A parameter may be a line for a shell.
+        let is_of_feed = |name: &String| {
+            let parameter = line.splitn(4, ':').nth(3).unwrap_or_default();
+            !parameter.contains(&format!("${name}"))
+        };
+        if let Some(name) = unknown.filter(is_of_feed) {
+            let told = format!("the variable `${name}' is not defined before this line");
+            report.add(file.at(number), Fate::Dropped, told);
+        }
+        entries.push((number, line));
+    }
+    entries
+}
+
 fn site(
     (file, number): (&ConfFile, usize),
     feed: &Feed<'_>,
     (patterns, active): (&str, &Active),
     (peers, passwords): (&Group, &Passwords),
-    (files, tables): (&mut Vec<MovedFile>, &mut String),
+    (files, tables, names): (&mut Vec<MovedFile>, &mut String, &mut BTreeSet<String>),
     report: &mut Report,
 ) {
     let name = plain_name(feed.name);
@@ -222,6 +250,10 @@ fn site(
         (Ok(converted), None) if !converted.includes_some() => {
             let told = format!("`{patterns}' includes no group; its table is a comment");
             (Fate::Kept, told, true)
+        }
+        (Ok(_), None) if !names.insert(name.clone()) => {
+            let told = "an entry before it has this name; its table is a comment".to_owned();
+            (Fate::Dropped, told, true)
         }
         (Ok(converted), None) => {
             let (fate, told) = converted.remark();

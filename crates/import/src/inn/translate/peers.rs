@@ -140,6 +140,12 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         (None, false) => format!("{name}: may not send"),
     };
     report.add(at, fate, told);
+    if is_kept && from.iter().any(|network| network == "local") {
+        let why = format!(
+            "{name}: its address is that of this machine: newsreaders here get no other rights; if it comes through a tunnel, let that come from another address (such as 127.0.0.2)"
+        );
+        report.add(at, Fate::Changed, why);
+    }
     match asked {
         Some("password") => report.add(at, Fate::Dropped, format!(
             "{name}: its password: make a user (`broadsheet user add'), write `users' into the table, or use certificates"

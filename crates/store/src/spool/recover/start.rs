@@ -11,6 +11,9 @@ use crate::log::segment::{FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::options::Options;
 
+/// The notice of a start without a usable index.
+pub const INDEX_MADE: &str = "the index was missing or damaged: made again from the history lines";
+
 /// Where the replay begins.
 pub struct Start {
     pub mark: Watermark,
@@ -147,7 +150,7 @@ impl Start {
         }
         let current = sealed_end.unwrap_or(last);
         bases.retain(|&base| base < current);
-        notices.push("the index was missing or damaged: made again from the history lines".into());
+        notices.push(INDEX_MADE.to_owned());
         bases.retain(|&base| !can_be_read(segments, base));
         let damaged = rebuild_lost(segments, dir, &bases)?;
         notices.extend(bases.iter().map(|base| {

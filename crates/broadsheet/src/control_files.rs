@@ -1,6 +1,5 @@
 //! The findings of `broadsheet check` in the control files.
 
-use std::io;
 use std::path::Path;
 
 use expire::{Explist, Policy, Warning};
@@ -9,6 +8,7 @@ use groups::wildmat::Wildmat;
 use groups::{Active, Flag, size as sizes};
 
 use crate::access_review;
+use crate::control_file::{FAULTS_TOLD_MAX, NEEDED, counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
 use crate::filing_review;
 use crate::group_flag;
@@ -18,13 +18,6 @@ use crate::site_review;
 use crate::text;
 use report::failed_tasks::{self, FailedTask};
 use settings::{Faults, Settings};
-
-/// Faults of one file that are told one by one; of the rest only the number.
-const FAULTS_TOLD_MAX: usize = 10;
-
-/// Groups without which nothing can be filed: control messages go to one, and what is taken but
-/// belongs nowhere to the other.
-pub const NEEDED: &[&str] = &["control", "junk"];
 
 /// One control file, looked over.
 pub struct Finding {
@@ -156,14 +149,6 @@ fn offload(location: &objects::Location) -> Result<String, String> {
     ))
 }
 
-/// Reads one of the files.
-pub fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
-    store::regular::read(&directory.file(file)).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "is missing".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    })
-}
-
 fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
     let is_cut = text.last().is_some_and(|last| *last != b'\n');
     let active = Active::parse(text).map_err(|fault| fault.to_string())?;
@@ -185,26 +170,6 @@ fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
         faults.push(error.to_string());
     }
     told_or_faults(faults, untold, || count_by_flag(&active))
-}
-
-/// The faults, at most [`FAULTS_TOLD_MAX`] and the number of the others; without any, what `told` says.
-pub fn told_or_faults(
-    faults: Vec<String>,
-    untold: usize,
-    told: impl Fn() -> String,
-) -> Result<String, String> {
-    if faults.is_empty() {
-        return Ok(told());
-    }
-    let more = faults
-        .len()
-        .saturating_sub(FAULTS_TOLD_MAX)
-        .saturating_add(untold);
-    let mut lines: Vec<String> = faults.into_iter().take(FAULTS_TOLD_MAX).collect();
-    if more > 0 {
-        lines.push(format!("and {more} more"));
-    }
-    Err(lines.join("\n    "))
 }
 
 /// `826 groups: 805 y, 21 m`.
@@ -376,9 +341,4 @@ fn policy(list: Explist, active: &Active, root: &Path, of: &str) -> Result<Strin
         told.push_str(&format!("\n    warning: {warning}"));
     }
     Ok(told)
-}
-
-/// A number of things.
-pub fn counted(count: usize, what: &str) -> String {
-    text::counted(count as u64, what)
 }

@@ -108,7 +108,7 @@ fixed! {
     pull::run::GROUPS_MAX, Unit::Count("groups"), "groups that a pull asks for at once", "The next ones wait.";
     pull::by_number::EMPTY_PORTIONS_MAX, Unit::Count("requests"), "overview requests of a pull without an article", "After so many in a row the group waits for the next run, which goes on there.";
     pull::by_number::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
-    pull::run::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
+    pull::marks::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
     pull::new_news::NEWNEWS_LINES_MAX, Unit::Count("lines"), "reply to NEWNEWS of a server to pull from", "A longer one ends the run; the next one goes by number.";
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
     pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
@@ -214,7 +214,7 @@ fixed! {
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After this many, a run of expire stops archiving, and the articles that it should archive are kept, as in C News.";
     expire::archiving::index_line::SUBJECT_BYTES_MAX, Unit::Bytes, "subject in a line of expire -p", "A longer one is truncated and ends in `...', as in C News.";
     expire::unreadable_expires::LISTED_MAX, Unit::Count("articles"), "articles that expire -g reports", "This many are reported one by one; more are only counted.";
-    feed::site_state::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "The name is also that of a directory in feeds/.";
+    feed::site_directory::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "The name is also that of a directory in feeds/.";
     feed::deferred::DEFERRED_MAX, Unit::Count("articles"), "deferred articles of a site", "With more, the feed waits until the site has accepted some.";
     feed::waiting::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles collected in one pass for all sites", "Further articles are collected in another pass.";
     feed::waiting::LISTS_BYTES_MAX, Unit::Bytes, "lists of sites, as records name them, that a pass along the log keeps", "The pass looks their names up again.";

@@ -17,6 +17,7 @@ mod cluster_log;
 mod command;
 mod command_set;
 mod completion;
+mod control_file;
 mod control_files;
 mod deciding_changes;
 mod directory;

@@ -12,7 +12,7 @@ use inject::program_file;
 use rustix::fs::Access;
 use settings::Settings;
 
-use crate::control_files::{NEEDED, counted, read, told_or_faults};
+use crate::control_file::{NEEDED, counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
 
 /// Most sites that the text lists; of the others it has the number.

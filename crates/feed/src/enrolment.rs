@@ -9,7 +9,7 @@ use store::{Position, Snapshot, Spool};
 
 use crate::cursor::{Cursor, CursorFile, select_from};
 use crate::error::Error;
-use crate::site_state;
+use crate::site_directory;
 use crate::start::{self, Start};
 
 /// The file's name in the news directory.
@@ -55,7 +55,7 @@ pub fn enrol(spool: &Spool, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error
         if begin(news, end, site, || spool.snapshot())? {
             fresh.push(site.name.to_vec());
         }
-        select_from(&site_state::directory(news, site.name)?, end)?;
+        select_from(&site_directory::directory(news, site.name)?, end)?;
     }
     if is_any_new {
         // One sync for the names of all.
@@ -108,7 +108,7 @@ fn once_each<'s, 'n>(sites: &'s [NewSite<'n>]) -> impl Iterator<Item = &'s NewSi
 }
 
 fn sync(news: &Path) -> Result<(), Error> {
-    let feeds = news.join(site_state::FEEDS);
+    let feeds = news.join(site_directory::FEEDS);
     let synced = std::fs::File::open(&feeds).and_then(|dir| Ok(rustix::fs::syncfs(dir)?));
     synced.map_err(Error::io("sync", &feeds))
 }
@@ -124,7 +124,7 @@ fn begin(
     site: &NewSite<'_>,
     snapshot: impl Fn() -> Result<Snapshot, store::Error>,
 ) -> Result<bool, Error> {
-    let dir = site_state::directory(news, site.name)?;
+    let dir = site_directory::directory(news, site.name)?;
     match CursorFile::read(&dir) {
         Ok(Some(_)) => return Ok(false),
         Ok(None) => {}

@@ -11,6 +11,7 @@ use store::{Position, Snapshot, Spool};
 
 use crate::enrolment::{self, NewSite};
 use crate::error::Error;
+use crate::site_directory::FEEDS;
 use crate::site_state::{self, SiteState, SiteSummary};
 use crate::waiting::{self, Backlog};
 
@@ -74,7 +75,7 @@ pub fn left_over(news: &Path, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
 
 /// The names of all feeds that have a directory, sorted.
 fn directories(news: &Path) -> std::io::Result<Vec<Vec<u8>>> {
-    let feeds = match std::fs::read_dir(news.join(site_state::FEEDS)) {
+    let feeds = match std::fs::read_dir(news.join(FEEDS)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         feeds => feeds?,
     };
@@ -186,7 +187,7 @@ pub fn keep_within_log(spool: &Spool) -> Result<Vec<String>, Error> {
     let Some(end) = spool.replayed_to() else {
         return Ok(Vec::new());
     };
-    let feeds = spool.dir().join(site_state::FEEDS);
+    let feeds = spool.dir().join(FEEDS);
     let (mut notices, mut is_any_busy) = (Vec::new(), false);
     for name in directories(spool.dir()).map_err(Error::io("read", &feeds))? {
         let is_within = |summary: &SiteSummary| summary.is_within(end);

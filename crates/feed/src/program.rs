@@ -17,13 +17,13 @@ use groups::sites::Gives;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::ioctl_fionread;
-use rustix::process::{Pid, Signal, kill_process_group};
 use store::{HistoryLine, Record};
 
 use crate::back_off::{BACK_OFF_SECONDS_MAX, BackOff};
 use crate::batch::push_article;
 use crate::error::Error;
 use crate::limit::{Deadline, Limit};
+use crate::process_group::kill;
 use crate::sendbatches::ArticleSource;
 
 /// Bytes in flight, or one article.
@@ -266,16 +266,6 @@ fn start(line: &CommandLine, directory: &Path, now: Instant) -> Result<Running, 
         input,
         since: now,
     })
-}
-
-/// Kills the process group: `sh -c` has children. The group may have ended already.
-pub(crate) fn kill(child: &mut Child) {
-    if !matches!(child.try_wait(), Ok(Some(_)))
-        && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-    {
-        let _ = kill_process_group(pid, Signal::KILL);
-    }
-    let _ = child.wait();
 }
 
 fn ended(status: ExitStatus) -> String {

@@ -1,6 +1,6 @@
 //! Site names as parts of arguments and paths.
 
-use crate::site_state::SITE_NAME_BYTES_MAX;
+use crate::site_directory::SITE_NAME_BYTES_MAX;
 
 /// Whether a name may be part of an argument or path: letters, digits, `.`, `-` and `_`, without a leading dot or dash.
 pub fn is_site_name(name: &[u8]) -> bool {

@@ -1,9 +1,7 @@
 //! The directory of a site, `feeds/SITE/`: cursor, deferred articles, pause, and the lock of the program that serves it.
 
-use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,9 +15,8 @@ use crate::cursor::{Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
 use crate::enrolment;
 use crate::error::Error;
+use crate::site_directory::directory;
 
-/// The directory of all sites, in the news directory.
-pub const FEEDS: &str = "feeds";
 /// The file that pauses a feed, made by hand or by `feed pause`; its first line is the reason.
 pub const PAUSED: &str = "paused";
 /// The file with the reason why the feed could not be served.
@@ -29,8 +26,6 @@ const LOCK: &str = "lock";
 /// How long to retry a busy lock: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
 /// moment.
 const FORK_PATIENCE: Duration = Duration::from_millis(100);
-/// Longest site name, bytes, as of a file name.
-pub const SITE_NAME_BYTES_MAX: usize = 255;
 
 /// The state of a site, read without its lock.
 #[derive(Debug, Clone)]
@@ -86,22 +81,6 @@ pub struct Progress {
     pub skipped: u64,
     /// The current time, seconds since 1970.
     pub now: i64,
-}
-
-/// The directory of a site.
-///
-/// # Errors
-/// [`Error::Name`] if the name is not a valid file name.
-pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
-    let is_plain = !matches!(site, b"" | b"." | b"..")
-        && site.len() <= SITE_NAME_BYTES_MAX
-        && !site
-            .iter()
-            .any(|&byte| byte == b'/' || byte.is_ascii_control());
-    match is_plain {
-        true => Ok(news.join(FEEDS).join(OsStr::from_bytes(site))),
-        false => Err(Error::Name(shown(site))),
-    }
 }
 
 /// Reads the state of a site; `None` if it has no feed.

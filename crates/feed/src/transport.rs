@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::Error;
 use crate::limit::Limit;
+use crate::process_group;
 
 /// Time limit of a command, seconds: an hour. After it, the command is killed and the batch still waits.
 pub const COMMAND_SECONDS_MAX: u64 = 3600;
@@ -87,7 +88,7 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
         Ok(None) => format!("killed after {} seconds", limit.most().as_secs()),
         Err(error) => {
             // It would go on beside the next attempt with the same batch.
-            crate::program::kill(&mut child);
+            process_group::kill(&mut child);
             format!("killed, because waiting for it failed: {error}")
         }
     };

@@ -8,8 +8,9 @@ use store::Position;
 use store::disk::RealDisk;
 
 use crate::error::Error;
-use crate::run::REMEMBERED_MAX;
 
+/// Most message-ids remembered of one visit; with more, some articles may be fetched twice.
+pub const REMEMBERED_MAX: usize = 100_000;
 /// The directory of the files, in the news directory.
 pub const DIRECTORY: &str = "pull";
 /// The first line of the file.

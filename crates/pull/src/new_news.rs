@@ -5,8 +5,8 @@ use nntp::client::is_id;
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
-use crate::marks::NewNewsTime;
-use crate::run::{REMEMBERED_MAX, Row, Visit, clock};
+use crate::marks::{NewNewsTime, REMEMBERED_MAX};
+use crate::run::{Row, Visit, clock};
 
 /// Most lines of a reply to NEWNEWS.
 pub const NEWNEWS_LINES_MAX: u64 = 1_000_000;

@@ -14,7 +14,7 @@ use store::Snapshot;
 
 use crate::connection::{Connection, Text, words};
 use crate::error::Error;
-use crate::marks::{Mark, Marks};
+use crate::marks::{Mark, Marks, REMEMBERED_MAX};
 use crate::new_news::NewNews;
 use crate::news::{News, Pulled, SHOWN};
 use crate::posts;
@@ -26,8 +26,6 @@ pub const WINDOW_BYTES_MAX: usize = 32 << 10;
 pub const GROUPS_MAX: usize = 100;
 /// Size of a batch that is filed, bytes.
 pub const BATCH_BYTES: usize = 8 << 20;
-/// Most message-ids remembered of one visit; with more, some articles may be fetched twice.
-pub const REMEMBERED_MAX: usize = 100_000;
 
 /// How long the server may refuse an article until the mark of its group passes it, seconds: a week.
 const REFUSED_SECONDS: i64 = 7 * 86_400;

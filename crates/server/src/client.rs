@@ -12,8 +12,8 @@ use store::{IdHash, Position};
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
+use crate::owner::Owner;
 use crate::shared::Shared;
-use crate::shares::Owner;
 
 /// Reply text when a connection limit is reached.
 pub const TOO_MANY: &str = "Too many connections; try again later";

@@ -12,6 +12,7 @@ mod counts;
 mod event;
 mod mailbox;
 mod network;
+mod owner;
 mod plan;
 mod reader_counts;
 mod reservations;

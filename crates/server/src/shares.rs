@@ -6,19 +6,16 @@
 //! for its age; if all are young, the oldest.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Token;
 use crate::mailbox::{Mailbox, Message};
+use crate::owner::Owner;
 
 /// Time without growth after which a holding counts as stalled, ms.
 const STILL_MILLISECONDS: u64 = 5_000;
 /// Age below which the speed of a holding does not count, ms.
 const YOUNG_MILLISECONDS: u64 = 10_000;
-
-/// The owner of a share: an access entry, and an address (of IPv6, its /64 network).
-pub type Owner = (String, Option<IpAddr>);
 
 /// The incomplete input of one connection.
 #[derive(Debug)]
@@ -170,7 +167,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::shares::Owner;
+use crate::owner::Owner;
 
 /// Posts that wait for their commit, of all connections, bytes: 64 MiB. Above it, posters are asked to retry.
 pub const POSTS_BYTES_MAX: usize = 64 << 20;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use article::date;
 use feed::cursor::{Cursor, CursorFile};
-use feed::site_state::{self, SiteState};
+use feed::site_directory;
+use feed::site_state::SiteState;
 use feed::start::{self, Start};
 use store::{Position, Snapshot};
 
@@ -79,7 +80,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 if names.contains(&name) =>
             {
                 let cursor = Cursor::new(position);
-                let site = site_state::directory(directory.root(), name)?;
+                let site = site_directory::directory(directory.root(), name)?;
                 store::make_directories(&site, 0o777)?;
                 CursorFile::create(&site, cursor)?;
                 take(directory.root(), name)?.reset(position)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use groups::Active;
 
-use crate::control_files::NEEDED;
+use crate::control_file::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};

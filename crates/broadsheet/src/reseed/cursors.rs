@@ -10,7 +10,8 @@ use std::path::Path;
 use anyhow::Context;
 use feed::cursor::{CursorFile, SELECTED};
 use feed::deferred::Deferred;
-use feed::site_state::{self, FEEDS, SiteState};
+use feed::site_directory::{self, FEEDS};
+use feed::site_state::{self, SiteState};
 use serde::{Deserialize, Serialize};
 use store::reseed::{entry_before, position_behind};
 use store::{AppliedEntry, HistoryLine, Position, Snapshot};
@@ -105,7 +106,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
         deferred,
     } in moved
     {
-        let dir = site_state::directory(root, &site)?;
+        let dir = site_directory::directory(root, &site)?;
         let doing = || format!("cannot move the cursor in {}", dir.display());
         // The records of earlier segments may name the site or not: the subscription decides.
         match fs::remove_file(dir.join(SELECTED)) {
@@ -180,7 +181,7 @@ mod tests {
         let end = node(&root, 9);
         let there = node(&staged, 9);
         for site in ["bad", "good"] {
-            let dir = site_state::directory(&root, site.as_bytes()).unwrap();
+            let dir = site_directory::directory(&root, site.as_bytes()).unwrap();
             fs::create_dir_all(&dir).unwrap();
             CursorFile::create(&dir, Cursor::new(end)).unwrap();
         }

@@ -5,6 +5,8 @@ pub(crate) mod directory_files;
 pub mod fsck;
 pub(crate) mod lost_ends;
 pub(crate) mod offloaded;
+pub(crate) mod offloaded_header;
+pub(crate) mod put_aside;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod report;

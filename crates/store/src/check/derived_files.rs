@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::check::offloaded;
+use crate::check::offloaded_header::check_header;
 use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
@@ -83,7 +83,7 @@ fn rebuild_files(
     removals: &Removals,
 ) -> Result<(u64, Vec<String>), Error> {
     let disk = &**segments.disk();
-    offloaded::check_header(segments, base)?;
+    check_header(segments, base)?;
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = segments
@@ -312,7 +312,7 @@ impl DerivedFiles {
         crate::spool::derived::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
         let mut exceptions = Exceptions::default();
         for line in self.lines.split_inclusive(|&b| b == b'\n') {
-            look_at(&mut exceptions, line);
+            exceptions.look_at_any(line);
         }
         self.his.append(&self.lines)?;
         self.exp.append(exceptions.lines())?;
@@ -345,13 +345,4 @@ fn readable_part(line: &HistoryLine<'_>) -> Vec<u8> {
         &links,
     );
     text
-}
-
-/// As [`Exceptions::look_at`], for a line of any kind.
-pub fn look_at(exceptions: &mut Exceptions, line: &[u8]) {
-    if let Some(told) = HistoryLine::parse(line)
-        && let (Some(arrival), Some(_)) = (told.arrival, told.position)
-    {
-        exceptions.look_at(line, arrival, (told.expires, told.is_late));
-    }
 }

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::Error;
 use crate::check::derived_files::Removals;
+use crate::check::report::names_of;
 use crate::check::report::{LOST_IDS_MAX, Report};
-use crate::check::segment_files::{map_whole, names_of};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::disk::{File, Open};
+use crate::io::replace::map_whole;
 use crate::log::record::{HEADER_BYTES, Head};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};

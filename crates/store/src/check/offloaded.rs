@@ -1,60 +1,17 @@
-//! Checks that the header of a segment names its object, that the object store has the articles, and names them if it has lost them; and the Cancel-Locks of these articles.
+//! Checks that the object store has the articles of a segment, and names them if it has lost them; and the Cancel-Locks of these articles.
 
-use std::io;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::check::report::{LOST_IDS_MAX, Report};
-use crate::check::segment_files::{map_whole, names_of};
+use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
-use crate::io::disk::{File, Open};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
+use crate::io::replace::map_whole;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::log::walk::{Step, Walk};
 use crate::offload::cancel_locks;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects;
-
-/// Fails if the header of a segment is damaged and its articles are in the object store: the header alone names the object, so nothing can be
-/// computed from the articles, and the other files of the segment must stay.
-///
-/// # Errors
-/// [`Error::UnknownObject`]; the file cannot be read.
-pub fn check_header(segments: &Segments, base: u64) -> Result<(), Error> {
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
-    let file = segments.disk().open(&path, Open::Read).map_err(at)?;
-    let header = SegmentHeader::read(&*file, &path);
-    let what = match header.and_then(|header| header.check_base(base, &path)) {
-        Err(Error::Damaged { what, .. }) => what,
-        _ => return Ok(()),
-    };
-    let mut version = [0; 2];
-    let names_object = file.read_at(&mut version, 8).map_err(at)? == version.len()
-        && version == VERSION.to_le_bytes();
-    // It may be damaged, too. Where the Cancel-Locks lie and records are missing, they are away, or their move was interrupted.
-    let has_locks = segments.length(base, SegmentFile::Clk).is_ok();
-    if names_object || has_locks && has_gap(&*file).map_err(at)? {
-        let what = format!(
-            "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place"
-        );
-        return Err(Error::UnknownObject { path, what });
-    }
-    Ok(())
-}
-
-/// Whether records are missing in a file.
-fn has_gap(file: &dyn File) -> io::Result<bool> {
-    let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
-    while let Some(step) = walk.next()? {
-        if matches!(step, Step::Gap { .. }) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
 
 /// Whether the object of a segment is missing, or has another length. Reports it then, with its visible articles.
 ///

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
 use crate::check::report::{Finding, Report};
-use crate::check::segment_files::map_whole;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
+use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;

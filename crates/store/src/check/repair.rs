@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::lost_ends::report_lost_ends;
-use crate::check::offloaded;
+use crate::check::offloaded_header::check_header;
 use crate::check::report::Report;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::{self, HistoryLine};
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::{read_whole, replace, sync_parent};
-use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
+use crate::log::record::Kind;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
@@ -168,7 +168,7 @@ fn repair_header(
         Err(Error::Damaged { what, .. }) => what.to_owned(),
         Err(error) => return Err(error),
     };
-    match offloaded::check_header(segments, base) {
+    match check_header(segments, base) {
         // Whoever reads the segment reports it.
         Err(Error::UnknownObject { .. }) => return Ok(()),
         checked => checked?,
@@ -295,55 +295,4 @@ pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Err
     added
         .and_then(|()| disk.sync_directory(&bad))
         .map_err(|source| Error::io("write", &path, source))
-}
-
-/// Copies damaged bytes to `bad/` and overwrites them by a pad record, so that the log is valid again. Also at the end of the file, which
-/// may grow by that: it is never truncated, since readers may have mapped it.
-pub fn put_aside(
-    disk: &dyn Disk,
-    dir: &Path,
-    path: &Path,
-    file: &dyn File,
-    (from, to): (u64, u64),
-) -> Result<(), Error> {
-    let at = |source| Error::io("mend", path, source);
-    let length = file.length().map_err(at)?;
-    let mut bytes = vec![0; (to - from) as usize];
-    let whole = bytes.len().next_multiple_of(ALIGN).max(HEADER_BYTES);
-    let padded = if to >= length { whole } else { bytes.len() };
-    file.read_at(&mut bytes, from).map_err(at)?;
-    let name = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let aside = dir.join("bad").join(format!("art.{name}.{from}"));
-    let copy = disk
-        .open(&aside, Open::Truncate)
-        .map_err(|source| Error::io("make", &aside, source))?;
-    copy.write_at(&bytes, 0)
-        .and_then(|()| copy.sync())
-        .map_err(|source| Error::io("write", &aside, source))?;
-    // Before the original is overwritten.
-    sync_parent(disk, &aside)?;
-    file.write_at(&pad(padded), from)
-        .and_then(|()| file.sync())
-        .map_err(at)
-}
-
-/// A pad record of this many bytes; zeros (a hole) if none fits.
-fn pad(length: usize) -> Vec<u8> {
-    let mut pad = Vec::with_capacity(length);
-    if length >= HEADER_BYTES && length.is_multiple_of(ALIGN) {
-        let start = begin(&mut pad);
-        pad.resize(length, 0);
-        // Commit sequence 0: it belongs to no commit.
-        let commit = Commit {
-            commit_sequence: 0,
-            start,
-        };
-        finish(&mut pad, start, Kind::Pad, commit, Lengths::default());
-    } else {
-        pad.resize(length, 0);
-    }
-    pad
 }

@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::history::HistoryLine;
+
 /// Maximum number of findings reported individually; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
 
 /// Maximum number of reported ids of lost articles.
 pub const LOST_IDS_MAX: usize = 100_000;
+
+/// Maximum number of lost articles in one message.
+const LOST_NAMED: usize = 10;
 
 /// One error found by a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,5 +85,24 @@ impl Report {
         self.faults == 0
             || (self.faults <= FINDINGS_MAX as u64
                 && self.findings.iter().all(|finding| finding.repaired))
+    }
+}
+
+/// A description of the lost articles; the first ones by name.
+pub fn names_of(lost: &[&HistoryLine<'_>]) -> String {
+    let names: Vec<_> = lost
+        .iter()
+        .take(LOST_NAMED)
+        .map(|line| {
+            let (id, links) = [line.id, line.links]
+                .map(|bytes| String::from_utf8_lossy(bytes))
+                .into();
+            format!("{id} ({links})")
+        })
+        .collect();
+    match (names.as_slice(), lost.len().saturating_sub(names.len())) {
+        ([], _) => "an article was lost to damage".to_owned(),
+        (names, 0) => format!("lost to damage: {}", names.join(", ")),
+        (names, more) => format!("lost to damage: {} and {more} more", names.join(", ")),
     }
 }

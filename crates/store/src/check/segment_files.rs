@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::check::derived_files::look_at;
 use crate::check::offloaded;
-use crate::check::repair;
-use crate::check::report::{LOST_IDS_MAX, Report};
+use crate::check::offloaded_header::check_header;
+use crate::check::put_aside::put_aside;
+use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::cancels::CancelLine;
@@ -15,6 +15,7 @@ use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::map::MapRef;
+use crate::io::replace::map_whole;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
@@ -24,9 +25,6 @@ use crate::overview::row::{push_row_of, push_row_of_earlier_build};
 use crate::overview::used_numbers::UsedNumbers;
 use crate::reclaim::repack;
 use crate::{Error, Position};
-
-/// Maximum number of lost articles in one message.
-const LOST_NAMED: usize = 10;
 
 /// Data collected from the log.
 #[derive(Debug, Default)]
@@ -114,7 +112,7 @@ pub fn check_segment(
 ) -> Result<bool, Error> {
     let art_path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &art_path, source);
-    match offloaded::check_header(segments, base) {
+    match check_header(segments, base) {
         Err(Error::UnknownObject { path, what }) => {
             report.tell(&path, 0, what, false);
             report.offloaded += 1;
@@ -377,7 +375,7 @@ impl Checked<'_> {
         report.lost_ids.extend(ids);
         report.tell(&self.art_path, from, what, self.can_repair);
         if self.can_repair {
-            repair::put_aside(self.disk(), dir, &self.art_path, &*self.art, (from, to))?;
+            put_aside(self.disk(), dir, &self.art_path, &*self.art, (from, to))?;
         }
         Ok(self.can_repair)
     }
@@ -403,7 +401,7 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Visib
     };
     let mut wanted = Exceptions::default();
     for line in his.text().split_inclusive(|&b| b == b'\n') {
-        look_at(&mut wanted, line);
+        wanted.look_at_any(line);
     }
     let lines = |text| crate::history::lines(text).map(|(_, line)| line);
     let there: HashSet<&[u8]> = lines(exp.bytes()).collect();
@@ -425,31 +423,6 @@ fn lying(his: History<'_>, base: u64, (from, to): (u64, u64)) -> Vec<HistoryLine
             offset.is_some_and(|offset| (from..to).contains(&offset))
         })
         .collect()
-}
-
-/// A description of the lost articles; the first ones by name.
-pub fn names_of(lost: &[&HistoryLine<'_>]) -> String {
-    let names: Vec<_> = lost
-        .iter()
-        .take(LOST_NAMED)
-        .map(|line| {
-            let (id, links) = [line.id, line.links]
-                .map(|bytes| String::from_utf8_lossy(bytes))
-                .into();
-            format!("{id} ({links})")
-        })
-        .collect();
-    match (names.as_slice(), lost.len().saturating_sub(names.len())) {
-        ([], _) => "an article was lost to damage".to_owned(),
-        (names, 0) => format!("lost to damage: {}", names.join(", ")),
-        (names, more) => format!("lost to damage: {} and {more} more", names.join(", ")),
-    }
-}
-
-/// Maps a file; `None` if it cannot be opened.
-pub fn map_whole(disk: &dyn Disk, path: &Path) -> Option<MapRef> {
-    let file = disk.open(path, Open::Read).ok()?;
-    file.map(file.length().ok()?).ok()
 }
 
 fn check_line(

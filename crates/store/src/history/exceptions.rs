@@ -5,6 +5,7 @@
 //! together, so that one binary search finds where a policy's cut-off lies.
 
 use crate::Expires;
+use crate::history::HistoryLine;
 
 /// Sorts out the lines of one segment.
 #[derive(Debug, Default)]
@@ -30,6 +31,15 @@ impl Exceptions {
             self.lines.extend_from_slice(line);
         } else {
             self.newest = told;
+        }
+    }
+
+    /// As [`Exceptions::look_at`], for a line of any kind.
+    pub fn look_at_any(&mut self, line: &[u8]) {
+        if let Some(told) = HistoryLine::parse(line)
+            && let (Some(arrival), Some(_)) = (told.arrival, told.position)
+        {
+            self.look_at(line, arrival, (told.expires, told.is_late));
         }
     }
 

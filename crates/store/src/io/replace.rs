@@ -1,4 +1,4 @@
-//! Reads small files completely, and replaces them durably, even if readers have the old one open or
+//! Reads and maps files completely, and replaces small ones durably, even if readers have the old one open or
 //! mapped.
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::io::directories::parent_of;
-use crate::io::disk::{Access, Disk, File, Open};
+use crate::io::disk::{Access, Disk, File, MapRef, Open};
 
 /// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. The new file has the mode and the group of the old one, and
 /// its owner if root replaces it. After an error before the last step the old file is unchanged. Of a symbolic link, the file behind it is
@@ -89,6 +89,12 @@ fn replace_by(
         let _ = disk.remove(&fresh);
     }
     done
+}
+
+/// Maps a file; `None` if it cannot be opened.
+pub fn map_whole(disk: &dyn Disk, path: &Path) -> Option<MapRef> {
+    let file = disk.open(path, Open::Read).ok()?;
+    file.map(file.length().ok()?).ok()
 }
 
 /// The content of a file; `None` if it is missing.

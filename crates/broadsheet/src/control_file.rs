@@ -6,7 +6,7 @@ use crate::directory::NewsDirectory;
 use crate::text;
 
 /// Faults of one file that are told one by one; of the rest only the number.
-pub const FAULTS_TOLD_MAX: usize = 10;
+pub(crate) const FAULTS_TOLD_MAX: usize = 10;
 
 /// Groups without which nothing can be filed: control messages go to one, and what is taken but
 /// belongs nowhere to the other.

@@ -162,14 +162,22 @@ fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
     faults.extend(group_flag::fault_of_control(&active).map(str::to_owned));
     for alias in active.dangling_aliases() {
         faults.push(format!(
-            "group `{}' is an alias of a group that does not exist",
+            "group `{}' is an alias that leads to no group",
             groups::escaped(alias)
         ));
     }
     if is_cut && let Err(error @ store::Error::Active { .. }) = store::check_active(root) {
         faults.push(error.to_string());
     }
-    told_or_faults(faults, untold, || count_by_flag(&active))
+    told_or_faults(faults, untold, || {
+        let warning = match active.len() <= NEEDED.len() {
+            true => {
+                "\n    warning: every article is refused before there are more groups: add them (`broadsheet group add', or those of a file: docs/operations.md)"
+            }
+            false => "",
+        };
+        count_by_flag(&active) + warning
+    })
 }
 
 /// `826 groups: 805 y, 21 m`.

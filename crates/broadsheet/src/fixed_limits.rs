@@ -43,7 +43,6 @@ fixed! {
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "An article with a longer one cannot be requested over NNTP (RFC 3977, 3.6).";
     relay::verified::VERIFIED_BYTES_MAX, Unit::Bytes, "expanded batch, in memory", "A larger one is expanded into a file without a name in in.coming/ until its checksum is verified.";
     relay::rnews::UNFILED_NAMED_MAX, Unit::Count("articles"), "unfiled articles of a batch that rnews reports", "Further ones are kept in bad/ as well, and named only in `log'.";
-    relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "batch from a pipe, in memory", "Of a batch from a pipe, about this much stays in memory until a commit, or until in.coming/ has it.";
     relay::incoming::name::SUFFIX_BYTES_MAX, Unit::Bytes, "suffix of a batch in in.coming/", "A file with a longer one is not treated as a batch.";
     relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "The names of batches that arrive together use times up to this far ahead, 62 batches in each second; above it, spooling fails.";
     relay::incoming::drain::NAMES_MAX, Unit::Count("files"), "names of in.coming/ held in memory", "When more files wait, the directory is listed again.";
@@ -142,6 +141,7 @@ fixed! {
     inject::smtp::REPLY_LINES_MAX, Unit::Count("lines"), "lines of a reply of a mail server", "After more the mail stays in mail.queue/.";
     crate::posting::SIGNATURE_BYTES_MAX, Unit::Bytes, "signature", "The rest of a larger ~/.signature is ignored.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is an error.";
+    groups::active::READABLE_NUMBER_MAX, Unit::Count("articles"), "article number in an Xref that is believed", "An article with a higher one is not filed (rnews -b, import).";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "Highest article number. A group that has reached it accepts no articles.";
     groups::active::DIGITS_MAX, Unit::Count("digits"), "number in active", "A line with a longer number is an error.";
     groups::active::ALIAS_HOPS_MAX, Unit::Count("hops"), "alias hops", "A group that is an alias through more hops counts as unknown, as in C News.";

@@ -27,7 +27,7 @@ pub fn must_be_new(root: &Path) -> anyhow::Result<()> {
         );
     }
     bail!(
-        "{} is not empty; nothing was changed: choose a new or empty directory",
+        "{} is not empty; nothing was changed: choose a new or empty directory (if this is what an interrupted `init' or `restore' left, remove it)",
         root.display()
     );
 }

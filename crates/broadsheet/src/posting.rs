@@ -388,7 +388,7 @@ impl<'g> Posting<'g> {
 
     fn spool(&self, injected: &Injected, entry: &mut PostEntry<'_>) -> Result<Done, Failed> {
         self.write_unless_known(injected, entry)?;
-        let options = spooling::options(&self.settings, Some(Grade::FIRST));
+        let options = spooling::options(self.settings.incoming.keep_free, Some(Grade::FIRST));
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
         match spool(self.directory.root(), what, &mut bytes, options) {

@@ -76,10 +76,11 @@ pub fn sites(
             faults.push(format!("{} ({}): {error}", feed.escape_ascii(), site.place));
         }
     }
+    faults.extend(idle_pattern_of_me(&sites, active));
     if !faults.is_empty() {
         return told_or_faults(faults, 0, String::new);
     }
-    for warning in idle_patterns_of_me(&sites, active) {
+    if let Some(warning) = dists_of_me(&sites) {
         told.push_str(&format!("\n    warning: {warning}"));
     }
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
@@ -116,30 +117,32 @@ pub fn sites(
     Ok(told)
 }
 
-/// Why this site takes nothing, or more than its line says.
-fn idle_patterns_of_me(sites: &Sites, active: &Active) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if let Some(place) = sites.subscription_place()
-        && let Some(warning) = matches_no_group(sites.subscription(), active)
-    {
-        warnings.push(format!(
-            "{place}: what this site accepts {warning}: every article is refused"
-        ));
-    }
-    let own = sites.sites().iter().find(|site| site.is_me);
-    if let Some(own) = own.filter(|own| own.dists.is_some()) {
-        warnings.push(format!(
-            "{}: distributions of this site have no effect: articles of every distribution are accepted, as in C News",
-            own.place
-        ));
-    }
-    warnings
+/// Why this site accepts nothing: what it refuses, it remembers.
+fn idle_pattern_of_me(sites: &Sites, active: &Active) -> Option<String> {
+    let place = sites.subscription_place()?;
+    let fault = matches_no_group(sites.subscription(), active)?;
+    Some(format!(
+        "{place}: what this site accepts {fault}: every article is refused"
+    ))
+}
+
+/// Why this site accepts more than its line says.
+fn dists_of_me(sites: &Sites) -> Option<String> {
+    let own = sites.sites().iter().find(|site| site.is_me)?;
+    own.dists.is_some().then(|| format!(
+        "{}: distributions of this site have no effect: articles of every distribution are accepted, as in C News",
+        own.place
+    ))
 }
 
 /// Why no article is for a site.
 fn idle_patterns(site: &Site, active: &Active) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(warning) = matches_no_group(&site.subs, active) {
+    // Those of batches of ihave and sendme subscribe to no group.
+    let is_for_control = [&b".ihave"[..], b".sendme"]
+        .iter()
+        .any(|end| site.name.ends_with(end));
+    if let Some(warning) = matches_no_group(&site.subs, active).filter(|_| !is_for_control) {
         warnings.push(format!("its pattern of groups {warning}: it gets nothing"));
     }
     if site.dists.as_ref().is_some_and(Pattern::only_excludes) {

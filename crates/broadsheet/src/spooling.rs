@@ -13,7 +13,6 @@ use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
 use crate::flags::Given;
-use settings::Settings;
 
 /// What was put there.
 #[derive(Default)]
@@ -37,10 +36,22 @@ impl Answer for Count {
 }
 
 /// How batches are spooled.
-pub fn options(settings: &Settings, grade: Option<Grade>) -> SpoolOptions {
+pub fn options(keep_free: u64, grade: Option<Grade>) -> SpoolOptions {
     SpoolOptions {
         grade: grade.unwrap_or(Grade::NONE),
-        keep_free: settings.incoming.keep_free,
+        keep_free,
+    }
+}
+
+/// The setting incoming.keep_free. An error in the settings is reported, and the default counts: a sender such as uuxqt may have no other
+/// copy.
+pub fn keep_free(directory: &NewsDirectory) -> u64 {
+    match directory.settings() {
+        Ok(read) => read.settings.incoming.keep_free,
+        Err(error) => {
+            failure::report(&error.into());
+            SpoolOptions::default().keep_free
+        }
     }
 }
 

@@ -41,7 +41,8 @@ fn full_disk() -> Option<(Program, Small)> {
         );
     program.write("news/broadsheet.toml", smaller.as_bytes());
     program.write("news/explist", b"/expired/ x 30 -\nall x 10 -\n");
-    let told = program.rnews(&batch(&many("full", 3000, "comp.test", 5000)));
+    program.write("batch", &batch(&many("full", 3000, "comp.test", 5000)));
+    let told = program.run(&["rnews", "--dir", "news", "batch"]);
     assert_eq!(told.status, 0, "{told:?}");
     small.fill(0);
     Some((program, small))

@@ -57,21 +57,26 @@ fn on_a_full_file_system() {
         return;
     };
     let text = batch(&many("full", ARTICLES, "comp.test", 3000));
-    let words = ["rnews", "--dir", "news", "--json"];
-    let stopped = program.feed(&words, &text);
+    program.write("batch", &text);
+    let words = ["rnews", "--dir", "news", "--json", "batch"];
+    let stopped = program.run(&words);
     assert_eq!(stopped.status, 2, "{stopped:?}");
     assert!(
         stopped.err.contains("No space left on device"),
         "{stopped:?}"
     );
     assert!(stopped.err.contains("make room"), "{stopped:?}");
+    // What comes through a pipe now stays with its sender.
+    let piped = program.rnews(&text);
+    assert_eq!(piped.status, 75, "{piped:?}");
+    assert!(piped.err.contains("send it again"), "{piped:?}");
     // Readers go on meanwhile.
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
     assert_eq!(rows.status, 0, "{rows:?}");
     assert!(rows.out.lines().count() > 0);
 
     small.grow("64m");
-    the_rest_is_filed(&program, &stopped, &words, &text);
+    the_rest_is_filed(&program, &stopped, &words, b"");
     drop(small);
 }
 

@@ -4,7 +4,6 @@
 
 use crate::program;
 
-use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::UNIX_EPOCH;
@@ -438,22 +437,24 @@ fn waits_for_a_lock(process: u32) -> bool {
         .any(|line| line.contains(" -> ") && line.split_whitespace().any(|word| word == process))
 }
 
-/// Runs `article remove` on an article that another program is filing: it has the lock until its input ends.
+/// Runs `article remove` on an article that another program is filing, which stands still meanwhile.
 fn remove_while_it_is_filed(program: &Program, words: &[&str]) -> String {
-    let mut rnews = program.command(&["rnews", "--dir", "news"]);
-    let mut rnews = rnews.stdin(Stdio::piped()).spawn().unwrap();
-    let mut input = rnews.stdin.take().unwrap();
-    input.write_all(&batch(&[victim()])).unwrap();
-    // Whoever has read the batch has the lock, and waits for more.
-    until("the reader of the batch", || {
-        let lock = store::Lock::take_named(&program.path("news"), "lock", false);
-        lock.is_err() && rustix::io::ioctl_fionread(&input).unwrap() == 0
-    });
+    let mut all = many("before", 3000, "comp.test", 5_000);
+    all.push(victim());
+    program.write("batch", &batch(&all));
+    let mut rnews = program.command(&["rnews", "--dir", "news", "batch"]);
+    let mut rnews = rnews.spawn().unwrap();
+    until("the lock", || store::Lock::is_held(&program.path("news")));
+    let signal = |signal| {
+        let process = rustix::process::Pid::from_child(&rnews);
+        rustix::process::kill_process(process, signal).unwrap();
+    };
+    signal(rustix::process::Signal::STOP);
     let words = [&["article", "remove", "--dir", "news"], words].concat();
     let mut remove = program.command(&words);
     let remove = remove.stdout(Stdio::piped()).spawn().unwrap();
     until("the wait", || waits_for_a_lock(remove.id()));
-    drop(input);
+    signal(rustix::process::Signal::CONT);
     assert!(rnews.wait().unwrap().success());
     let done = remove.wait_with_output().unwrap();
     assert!(done.status.success(), "{done:?}");

@@ -56,6 +56,23 @@ fn a_place_in_the_news_directory_is_not_made() {
 }
 
 #[test]
+fn a_full_disk_is_no_damage() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&batch(&many("a", 100, "comp.test", 40_000)));
+    backup(&program, &[]);
+    fs::create_dir(program.path("small")).unwrap();
+    let Some(small) = program::small::Small::mount(&program.path("small"), "1m") else {
+        eprintln!("skipped: a full disk (no file system may be mounted here)");
+        return;
+    };
+    let told = program.run(&["restore", "backups", "--dir", "small/restored"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("No space left"), "{told:?}");
+    assert!(!told.err.contains("damaged"), "{told:?}");
+    drop(small);
+}
+
+#[test]
 fn while_articles_are_filed() {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);
     let daemon = Daemon::start(&program);

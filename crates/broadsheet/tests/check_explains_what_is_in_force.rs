@@ -1,6 +1,7 @@
 //! `broadsheet check`: every setting with its value and origin, every control file looked over.
 
 use crate::program;
+use program::articles::{batch, many};
 use program::{Program, golden};
 
 const ACTIVE: &str = "comp.lang.c 0000000123 00007 y\nnews.admin 0000000000 00001 m\nold.name 0000000000 00001 =comp.lang.c\n";
@@ -11,6 +12,32 @@ fn a_fresh_news_directory() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     golden("check.txt", &told.out);
+}
+
+/// What it refuses before it has groups is no duplicate afterwards.
+#[test]
+fn a_site_without_groups_remembers_nothing() {
+    let program = Program::with_news("");
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let warning = "warning: every article is refused before there are more groups";
+    assert!(told.out.contains(warning), "{told:?}");
+    let text = batch(&many("early", 2, "misc.test", 20));
+    assert_eq!(program.rnews(&text).count("refused"), 2);
+    let told = program.run(&["group", "add", "--dir", "news", "misc.test"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(program.rnews(&text).count("accepted"), 2);
+    // Now it has a group, and an error in the line of ME is one.
+    let sys = program.read("news/sys").replace("ME:all", "ME:misc.tset");
+    program.write("news/sys", sys.replace('\n', "\r\n").as_bytes());
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.out.contains(
+            "what this site accepts matches no group of active: every article is refused"
+        ),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -108,7 +135,7 @@ fn bad_lines_of_active_are_named() {
     for said in [
         "active line 2",
         "no group `control'",
-        "`loop.a' is an alias of a group that does not exist",
+        "`loop.a' is an alias that leads to no group",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
@@ -171,8 +198,12 @@ fn patterns_that_match_nothing_are_warned_of() {
         b"ME:mics/world:f:\nnorth:cmop,!junk:f:\nsouth:all/!local:f:\neast:all/all,!local:f:\nwest:comp:f:\n",
     );
     let told = program.run(&["check", "-q", "--dir", "news"]);
+    let fault = "what this site accepts matches no group of active: every article is refused";
+    assert!(told.status == 1 && told.out.contains(fault), "{told:?}");
+    let sys = program.read("news/sys").replace("ME:mics", "ME:all");
+    program.write("news/sys", sys.as_bytes());
+    let told = program.run(&["check", "-q", "--dir", "news"]);
     for said in [
-        "what this site accepts matches no group of active: every article is refused",
         "distributions of this site have no effect",
         "warning: north: its pattern of groups matches no group of active",
         "warning: south: its distributions only exclude",
@@ -336,7 +367,7 @@ fn accept_of_the_settings_rules_what_is_taken() {
     let settings = program.read("news/broadsheet.toml");
     program.write(
         "news/broadsheet.toml",
-        format!("accept = \"alt\"\n{settings}").as_bytes(),
+        format!("accept = \"comp\"\n{settings}").as_bytes(),
     );
     let told = program.run(&["check", "--dir", "news"]);
     let said = "accepted groups: accept (broadsheet.toml:1:1)";
@@ -569,10 +600,12 @@ fn batches_that_cannot_arrive_are_told() {
 }
 
 #[test]
-fn a_new_directory_has_nothing_to_tell() {
+fn a_new_directory_has_nothing_to_tell_but_that_groups_are_missing() {
     let program = Program::with_news("control 0 1 y\njunk 0 1 y\n");
     let told = program.run(&["check", "-q", "--dir", "news"]);
-    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+    let warning = "active: warning: every article is refused before there are more groups";
+    assert!(told.out.starts_with(warning), "{told:?}");
+    assert_eq!((told.status, told.out.lines().count()), (0, 1), "{told:?}");
 }
 
 #[test]

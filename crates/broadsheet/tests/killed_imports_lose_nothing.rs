@@ -269,8 +269,8 @@ fn articles_that_an_earlier_run_did_not_find_are_filed() {
 }
 
 #[test]
-fn numbers_that_no_group_can_have_are_refused() {
-    const HIGHEST: u64 = groups::active::NUMBER_MAX;
+fn numbers_that_newsreaders_cannot_use_are_refused() {
+    const HIGHEST: u64 = groups::active::READABLE_NUMBER_MAX;
     let mut made = Made::new();
     let numbers = [u64::MAX, HIGHEST + 1, HIGHEST];
     for (place, (number, article)) in (5..).zip(numbers.iter().zip(many("n", 3, "comp.test", 20))) {

@@ -101,6 +101,10 @@ const ALSO: &[(&str, &str)] = &[
         "groups::active::NUMBER_MAX",
     ),
     (
+        "groups::active::line::READABLE_NUMBER_MAX",
+        "groups::active::READABLE_NUMBER_MAX",
+    ),
+    (
         "groups::active::line::DIGITS_MAX",
         "groups::active::DIGITS_MAX",
     ),

@@ -220,7 +220,7 @@ fn what_is_wrong_with_an_edited_active_is_told() {
     assert_eq!(told.status, 0, "{told:?}");
     for part in [
         "active line 4 ",
-        "comp.void is an alias of a group that does not exist",
+        "comp.void is an alias that leads to no group",
     ] {
         assert!(told.err.contains(part), "{part}: {told:?}");
     }

@@ -2,18 +2,14 @@
 //!
 //! If the daemon does not take a request, the command does the work itself, as without a daemon: it waits for the lock, and files.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Seek, SeekFrom, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use relay::bad_batches::{self, BAD, INCOMING};
-use relay::log::Now;
-use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
+use relay::rnews::{Handed, Input, Status, Summary, Watch};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
@@ -32,6 +28,8 @@ pub struct HandedOver {
     pub status: Status,
     /// Inputs that the daemon has not processed.
     pub left: Vec<Input>,
+    /// Inputs at which the store of the daemon stopped.
+    pub stopped: Vec<Handed>,
 }
 
 /// Passes the inputs to the daemon, one after the other. Removes those without errors if `unlink` is set.
@@ -51,6 +49,7 @@ pub fn file(
             summary: Summary::default(),
             status: Status::Fine,
             left: Vec::new(),
+            stopped: Vec::new(),
         },
     };
     let mut inputs = inputs.into_iter();
@@ -103,40 +102,20 @@ struct Run<'a> {
 impl Run<'_> {
     fn input(&mut self, input: &Input) -> Ended {
         let left = |_| Ended::Left(input.clone());
-        let mut stream = match control_socket::connect(self.dir).map_err(left) {
+        let stream = match control_socket::connect(self.dir).map_err(left) {
             Ok(stream) => stream,
             Err(left) => return left,
         };
-        let (handed, is_pipe) = match Handed::open(input) {
+        let handed = match Handed::open(input) {
             Err(text) => return Ended::Told(text),
-            Ok(Opened::Whole(handed)) => (handed, false),
-            Ok(Opened::Flowing(handed)) => {
-                drop(stream);
-                let Ok(gathered) = bad_batches::create_unnamed(&self.dir.join(INCOMING)) else {
-                    return Ended::Left(input.clone());
-                };
-                let handed = match gather(&handed, gathered) {
-                    Ok(handed) => handed,
-                    Err(error) => {
-                        let name = &handed.name;
-                        return Ended::Told(format!(
-                            "{name}: cannot copy it to {INCOMING} during the read: {error}; none of it was filed; send it again"
-                        ));
-                    }
-                };
-                stream = match control_socket::connect(self.dir) {
-                    Ok(stream) => stream,
-                    Err(_) => return Ended::Left(Input::Handed(handed)),
-                };
-                (handed, true)
-            }
+            Ok(handed) => handed,
         };
         let start = (&*handed.file).stream_position().unwrap_or_default();
         let size = size(&handed);
         match self.ask(stream, &handed) {
             Ok(filed) => {
-                if filed.is_stopped && is_pipe {
-                    self.keep(&handed);
+                if filed.is_stopped {
+                    self.over.stopped.push(handed);
                 }
                 Ended::Filed(filed)
             }
@@ -153,21 +132,6 @@ impl Run<'_> {
                 })
             }
         }
-    }
-
-    /// Saves the rest of a pipe after the store stopped: it cannot be read again.
-    fn keep(&mut self, handed: &Handed) {
-        let stem = format!("{}.{}", Now::read().seconds, handed.tail);
-        let bad = self.dir.join(BAD);
-        let saved = (&*handed.file)
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| bad_batches::save_reader(&bad, &stem, &mut &*handed.file))
-            .and_then(|path| bad_batches::sync_parent(&path).map(|()| path));
-        let name = &handed.name;
-        self.watch.message(&match saved {
-            Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),
-            Err(error) => format!("cannot save {name} in bad/: {error}; send it again"),
-        });
     }
 
     /// Sends the descriptor of the batch, and reads the reply to its end.
@@ -226,16 +190,6 @@ impl Run<'_> {
 /// The size of a file, bytes.
 fn size(handed: &Handed) -> u64 {
     handed.file.metadata().map_or(0, |data| data.len())
-}
-
-/// Reads a pipe to its end. Only complete batches are passed, because a pipe may be slow and other programs need the lock.
-fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
-    io::copy(&mut &*pipe.file, &mut place)?;
-    place.seek(SeekFrom::Start(0))?;
-    Ok(Handed {
-        file: Arc::new(place),
-        ..pipe.clone()
-    })
 }
 
 /// What the daemon of a node of a cluster says about its feeds, again and again.

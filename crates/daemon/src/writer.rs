@@ -480,6 +480,7 @@ impl Writer {
             name: request.name.clone(),
             tail: request.tail.clone(),
             file,
+            is_private: false,
         });
         let feeds = self.feeds.clone();
         let age_days_max = match self.age_in_cluster(&mut rules) {

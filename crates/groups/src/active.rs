@@ -21,7 +21,7 @@ use memchr::memchr_iter;
 use thiserror::Error;
 
 pub use edit::AddGroupError;
-pub use line::{ActiveLineError, DIGITS_MAX, Flag, NUMBER_MAX};
+pub use line::{ActiveLineError, DIGITS_MAX, Flag, NUMBER_MAX, READABLE_NUMBER_MAX};
 
 use line::Fields;
 

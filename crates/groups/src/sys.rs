@@ -151,7 +151,8 @@ impl<'a> Lines<'a> {
         let end = memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len());
         let (line, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest.get(1..).unwrap_or(b"");
-        Some(line)
+        // An editor of another system wrote it.
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use article::date::{self, Utc};
 use article::{Article, Form, Header};
 use groups::Flag;
-use groups::active::NUMBER_MAX;
+use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
 use groups::times::GroupCreation;
 use relay::compose::{self, NewLines};
 use store::{Expires, Filing, GroupEdits, OverviewFields, Piece, Snapshot, Spool};
@@ -359,7 +359,9 @@ impl<'a> Importer<'a> {
             let fault = match number {
                 0 => "is no number of an article".to_owned(),
                 // The next article, and the low mark of an empty group, need a number above it.
-                NUMBER_MAX.. => format!("is too high: the next one must be at most {NUMBER_MAX}"),
+                READABLE_NUMBER_MAX.. => {
+                    format!("is too high: the next one must be at most {READABLE_NUMBER_MAX}")
+                }
                 number if number < low => format!("is below the low mark, {low}"),
                 number if number <= last && !self.spool.is_free(group, number)? => {
                     "is taken".to_owned()

@@ -109,19 +109,6 @@ fn save_with(
     }
 }
 
-/// Moves a file that is already in the news directory to `dir`.
-///
-/// # Errors
-/// An I/O error.
-pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
-    // A link, unlike a rename, never replaces another saved batch.
-    let ((), path) = with_unused_name(dir, stem, |path| fs::hard_link(file, path))?;
-    // A power cut must not remove both names.
-    sync_parent(&path)?;
-    fs::remove_file(file)?;
-    Ok(path)
-}
-
 /// Syncs the name of a saved file, so that its other name may be removed.
 ///
 /// # Errors
@@ -176,15 +163,5 @@ mod tests {
         assert_eq!(fs::read(first).unwrap(), b"one");
         assert_eq!(fs::read(second).unwrap(), b"two");
         assert!(batch.exists());
-    }
-
-    #[test]
-    fn moving_leaves_nothing_behind() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("nspool.1");
-        fs::write(&file, "one").unwrap();
-        let saved = move_file(&dir.path().join(BAD), "7", &file).unwrap();
-        assert!(!file.exists());
-        assert_eq!(fs::read(saved).unwrap(), b"one");
     }
 }

@@ -168,8 +168,8 @@ pub struct Filer {
     cancels_itself: bool,
     /// The last article of a batch was a duplicate.
     is_last_duplicate: bool,
-    /// The second in which the free space was last found sufficient.
-    space_checked: i64,
+    /// The free space was found sufficient since the last commit.
+    is_space_checked: bool,
 }
 
 impl Filer {
@@ -196,7 +196,7 @@ impl Filer {
             changes: None,
             cancels_itself: false,
             is_last_duplicate: false,
-            space_checked: i64::MIN,
+            is_space_checked: false,
             spool,
             selector,
             rules,
@@ -259,6 +259,7 @@ impl Filer {
     /// Errors of the store or of a log; those of a log only after all articles are durable ([`Error::is_of_log`]). After an error
     /// the filer must not be used.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.is_space_checked = false;
         self.spool.commit()?;
         let control_log = self.processor.write_log();
         if !self.log.pending().is_empty() {
@@ -401,7 +402,7 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.check_space(now)?;
+        self.check_space()?;
         let form = article.form();
         let is_complete = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -420,10 +421,17 @@ impl Filer {
         verdict
     }
 
-    /// Refuses to file while too little of the disk is free: looks with the first article of each commit, and at most once a second.
-    fn check_space(&mut self, now: Now) -> Result<(), Error> {
+    /// Before a site has groups it refuses everything, and what is sent again later has to be new. Nodes of a cluster decide alike in each
+    /// version.
+    fn may_remember(&self) -> bool {
+        const MADE_BY_INIT: usize = 2;
+        self.spool.active().len() > MADE_BY_INIT || self.spool.follows_log()
+    }
+
+    /// Refuses to file while too little of the disk is free: looks with the first article of each commit.
+    fn check_space(&mut self) -> Result<(), Error> {
         let keep_free = self.options.keep_free;
-        if keep_free == 0 || self.spool.pending_bytes() > 0 || self.space_checked == now.seconds {
+        if keep_free == 0 || self.is_space_checked {
             return Ok(());
         }
         let dir = self.spool.dir();
@@ -435,7 +443,7 @@ impl Filer {
                 keep_free,
             });
         }
-        self.space_checked = now.seconds;
+        self.is_space_checked = true;
         Ok(())
     }
 
@@ -522,7 +530,7 @@ impl Filer {
         }
         match decision {
             Decision::Refuse { reason, remember } => {
-                if remember {
+                if remember && self.may_remember() {
                     let expires = self.expires(article);
                     self.spool.remember(id, now.seconds, expires)?;
                 }

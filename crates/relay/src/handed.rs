@@ -1,45 +1,112 @@
-//! A batch that one program opens and another files.
+//! Inputs as open files: of another program, or of this one for an input that can be read only once.
 
-use std::io;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
+use crate::error::Error;
+use crate::incoming::spool::free_bytes;
 use crate::input::{Handed, Input, Reread, Source};
 use crate::log::Now;
-
-/// An opened input for another program.
-#[derive(Debug)]
-pub enum Opened {
-    /// A regular file.
-    Whole(Handed),
-    /// A pipe or the like, which can be read only once.
-    Flowing(Handed),
-}
 
 impl Handed {
     /// Opens an input for another program.
     ///
     /// # Errors
     /// The input cannot be opened; the message is that of a run.
-    pub fn open(input: &Input) -> Result<Opened, String> {
+    pub fn open(input: &Input) -> Result<Handed, String> {
+        if let Input::Handed(handed) = input {
+            return Ok(handed.clone());
+        }
         let source =
             Source::open(input, Now::read()).map_err(|(name, error)| cannot_open(&name, &error))?;
-        let tail = match input {
-            Input::File(path) => path
+        let tail = match &source.reread {
+            Reread::Path(path) => path
                 .file_name()
                 .map(|name| Path::new(name).display().to_string()),
-            _ => None,
+            Reread::From(_) => None,
         };
-        let handed = Handed {
+        Ok(Handed {
             name: source.name,
-            tail: tail.unwrap_or_else(|| std::process::id().to_string()),
+            tail: tail.unwrap_or_else(own_tail),
             file: Arc::new(source.file),
-        };
-        Ok(match source.reread {
-            Reread::Never => Opened::Flowing(handed),
-            Reread::Path(_) | Reread::From(_) => Opened::Whole(handed),
+            is_private: false,
         })
     }
+
+    /// Saves all of it in `bad/` of the news directory `dir`. Returns the path.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`] if less than `keep_free` bytes would stay free; or an I/O error.
+    pub fn save(&self, dir: &Path, keep_free: u64) -> Result<PathBuf, Error> {
+        let bad = dir.join(BAD);
+        let at = |source| store::Error::io("save a batch in", &bad, source);
+        let mut file = &*self.file;
+        // Whoever read it moved the position.
+        file.rewind().map_err(at)?;
+        let bytes = file.metadata().map_err(at)?.len();
+        store::make_directories(&bad, 0o777).map_err(at)?;
+        let free = free_bytes(&bad)?;
+        if free < keep_free.saturating_add(bytes) {
+            return Err(Error::NoRoom {
+                path: dir.to_owned(),
+                free,
+                keep_free,
+            });
+        }
+        let stem = format!("{}.{}", Now::read().seconds, self.tail);
+        let saved = bad_batches::save_reader(&bad, &stem, &mut file)
+            .and_then(|path| bad_batches::sync_parent(&path).map(|()| path));
+        Ok(saved.map_err(at)?)
+    }
+}
+
+impl Input {
+    /// The same input; one that can be read only once (a pipe, a terminal) as a file without a name in `in.coming/` of the news directory
+    /// `dir`, to which it is read until its end: nobody waits with a lock for a sender that pauses.
+    ///
+    /// # Errors
+    /// It cannot be copied; the message says so.
+    pub fn gathered(self, dir: &Path) -> Result<Input, String> {
+        let (name, from) = match &self {
+            Input::Stdin => {
+                let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+                ("standard input".to_owned(), file)
+            }
+            Input::File(path) => (path.display().to_string(), File::open(path)),
+            Input::Spooled(_) | Input::Handed(_) => return Ok(self),
+        };
+        // Whoever reads it reports what cannot be opened, and directories.
+        let is_flowing = |file: &File| {
+            let data = file.metadata();
+            data.is_ok_and(|data| !data.is_file() && !data.is_dir())
+        };
+        let Some(mut from) = from.ok().filter(is_flowing) else {
+            return Ok(self);
+        };
+        let gathered = create_unnamed(&dir.join(INCOMING)).and_then(|mut file| {
+            io::copy(&mut from, &mut file)?;
+            file.seek(SeekFrom::Start(0))?;
+            Ok(file)
+        });
+        let file = gathered.map_err(|error| {
+            format!("{name}: cannot copy it to {INCOMING} during the read: {error}; none of it was filed; send it again")
+        })?;
+        Ok(Input::Handed(Handed {
+            name,
+            tail: own_tail(),
+            file: Arc::new(file),
+            is_private: true,
+        }))
+    }
+}
+
+/// The end of the name of a bad batch that has none of its own.
+fn own_tail() -> String {
+    std::process::id().to_string()
 }
 
 /// The message about an input that cannot be opened.

@@ -20,13 +20,13 @@ pub enum Input {
     File(PathBuf),
     /// A file of a spool directory: only a regular file, no link, and no FIFO, which would block.
     Spooled(PathBuf),
-    /// Standard input: a pipe, a terminal, or a seekable file.
+    /// Standard input.
     Stdin,
-    /// A file that another program opened.
+    /// An open file.
     Handed(Handed),
 }
 
-/// A regular file opened for another program, with its names there. The program that opened it removes it, if wanted.
+/// An open regular file, with its names where it comes from. Whoever opened it removes it, if wanted.
 #[derive(Debug, Clone)]
 pub struct Handed {
     /// For messages.
@@ -35,6 +35,8 @@ pub struct Handed {
     pub tail: String,
     /// The file, read from its current offset.
     pub file: Arc<File>,
+    /// No other program can change it.
+    pub is_private: bool,
 }
 
 /// One input, opened.
@@ -57,8 +59,6 @@ pub(crate) enum Reread {
     Path(PathBuf),
     /// It can be read again from this offset.
     From(u64),
-    /// Not possible: it is a pipe.
-    Never,
 }
 
 impl Source {
@@ -73,16 +73,14 @@ impl Source {
                     // A directory opens, but has nothing to read or save.
                     return Err((name, io::ErrorKind::IsADirectory.into()));
                 }
-                let is_regular = data.is_file();
+                if !data.is_file() {
+                    return Err((name, only_once()));
+                }
                 Ok(Source {
                     name,
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
-                    reread: if is_regular {
-                        Reread::Path(path.clone())
-                    } else {
-                        Reread::Never
-                    },
+                    reread: Reread::Path(path.clone()),
                     is_of_others: false,
                     is_spooled: false,
                 })
@@ -105,7 +103,7 @@ impl Source {
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
                 Ok(Source {
                     name,
-                    reread: reread_from_here(&file),
+                    reread: reread_from_here(&file).map_err(fail)?,
                     is_of_others: false,
                     is_spooled: false,
                     file,
@@ -117,8 +115,8 @@ impl Source {
                 let file = handed.file.try_clone().map_err(fail)?;
                 Ok(Source {
                     name: handed.name.clone(),
-                    reread: reread_from_here(&file),
-                    is_of_others: true,
+                    reread: reread_from_here(&file).map_err(fail)?,
+                    is_of_others: !handed.is_private,
                     is_spooled: false,
                     file,
                     stem: stem(now, Path::new(&handed.tail).file_name().map(Path::new)),
@@ -132,7 +130,7 @@ impl Source {
     /// A file truncated meanwhile reads as zeros ([`MapRef::unreadable_from`]). The daemon does not map files of other programs: their
     /// owners could change them during the read.
     pub fn map(&self) -> Option<MapRef> {
-        if self.is_of_others || matches!(self.reread, Reread::Never | Reread::From(1..)) {
+        if self.is_of_others || matches!(self.reread, Reread::From(1..)) {
             return None;
         }
         let map = MapRef::whole(&self.file).ok()?;
@@ -169,12 +167,16 @@ impl Read for ReadAt<'_> {
 }
 
 /// How to read a file without a known name again.
-fn reread_from_here(mut file: &File) -> Reread {
-    let is_regular = file.metadata().is_ok_and(|data| data.is_file());
-    match file.stream_position() {
-        Ok(start) if is_regular => Reread::From(start),
-        _ => Reread::Never,
+fn reread_from_here(mut file: &File) -> io::Result<Reread> {
+    match file.metadata()?.is_file() {
+        true => Ok(Reread::From(file.stream_position()?)),
+        false => Err(only_once()),
     }
+}
+
+/// See [`Input::gathered`].
+fn only_once() -> io::Error {
+    io::Error::other("it can be read only once")
 }
 
 /// Opens a regular file without following links, or fails at once.

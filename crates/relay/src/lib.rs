@@ -17,7 +17,7 @@
 //! | [`rnews`] | a run over batches |
 //! | [`outlet`] | where rnews files articles |
 //! | [`verified`] | expands compressed batches to their checksum before they are filed |
-//! | [`bad_batches`], [`tee`] | save bad batches |
+//! | [`bad_batches`] | save bad batches |
 //! | [`incoming`] | the batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | explains the decision on an article |
 //! | [`permit`] | the permissions of an article's sender |
@@ -51,7 +51,6 @@ pub mod rules;
 mod short;
 pub mod signed;
 pub mod sites;
-pub mod tee;
 pub mod verified;
 pub mod verify;
 

@@ -5,7 +5,7 @@
 
 use article::xref::Xref;
 use article::{Article, Header};
-use groups::active::{Flag, NUMBER_MAX};
+use groups::active::{Flag, READABLE_NUMBER_MAX};
 use store::Spool;
 
 use crate::compose::NewLines;
@@ -27,8 +27,10 @@ pub enum MirrorError {
         /// The number.
         number: u64,
     },
-    /// No group can have that number.
-    #[error("article #{number} in group `{group}' is above the highest number, {NUMBER_MAX}")]
+    /// Newsreaders could not use that number, nor any after it.
+    #[error(
+        "article #{number} in group `{group}' is above the highest number, {READABLE_NUMBER_MAX}"
+    )]
     AboveAll {
         /// The group.
         group: String,
@@ -75,7 +77,7 @@ pub fn take_numbers(
         if active.flag(id) == Flag::Excluded {
             continue;
         }
-        if number > NUMBER_MAX {
+        if number > READABLE_NUMBER_MAX {
             return Ok(Err(MirrorError::AboveAll {
                 group: shown(group),
                 number,

@@ -16,24 +16,18 @@ use store::MapRef;
 use crate::bad_batches;
 use crate::error::Error;
 use crate::file::Verdict;
-pub use crate::handed::Opened;
 use crate::handed::cannot_open;
 pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::outlet::Outlet;
 use crate::reason::RefusalKind;
-use crate::tee::Tee;
 use crate::verified::{Failure, Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
 /// Size of the pending log lines that causes a commit, bytes.
 pub const LOG_BYTES: usize = 1 << 20;
-/// Step in which committed bytes of a pipe are released, bytes.
-const FORGET_BYTES: usize = 1 << 20;
-/// Approximate maximum of a pipe's bytes in memory; more cause a commit, or are copied to a file.
-pub const HELD_BYTES_MAX: usize = 32 << 20;
 /// Number of articles of one input, not filed and kept in `bad/`, that are reported one by one; the log has all.
 pub const UNFILED_NAMED_MAX: u64 = 20;
 /// Number of articles of a mapped file that are filed with one reading of the clock.
@@ -58,7 +52,7 @@ pub struct Options {
     pub save_too_large: bool,
     /// Limits of compressed batches.
     pub wrap: WrapLimits,
-    /// The clock, read for each article of a pipe, and for every sixteenth of a mapped file.
+    /// The clock, read for each article, and of a mapped file for every sixteenth.
     pub clock: fn() -> Now,
 }
 
@@ -259,15 +253,15 @@ struct Run<'a> {
 struct InputState {
     /// The status of this input so far.
     status: Status,
-    /// The saved batch in `bad/`, and the offset of its first byte in the input.
-    saved: Option<(PathBuf, u64)>,
-    /// The file to which a pipe is copied during the read, and the offset of its first byte in the input.
-    copy: Option<(PathBuf, u64)>,
+    /// The saved batch in `bad/`.
+    saved: Option<PathBuf>,
     /// The batch in `bad/` of articles that could not be filed, and their number. `None` with articles: it cannot be written.
     unfiled: Option<(std::fs::File, PathBuf)>,
     unfiled_articles: u64,
     /// It was reported that the batch is out of step.
     is_out_of_step: bool,
+    /// It has an article of 0 bytes.
+    has_empty_articles: bool,
 }
 
 impl Run<'_> {
@@ -314,30 +308,20 @@ impl Run<'_> {
         let mut state = InputState {
             status: Status::Fine,
             saved: None,
-            copy: None,
             unfiled: None,
             unfiled_articles: 0,
             is_out_of_step: false,
-        };
-        let tee = match source.reread {
-            Reread::Never => Tee::holding(),
-            _ => Tee::off(),
+            has_empty_articles: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
-        let done = self.read(&source, &tee, &mut state);
+        let done = self.read(&source, &mut state);
         let saved = state.saved.as_ref();
-        let synced = tee
-            .close()
-            .and_then(|()| saved.map_or(Ok(()), |(saved, _)| bad_batches::sync_parent(saved)));
+        let synced = saved.map_or(Ok(()), |saved| bad_batches::sync_parent(saved));
         let is_saved = synced.is_ok();
         if let Err(error) = synced {
             self.report_loss(&source, &error);
         }
         self.close_unfiled(&source, &mut state);
-        if let Some((copy, _)) = &state.copy {
-            // A saved batch was moved out of in.coming; the articles of a remaining copy are filed.
-            let _ = std::fs::remove_file(copy);
-        }
         self.raise_status(state.status);
         done?;
         let refused = self.summary.refused + self.summary.duplicates - refused_before;
@@ -359,41 +343,35 @@ impl Run<'_> {
     fn is_removable(&self, state: &InputState, is_saved: bool) -> bool {
         match &state.saved {
             None => self.options.unlink && state.status == Status::Fine,
-            Some((_, 0)) => self.options.unlink_saved && is_saved,
-            Some(_) => false,
+            Some(_) => self.options.unlink_saved && is_saved,
         }
     }
 
-    fn read(&mut self, source: &Source, tee: &Tee, state: &mut InputState) -> Result<(), Error> {
-        let reader = tee.attach(&source.file);
-        let unwrapped = match wrap::open(reader, self.options.wrap) {
+    fn read(&mut self, source: &Source, state: &mut InputState) -> Result<(), Error> {
+        let unwrapped = match wrap::open(&source.file, self.options.wrap) {
             Ok(unwrapped) => unwrapped,
             Err(error) => {
-                self.save_to_end(source, tee, 0, state);
+                self.save(source, state);
                 self.report_bad(source, state, Status::Bad, &error.to_string());
                 return Ok(());
             }
         };
-        let is_wrapped = !unwrapped.layers().is_empty();
-        if is_wrapped && tee.is_holding() && !self.copy(source, tee, 0, state) {
-            return Ok(());
-        }
         let limits = BatchLimits {
             article_bytes_max: self.outlet.filer().rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        let done = if has_checksum(unwrapped.layers()) {
+        if has_checksum(unwrapped.layers()) {
             let place = self.outlet.filer().dir().join(bad_batches::INCOMING);
             match Verified::read(unwrapped, &place) {
                 Ok(verified) => {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
-                    self.items(source, &mut batch, tee, state, verified.map())
+                    self.items(source, &mut batch, state, verified.map())
                 }
                 Err(Failure::Place(error)) => {
                     Err(store::Error::io("expand a batch in", &place, error).into())
                 }
                 Err(Failure::Batch(error)) => {
-                    self.save_to_end(source, tee, 0, state);
+                    self.save(source, state);
                     let status = read_error_status(&error);
                     self.report_bad(
                         source,
@@ -407,40 +385,25 @@ impl Run<'_> {
         } else if let Some(map) = unwrapped.is_unchanged().then(|| source.map()).flatten() {
             // Mapping moves the file offset to its end, and a map has the lines of wrappers.
             let mut batch = Batch::from_bytes(map.bytes(), limits);
-            self.items(source, &mut batch, tee, state, Some(&map))
+            self.items(source, &mut batch, state, Some(&map))
         } else {
             let mut batch = Batch::new(unwrapped, limits);
-            self.items(source, &mut batch, tee, state, None)
-        };
-        if done.is_err() && matches!(source.reread, Reread::Never) {
-            // Filing stopped. The rest of a pipe would be lost, so it is copied to the saved file.
-            self.save_to_end(source, tee, 0, state);
-            if let Some((path, _)) = &state.saved {
-                self.watch.message(&format!(
-                    "{}: the rest, which was not committed, is saved in {}; run rnews on it again",
-                    source.name,
-                    path.display()
-                ));
-            }
+            self.items(source, &mut batch, state, None)
         }
-        done
     }
 
-    /// Processes all items of a batch, and makes the last commit of a pipe.
+    /// Processes all items of a batch.
     fn items<R: Read>(
         &mut self,
         source: &Source,
         batch: &mut Batch<'_, R>,
-        tee: &Tee,
         state: &mut InputState,
         map: Option<&MapRef>,
     ) -> Result<(), Error> {
-        // Where the last article began, with its `#! rnews` line.
-        let mut entry = batch.offset();
         let mut now = (self.options.clock)();
         let mut timed = 0;
         loop {
-            // Reading a pipe may wait, reading a map hardly does.
+            // Reading a file may wait, reading a map hardly does.
             if map.is_none() || timed == TIMED_ARTICLES {
                 now = (self.options.clock)();
                 timed = 0;
@@ -457,8 +420,7 @@ impl Run<'_> {
             if let Some(at) = map.and_then(MapRef::unreadable_from) {
                 // The bytes that the disk cannot read are zeros now, not an article.
                 drop(item);
-                self.commit()?;
-                self.save(source, tee, start, state);
+                self.save(source, state);
                 self.report_bad(
                     source,
                     state,
@@ -468,20 +430,23 @@ impl Run<'_> {
                 break;
             }
             match item {
+                // One line of the log stands for all: an article of 0 bytes is shorter than its line.
+                Ok(Some(Item::Article { bytes: [], .. })) if state.has_empty_articles => {
+                    self.count_refused(0);
+                }
                 Ok(Some(Item::Article { bytes, offset })) => {
-                    entry = start;
+                    state.has_empty_articles |= bytes.is_empty();
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
                     if let Some(why) = self.article(bytes, (now, is_bare), (source, state))?
                         && is_bare
                     {
                         let why = groups::shown(&why);
-                        self.commit()?;
-                        self.save(source, tee, 0, state);
+                        self.save(source, state);
                         let what = format!("neither a batch nor an article: {why}");
                         self.report_bad(source, state, Status::Bad, &what);
                     }
-                    if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
+                    if self.is_commit_due() {
                         self.commit()?;
                         timed = TIMED_ARTICLES;
                         if let Some(map) = map {
@@ -489,93 +454,69 @@ impl Run<'_> {
                             map.forget_before(batch.offset());
                         }
                     }
-                    if self.outlet.pending_bytes() == 0 && tee.is_holding() {
-                        tee.forget_before(entry, FORGET_BYTES);
-                    }
                 }
                 Ok(Some(Item::TooLarge { size, head, offset })) => {
                     let is_bare = start == 0 && offset == 0;
                     let article = (head, size, offset, is_bare);
-                    if !self.too_large(article, now, source, tee, state)? {
-                        return Ok(());
-                    }
+                    self.too_large(article, now, source, state);
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
-                    self.out_of_step(line, (entry, offset), now, source, tee, state)?;
+                    self.out_of_step(line, offset, now, source, state);
                 }
                 Ok(Some(Item::Short {
                     missing,
                     bytes,
                     offset,
-                })) => self.short((bytes, missing, offset), now, source, tee, state)?,
+                })) => self.short((bytes, missing, offset), now, source, state),
                 Ok(None) => break,
                 Err(error) => {
                     let at = batch.offset();
-                    self.commit()?;
-                    self.save_to_end(source, tee, at, state);
+                    self.save(source, state);
                     let what = format!("cannot be read after byte {at}: {error}");
                     self.report_bad(source, state, read_error_status(&error), &what);
                     break;
                 }
             }
         }
-        // A file stays until the end of the run, so that many small ones can share a commit.
-        if matches!(source.reread, Reread::Never) {
-            self.commit()?;
-        }
         self.watch
             .progress(self.summary.bytes, self.summary.articles);
         Ok(())
     }
 
-    /// Refuses an article above the limit, of which `head` is the start. Returns false if the skipped bytes could not be kept: then the
-    /// input ends here.
+    /// Refuses an article above the limit, of which `head` is the start.
     fn too_large(
         &mut self,
         (head, size, offset, is_bare): (&[u8], u64, u64, bool),
         now: Now,
         source: &Source,
-        tee: &Tee,
         state: &mut InputState,
-    ) -> Result<bool, Error> {
+    ) {
         let text = self.outlet.filer().too_large(head, size, now);
         self.count_refused(0);
-        let start = start_of_entry(0, size, offset);
         let mut place = String::new();
         if is_bare {
             // A mailbox or an archive: not even its size is that of news.
             state.status = state.status.max(Status::Bad);
-            self.commit()?;
-            self.save_to_end(source, tee, start, state);
+            self.save(source, state);
             place = format!("; {}", place_of(state));
         } else if self.options.save_too_large {
-            self.commit()?;
-            self.save(source, tee, start, state);
+            self.save(source, state);
             place = format!("; {}", place_of(state));
-        } else if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
-            // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
-            // batch is found, but not in memory.
-            self.commit()?;
-            if !self.copy(source, tee, start, state) {
-                return Ok(false);
-            }
         }
         let name = &source.name;
         self.watch
             .message(&format!("{name}: at byte {offset}: {text}; refused{place}"));
-        Ok(true)
     }
 
-    /// Reports a line that should be a `#! rnews` line, and saves the input from the entry before it on.
+    /// Reports a line that should be a `#! rnews` line, and saves the input.
     fn out_of_step(
         &mut self,
         line: &[u8],
-        (entry, offset): (u64, u64),
+        offset: u64,
         now: Now,
         source: &Source,
-        tee: &Tee,
         state: &mut InputState,
-    ) -> Result<(), Error> {
+    ) {
         let line = groups::shown(line);
         let text = format!("unbatcher out of synch in file {}", source.name);
         self.outlet
@@ -583,20 +524,17 @@ impl Run<'_> {
             .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
         if state.is_out_of_step {
             // Reports it once, as C News does: a batch with an empty line after each article would cause a message
-            // and a commit for each one. The log has all of them.
-            return Ok(());
+            // for each one. The log has all of them.
+            return;
         }
         state.is_out_of_step = true;
-        // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
-        self.commit()?;
-        self.save(source, tee, entry.min(offset), state);
+        self.save(source, state);
         self.report_bad(
             source,
             state,
             Status::Attention,
             &format!("out of step at byte {offset}: `{line}' is not a `#! rnews' line"),
         );
-        Ok(())
     }
 
     /// Refuses an article that ends before its size, and saves it.
@@ -605,21 +543,17 @@ impl Run<'_> {
         (bytes, missing, offset): (&[u8], u64, u64),
         now: Now,
         source: &Source,
-        tee: &Tee,
         state: &mut InputState,
-    ) -> Result<(), Error> {
+    ) {
         self.count_refused(bytes.len());
         self.outlet.filer().short(bytes, missing, now);
-        self.commit()?;
-        let start = start_of_entry(bytes.len(), missing, offset);
-        self.save(source, tee, start, state);
+        self.save(source, state);
         self.report_bad(
             source,
             state,
             Status::Bad,
             &format!("short by {missing} bytes, in the article at byte {offset}"),
         );
-        Ok(())
     }
 
     /// Files an article. Returns the reason if it is refused because its header is not that of an article.
@@ -695,11 +629,7 @@ impl Run<'_> {
 /// Where the batch is saved.
 fn place_of(state: &InputState) -> String {
     match &state.saved {
-        Some((path, 0)) => format!("the batch is saved in {}", path.display()),
-        Some((path, from)) => format!(
-            "the batch from byte {from} on is saved in {}",
-            path.display()
-        ),
+        Some(path) => format!("the batch is saved in {}", path.display()),
         None => "the batch is not saved".to_owned(),
     }
 }
@@ -710,11 +640,4 @@ fn read_error_status(error: &io::Error) -> Status {
         Some(_) => Status::Bad,
         None => Status::Attention,
     }
-}
-
-/// The offset of the `#! rnews N` line of an incomplete article, if the line has the usual form.
-fn start_of_entry(received: usize, missing: u64, offset: u64) -> u64 {
-    let size = missing.saturating_add(received as u64);
-    let line = format!("#! rnews {size}\n").len() as u64;
-    offset.saturating_sub(line)
 }

@@ -7,7 +7,6 @@ use crate::newsdir;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
 
 use newsdir::{HOST, NOW, Newsdir, Told, article, batch};
 use relay::rnews::{self, Handed, Input, Options, Status};
@@ -25,20 +24,6 @@ fn kept(newsdir: &Newsdir) -> Vec<u8> {
     let names = newsdir.bad();
     assert_eq!(names.len(), 1, "{names:?}");
     fs::read(newsdir.path().join("bad").join(&names[0])).unwrap()
-}
-
-/// A pipe that gives these bytes, by name.
-fn pipe(newsdir: &Newsdir, bytes: Vec<u8>) -> (Input, std::thread::JoinHandle<()>) {
-    let path: PathBuf = newsdir.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&path).status().unwrap();
-    assert!(made.success());
-    let writer = path.clone();
-    let thread = std::thread::spawn(move || {
-        let mut pipe = fs::OpenOptions::new().write(true).open(writer).unwrap();
-        // A snapshot that gives up early breaks the pipe; the test then shows it.
-        let _ = pipe.write_all(&bytes);
-    });
-    (Input::File(path), thread)
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -166,57 +151,7 @@ fn torn_compression() {
 }
 
 #[test]
-fn a_bad_pipe_is_kept_from_the_entry_before_the_fault_on() {
-    let newsdir = Newsdir::new();
-    let (one, two) = two();
-    let mut rest = b"what is this?\n".to_vec();
-    // More than a pipe or a buffer holds follows, so some of it is read after the fault.
-    let more: Vec<String> = (0..5000)
-        .map(|at| article(&format!("<more{at}@a>"), "comp.std", &["X-Fill: x"]))
-        .collect();
-    let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    rest.extend_from_slice(&batch(&more));
-    let whole = [batch(&[&one, &two]), rest.clone()].concat();
-    let (input, writer) = pipe(&newsdir, whole);
-    let (outcome, told) = newsdir.rnews(&[input], Options::default());
-    writer.join().unwrap();
-    assert_eq!(outcome.status, Status::Attention);
-    assert_eq!(outcome.summary.accepted, 5002);
-    // The count of the entry before the fault may be wrong, so it is kept, too.
-    assert!(kept(&newsdir) == [batch(&[&two]), rest].concat());
-    assert!(told[0].contains("from byte"), "{told:?}");
-}
-
-#[test]
-fn a_short_pipe_is_kept_from_its_last_entry_on() {
-    let newsdir = Newsdir::new();
-    let (one, two) = two();
-    let mut second = batch(&[&two]);
-    second.truncate(second.len() - 3);
-    let (input, writer) = pipe(&newsdir, [batch(&[&one]), second.clone()].concat());
-    let (outcome, _) = newsdir.rnews(&[input], Options::default());
-    writer.join().unwrap();
-    assert_eq!(outcome.status, Status::Bad);
-    assert_eq!(String::from_utf8(kept(&newsdir)), String::from_utf8(second));
-}
-
-#[test]
-fn a_torn_compressed_pipe_is_kept_whole() {
-    let newsdir = Newsdir::new();
-    let (one, two) = two();
-    let mut bytes = gzip(&batch(&[&one, &two]));
-    bytes.truncate(bytes.len() - 8);
-    let (input, writer) = pipe(&newsdir, bytes.clone());
-    let (outcome, _) = newsdir.rnews(&[input], Options::default());
-    writer.join().unwrap();
-    assert_eq!(outcome.status, Status::Bad);
-    assert_eq!(kept(&newsdir), bytes);
-    let incoming = newsdir.path().join("in.coming");
-    assert_eq!(fs::read_dir(incoming).unwrap().count(), 0);
-}
-
-#[test]
-fn a_spoilt_compressed_pipe_is_kept_to_its_end() {
+fn a_spoilt_compressed_batch_is_kept_to_its_end() {
     let newsdir = Newsdir::new();
     let mut noise = 1u64;
     let mut line = || {
@@ -228,13 +163,12 @@ fn a_spoilt_compressed_pipe_is_kept_to_its_end() {
         .collect();
     let articles: Vec<&str> = articles.iter().map(String::as_str).collect();
     let mut bytes = gzip(&batch(&articles));
-    assert!(bytes.len() > 300_000, "more than a pipe or a buffer holds");
+    assert!(bytes.len() > 300_000, "more than a buffer holds");
     for byte in &mut bytes[1000..1100] {
         *byte = 0xff;
     }
-    let (input, writer) = pipe(&newsdir, bytes.clone());
+    let input = newsdir.input("batch", &bytes);
     let (outcome, _) = newsdir.rnews(&[input], Options::default());
-    writer.join().unwrap();
     assert_ne!(outcome.status, Status::Fine);
     assert!(kept(&newsdir) == bytes);
 }
@@ -273,47 +207,6 @@ fn a_kept_batch_does_not_change_with_its_file() {
     // As `prog > batch` does, which is the same file.
     fs::write(&path, "another batch").unwrap();
     assert_eq!(kept(&newsdir), bytes);
-}
-
-#[test]
-fn a_good_compressed_pipe_leaves_nothing_behind() {
-    let newsdir = Newsdir::new();
-    let (one, two) = two();
-    let (input, writer) = pipe(&newsdir, gzip(&batch(&[&one, &two])));
-    let (outcome, told) = newsdir.rnews(&[input], Options::default());
-    writer.join().unwrap();
-    assert_eq!((outcome.status, told), (Status::Fine, vec![]));
-    assert_eq!(outcome.summary.accepted, 2);
-    let incoming = newsdir.path().join("in.coming");
-    assert_eq!(fs::read_dir(incoming).unwrap().count(), 0);
-    assert!(newsdir.bad().is_empty());
-}
-
-#[test]
-fn when_filing_stops_the_rest_of_a_pipe_is_kept() {
-    let newsdir = Newsdir::new();
-    // A log on a full disk stops the run at its first commit.
-    std::os::unix::fs::symlink("/dev/full", newsdir.path().join("log")).unwrap();
-    let articles: Vec<String> = (0..3000)
-        .map(|at| article(&format!("<{at}@a>"), "comp.std", &[]))
-        .collect();
-    let texts: Vec<&str> = articles.iter().map(String::as_str).collect();
-    let bytes = batch(&texts);
-    let (input, writer) = pipe(&newsdir, bytes.clone());
-    let options = Options {
-        commit_bytes: 10_000,
-        ..Options::default()
-    };
-    let (outcome, told) = newsdir.rnews(&[input], options);
-    writer.join().unwrap();
-    assert_eq!(outcome.status, Status::Attention);
-    assert!(kept(&newsdir) == bytes);
-    assert!(
-        told.iter()
-            .any(|text| text.contains("run rnews on it again")),
-        "{told:?}"
-    );
-    assert!(told.iter().any(|text| text.contains("log")), "{told:?}");
 }
 
 #[test]
@@ -359,6 +252,7 @@ fn a_file_of_others_that_is_cut_while_it_is_read_ends_nobody() {
                 name: "batch".to_owned(),
                 tail: "batch".to_owned(),
                 file: fs::File::open(&path).unwrap().into(),
+                is_private: false,
             }),
             false => Input::Spooled(path.clone()),
         };
@@ -409,12 +303,33 @@ fn too_large_articles_on_request() {
     let told = rnews(newsdir.input("batch", &bytes), true);
     assert!(told.contains("refused; the batch is saved in "), "{told}");
     assert_eq!(kept(&newsdir), bytes);
-    fs::remove_dir_all(newsdir.path().join("bad")).unwrap();
+}
 
-    // Of a pipe, from the article on.
-    let (input, writer) = pipe(&newsdir, bytes.clone());
-    let told = rnews(input, true);
-    writer.join().unwrap();
-    assert!(told.contains("refused; the batch from byte "), "{told}");
-    assert_eq!(kept(&newsdir), &bytes[batch(&[&one]).len()..]);
+#[test]
+fn what_is_filed_from_bad_is_not_copied_there_again() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut bytes = batch(&[&one, &two]);
+    bytes.truncate(bytes.len() - 3);
+    newsdir.rnews(&[newsdir.input("batch", &bytes)], Options::default());
+    let [name] = &newsdir.bad()[..] else {
+        panic!("one batch");
+    };
+    let again = Input::File(newsdir.path().join("bad").join(name));
+    let (outcome, told) = newsdir.rnews(&[again], Options::default());
+    assert_eq!(outcome.status, Status::Bad);
+    assert!(told[0].contains(&format!("bad/{name}")), "{told:?}");
+    assert_eq!(kept(&newsdir), bytes);
+}
+
+#[test]
+fn one_line_of_the_log_stands_for_all_empty_articles() {
+    let newsdir = Newsdir::new();
+    let (one, _) = two();
+    let bytes = [b"#! rnews 0\n".repeat(5_000), batch(&[&one])].concat();
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, _) = newsdir.rnews(&[input], Options::default());
+    let summary = outcome.summary;
+    assert_eq!((summary.accepted, summary.refused), (1, 5_000));
+    assert_eq!(newsdir.log().len(), 2);
 }

@@ -100,7 +100,7 @@ fn other_control_messages_are_filed_and_logged() {
         newsdir.log(),
         [
             "near.example + <2@a> all.example",
-            "near.example c <2@a> ignored control `newgroup comp.new': it is not signed by a trusted key: no control.ctl and no controlperm"
+            "near.example c <2@a> ignored control `newgroup comp.new': it is not signed by a trusted key: neither control.ctl nor controlperm decides it"
         ]
     );
 }

@@ -172,6 +172,11 @@ impl Spool {
         &self.dir
     }
 
+    /// Whether it follows the log of a cluster.
+    pub fn follows_log(&self) -> bool {
+        self.options.follows_log
+    }
+
     /// What is committed, for who has the spool open: [`Snapshot::open`] may wait for its lock.
     ///
     /// # Errors

@@ -84,7 +84,8 @@ impl Contents {
             .write(true)
             .mode(0o600)
             .open(&temporary)?;
-        let (checksum, size) = copied(&mut from.take(bytes_max), &mut copy)?;
+        let (checksum, size) = copied(&mut from.take(bytes_max), &mut copy)
+            .map_err(|(CopyError::Read(error) | CopyError::Write(error))| error)?;
         let path = self.path(&checksum);
         if self.verify(&checksum, size).is_ok() {
             fs::remove_file(&temporary)?;
@@ -128,7 +129,10 @@ impl Contents {
         let path = self.path(checksum);
         let damaged = || format!("the backup is damaged: {}", path.display());
         let from = File::open(&path).with_context(damaged)?;
-        let (found, bytes) = copied(&mut &from, to).with_context(damaged)?;
+        let (found, bytes) = copied(&mut &from, to).map_err(|failed| match failed {
+            CopyError::Read(error) => anyhow::Error::new(error).context(damaged()),
+            CopyError::Write(error) => anyhow::Error::new(error).context("cannot write the copy"),
+        })?;
         ensure!(
             found == *checksum && bytes == size,
             "the backup is damaged: {}: the content does not have the checksum of its name",
@@ -215,8 +219,14 @@ impl Write for Hashing<'_> {
     }
 }
 
+/// Which side of a copy failed.
+enum CopyError {
+    Read(io::Error),
+    Write(io::Error),
+}
+
 /// Copies to an empty file, whose holes are where the source has only zeros; returns checksum and size.
-fn copied(from: &mut impl Read, to: &mut File) -> io::Result<(Checksum, u64)> {
+fn copied(from: &mut impl Read, to: &mut File) -> Result<(Checksum, u64), CopyError> {
     let (mut sum, mut size) = (Sha256::new(), 0);
     let mut piece = vec![0; PIECE_BYTES];
     loop {
@@ -226,7 +236,7 @@ fn copied(from: &mut impl Read, to: &mut File) -> io::Result<(Checksum, u64)> {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(CopyError::Read(error)),
             }
         }
         let bytes = piece.get(..filled).unwrap_or_default();
@@ -236,10 +246,11 @@ fn copied(from: &mut impl Read, to: &mut File) -> io::Result<(Checksum, u64)> {
         sum.update(bytes);
         size += bytes.len() as u64;
         match bytes.iter().all(|byte| *byte == 0) {
-            true => to.seek(SeekFrom::Current(bytes.len() as i64)).map(drop)?,
-            false => to.write_all(bytes)?,
+            true => to.seek(SeekFrom::Current(bytes.len() as i64)).map(drop),
+            false => to.write_all(bytes),
         }
+        .map_err(CopyError::Write)?;
     }
-    to.set_len(size)?;
+    to.set_len(size).map_err(CopyError::Write)?;
     Ok((sum.finalize().into(), size))
 }

@@ -57,7 +57,6 @@ and uuxqt keeps the request and retries it.
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let settings = directory.settings()?.settings;
     let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
         None => None,
         Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
@@ -71,13 +70,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let options = spooling::options(&settings, grade);
+    let options = spooling::options(spooling::keep_free(&directory), grade);
     let done = spooling::all(&directory, &inputs, options, false);
     let status = spooling::answer(done, given, out)?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
-        let rules = settings.rules();
-        let done = newsrun::drain(&directory, &settings, rules, settings.drain_options());
+        let settings = directory.settings().map_err(anyhow::Error::new);
+        let done = settings.and_then(|read| {
+            let settings = read.settings;
+            let rules = settings.rules();
+            newsrun::drain(&directory, &settings, rules, settings.drain_options())
+        });
         if let Err(error) = done {
             failure::report(&error);
         }

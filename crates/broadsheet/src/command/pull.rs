@@ -266,6 +266,7 @@ impl News for Filing<'_> {
             name: format!("articles of {}", self.name),
             tail: self.name.to_owned(),
             file: Arc::new(file),
+            is_private: true,
         });
         match self.file_input(input) {
             // Refused articles are in the log, and their ids in history.

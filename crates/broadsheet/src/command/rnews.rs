@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
-use relay::rnews::{Input, Options, Summary, Watch};
+use relay::rnews::{Handed, Input, Options, Summary, Watch};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
+use crate::failure;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::spooling;
 use daemon::client::{self, FileRequest};
 use feed::serving;
-use settings::{Settings, Sync};
+use settings::Sync;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -30,8 +31,9 @@ without a `#! cunbatch' line. Each article is checked, filed and numbered, and i
 stored in history. When the command exits with 0, everything is on the disk.
 
 A batch with an error is saved in bad/ in the news directory, and its name is reported. The result
-for each article is written to `log' in the news directory, in the format of C News. Only one
-program files articles at a time. A second rnews waits for the first; if that takes longer than
+for each article is written to `log' in the news directory, in the format of C News. A pipe
+is read to its end first, so that a slow sender delays nobody. Only one program files articles at a
+time. A second rnews waits for the first; if that takes longer than
 incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet newsrun'. With
 --spool it does so at once. In each case the batch is on the disk when the command exits with 0.
 
@@ -98,7 +100,8 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
         },
         Meaning {
             status: Status::AGAIN,
-            when: "the batch could not be written to in.coming/ because the disk is full: retry later",
+            when: "the disk is full, or (for a pipe) a file of settings has an error: what came was neither filed nor \
+            saved, so the sender must keep it and retry later",
         },
     ],
     run,
@@ -113,10 +116,44 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let directory = NewsDirectory::meant(given)?;
     let mut inputs = inputs(given)?;
+    if given.has("spool") {
+        return spooled(given, &directory, &inputs, out);
+    }
+    // Before the lock is taken: a sender may pause.
+    for input in &mut inputs {
+        match input.clone().gathered(directory.root()) {
+            Ok(gathered) => *input = gathered,
+            Err(text) => {
+                eprintln!("broadsheet: {text}");
+                return Ok(Status::AGAIN);
+            }
+        }
+    }
+    // Nobody else has what came through a pipe, so whoever sent it has to keep it.
+    let is_gathered = inputs.iter().filter_map(handed).any(|handed| {
+        let data = handed.file.metadata();
+        data.map_or(true, |data| data.len() > 0)
+    });
+    match file(given, &directory, inputs, out) {
+        Err(error) if is_gathered => {
+            failure::report(&error);
+            Ok(Status::AGAIN)
+        }
+        done => done,
+    }
+}
+
+/// Files the inputs, with the daemon or without it.
+fn file(
+    given: &Given,
+    directory: &NewsDirectory,
+    mut inputs: Vec<Input>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
     let mut watch = Watcher::new(&inputs);
     let mut over = None;
     // What the daemon does not do for others.
-    let is_own = ["mirror", "sync", "spool"].map(|flag| given.has(flag));
+    let is_own = ["mirror", "sync"].map(|flag| given.has(flag));
     if !is_own.contains(&true) {
         let request = FileRequest {
             strict: given.has("strict"),
@@ -129,12 +166,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let unlink = given.has("unlink");
         let filed = client::file(directory.root(), inputs, &request, unlink, &mut watch);
         if filed.left.is_empty() {
-            return end(given, &watch, &filed.summary, filed.status, out);
+            let are_saved = save_stopped(directory, &filed.stopped, 0, &mut watch);
+            let status = end(given, &watch, &filed.summary, filed.status, out)?;
+            return Ok(if are_saved { status } else { Status::AGAIN });
         }
         inputs = filed.left.clone();
         over = Some(filed);
     }
-    file_without_daemon(given, &directory, &inputs, over, &mut watch, out)
+    file_without_daemon(given, directory, &inputs, over, &mut watch, out)
 }
 
 /// Files what the daemon has not filed; `over` is its part.
@@ -156,9 +195,6 @@ fn file_without_daemon(
     if let Some(days) = given.number("older")? {
         settings.limits.article_age_days_max = days;
     }
-    if given.has("spool") {
-        return spooled(given, directory, &settings, inputs, out);
-    }
     let mut rules = settings.rules();
     rules.remember_refused = !given.has("no-history");
     rules.xref_single = !given.has("no-xref");
@@ -175,7 +211,7 @@ fn file_without_daemon(
     let patience = Duration::from_secs(settings.incoming.spool_after_seconds);
     let patience = (is_plain && !patience.is_zero()).then_some(patience);
     let Some(mut filer) = daemon::open_filer(directory, &settings, rules, filing, patience)? else {
-        return spooled(given, directory, &settings, inputs, out);
+        return spooled(given, directory, inputs, out);
     };
     let options = Options {
         strict: given.has("strict"),
@@ -183,16 +219,54 @@ fn file_without_daemon(
         ..settings.rnews_options()
     };
     let outcome = relay::rnews::run(inputs, &mut filer, &options, watch);
+    // What was saved already is a bad batch.
+    let stopped = match outcome.is_stopped && outcome.saved == 0 {
+        true => inputs.iter().filter_map(handed).cloned().collect(),
+        false => Vec::new(),
+    };
     let are_feeds = serving::done_filing(filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
     if let Some(filed) = over {
         summary.add(&filed.summary);
         status = status.max(filed.status);
     }
+    let are_saved = save_stopped(directory, &stopped, settings.incoming.keep_free, watch);
     let status = end(given, watch, &summary, status, out)?;
     out.flush()?;
     daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
-    Ok(status)
+    Ok(if are_saved { status } else { Status::AGAIN })
+}
+
+fn handed(input: &Input) -> Option<&Handed> {
+    match input {
+        Input::Handed(handed) => Some(handed),
+        _ => None,
+    }
+}
+
+/// Saves what came through pipes in bad/ after the store stopped, because it cannot be read again. Returns false if that fails.
+fn save_stopped(
+    directory: &NewsDirectory,
+    stopped: &[Handed],
+    keep_free: u64,
+    watch: &mut Watcher,
+) -> bool {
+    let mut are_saved = true;
+    for handed in stopped.iter().filter(|handed| handed.is_private) {
+        let name = &handed.name;
+        watch.message(&match handed.save(directory.root(), keep_free) {
+            Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),
+            Err(error) => {
+                are_saved = false;
+                let why = match error {
+                    relay::Error::NoRoom { .. } => "bad/ has no room for it".to_owned(),
+                    error => error.to_string(),
+                };
+                format!("{name}: not saved: {why}; send it again")
+            }
+        });
+    }
+    are_saved
 }
 
 fn end(
@@ -219,11 +293,10 @@ pub(super) fn status(of: relay::rnews::Status) -> Status {
 fn spooled(
     given: &Given,
     directory: &NewsDirectory,
-    settings: &Settings,
     inputs: &[Input],
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let options = spooling::options(settings, None);
+    let options = spooling::options(spooling::keep_free(directory), None);
     let done = spooling::all(directory, inputs, options, given.has("unlink"));
     spooling::answer(done, given, out)
 }

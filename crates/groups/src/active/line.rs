@@ -8,6 +8,10 @@ use crate::name;
 /// Highest article number of any group: the largest signed 64-bit number.
 pub const NUMBER_MAX: u64 = i64::MAX as u64;
 
+/// Highest article number that newsreaders can use (RFC 3977, section 6): higher ones are not taken from an Xref, because a high mark never
+/// goes back.
+pub const READABLE_NUMBER_MAX: u64 = 2_147_483_647;
+
 /// Most digits in a number field.
 pub const DIGITS_MAX: usize = 20;
 

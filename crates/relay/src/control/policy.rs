@@ -363,7 +363,7 @@ fn by_default(kind: &[u8]) -> Ruling {
             b"newgroup" | b"rmgroup" | b"checkgroups" => Action::Verify(None),
             _ => Action::Log,
         },
-        origin: "no control.ctl and no controlperm".to_owned(),
+        origin: "neither control.ctl nor controlperm decides it".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a run of rnews keeps: bad batches, copies of pipes that may be bad, and articles that could not be filed.
+//! What a run of rnews keeps: bad batches, and articles that could not be filed.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,6 @@ use super::{InputState, Run, Status, UNFILED_NAMED_MAX};
 use crate::bad_batches;
 use crate::file::Refusal;
 use crate::input::{Reread, Source};
-use crate::tee::Tee;
 
 impl Run<'_> {
     /// Keeps an article that could not be filed in a batch of its own in `bad/`, and reports it.
@@ -77,62 +76,22 @@ impl Run<'_> {
         self.report_loss(source, error);
     }
 
-    /// Copies a pipe from `offset` on to in.coming during the read, so that it can be saved if it is bad: a compressed pipe, or one
-    /// whose next article is too large for memory.
-    pub(super) fn copy(
-        &mut self,
-        source: &Source,
-        tee: &Tee,
-        offset: u64,
-        state: &mut InputState,
-    ) -> bool {
-        let dir = self.outlet.filer().dir().join(bad_batches::INCOMING);
-        let name = format!("{}{}", bad_batches::TEMPORARY, std::process::id());
-        let created = bad_batches::create(&dir, &name).and_then(|(file, path)| {
-            state.copy = Some((path, offset));
-            tee.redirect_to(file, offset)
-        });
-        if let Err(error) = created {
-            self.raise_status(Status::Attention);
-            self.watch.message(&format!(
-                "{}: cannot copy it to {} during the read: {error}; nothing after byte {offset} was filed; send the batch again",
-                source.name,
-                dir.display()
-            ));
-            return false;
-        }
-        true
-    }
-
-    /// Saves the batch in bad/, once: completely if it can be read again, otherwise from `offset` on.
-    pub(super) fn save(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) {
+    /// Saves the whole batch in bad/, once.
+    pub(super) fn save(&mut self, source: &Source, state: &mut InputState) {
         if state.saved.is_some() {
             return;
         }
         let bad = self.outlet.filer().dir().join(bad_batches::BAD);
-        let saved = match (&source.reread, state.copy.take()) {
+        let saved = match &source.reread {
+            Reread::Path(path) if is_in(path, &bad) => Ok(path.clone()),
             // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
-            (Reread::Path(path), _) if source.is_spooled => {
-                bad_batches::save_file(&bad, &source.stem, path).map(|path| (path, 0))
+            Reread::Path(path) if source.is_spooled => {
+                bad_batches::save_file(&bad, &source.stem, path)
             }
-            (Reread::Path(_), _) => {
-                bad_batches::save_copy(&bad, &source.stem, &source.file).map(|path| (path, 0))
-            }
-            (Reread::From(start), _) => {
+            Reread::Path(_) => bad_batches::save_copy(&bad, &source.stem, &source.file),
+            Reread::From(start) => {
                 bad_batches::save_reader(&bad, &source.stem, &mut source.read_again(*start))
-                    .map(|path| (path, 0))
             }
-            // The copy is still being written; it continues under its new name.
-            (Reread::Never, Some((copy, from))) => {
-                bad_batches::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
-            }
-            (Reread::Never, None) => match bad_batches::create(&bad, &source.stem) {
-                Ok((file, path)) => match tee.redirect_to(file, offset) {
-                    Ok(from) => Ok((path, from)),
-                    Err(error) => return self.report_partial(source, &path, &error),
-                },
-                Err(error) => Err(error),
-            },
         };
         match saved {
             Ok(saved) => state.saved = Some(saved),
@@ -140,45 +99,21 @@ impl Run<'_> {
         }
     }
 
-    /// As [`Run::save`], for a batch that is not read further: copies the rest of a pipe too.
-    pub(super) fn save_to_end(
-        &mut self,
-        source: &Source,
-        tee: &Tee,
-        offset: u64,
-        state: &mut InputState,
-    ) {
-        self.save(source, tee, offset, state);
-        if !matches!(source.reread, Reread::Never) || state.saved.is_none() {
-            return;
-        }
-        if let Err(error) = io::copy(&mut tee.attach(&source.file), &mut io::sink()) {
-            match state.saved.take() {
-                Some((path, _)) => self.report_partial(source, &path, &error),
-                None => self.report_loss(source, &error),
-            }
-        }
-    }
-
-    /// Reports that only the first part of a pipe could be saved. The part stays: the sender may have no other copy.
-    fn report_partial(&mut self, source: &Source, path: &Path, error: &io::Error) {
-        self.raise_status(Status::Attention);
-        self.watch.message(&format!(
-            "cannot save the rest of {} in bad/: {error}; {} holds only the first part of what was not filed; send the batch again",
-            source.name,
-            path.display()
-        ));
-    }
-
     pub(super) fn report_loss(&mut self, source: &Source, error: &io::Error) {
         self.raise_status(Status::Attention);
         let hint = match source.reread {
-            Reread::Never => "send it again",
-            _ => "the batch stays where it was",
+            Reread::From(_) => "send it again",
+            Reread::Path(_) => "the batch stays where it was",
         };
         self.watch.message(&format!(
             "cannot save {} in bad/: {error}; {hint}",
             source.name
         ));
     }
+}
+
+/// Whether a file lies in a directory: one that is filed from bad/ is not copied there again.
+fn is_in(path: &Path, directory: &Path) -> bool {
+    let lies_in = path.parent().and_then(|parent| parent.canonicalize().ok());
+    lies_in.is_some() && lies_in == directory.canonicalize().ok()
 }

@@ -172,7 +172,7 @@ fn note_bad_lines(spool: &mut Spool) {
         .notices
         .extend(aliases.take(BAD_LINES_MAX).map(|alias| {
             let alias = groups::escaped(alias);
-            format!("active: {alias} is an alias of a group that does not exist")
+            format!("active: {alias} is an alias that leads to no group")
         }));
 }
 

@@ -183,7 +183,7 @@ fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> O
             "{} cannot be written: this user cannot create files there",
             root.join(path).display()
         )),
-        Via::News { directory: other } if !root.join(other).join("segments").is_dir() => Some(
+        Via::News { directory: other } if !store::is_news_directory(&root.join(other)) => Some(
             format!("{} is not a news directory", root.join(other).display()),
         ),
         Via::Batch(via)

@@ -45,12 +45,16 @@ pub fn options(keep_free: u64, grade: Option<Grade>) -> SpoolOptions {
 
 /// The setting incoming.keep_free. An error in the settings is reported, and the default counts: a sender such as uuxqt may have no other
 /// copy.
-pub fn keep_free(directory: &NewsDirectory) -> u64 {
+///
+/// # Errors
+/// It is no news directory.
+pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<u64> {
     match directory.settings() {
-        Ok(read) => read.settings.incoming.keep_free,
+        Ok(read) => Ok(read.settings.incoming.keep_free),
+        Err(error) if !store::is_news_directory(directory.root()) => Err(error.into()),
         Err(error) => {
             failure::report(&error.into());
-            SpoolOptions::default().keep_free
+            Ok(SpoolOptions::default().keep_free)
         }
     }
 }

@@ -367,6 +367,17 @@ fn an_error_in_the_settings_loses_no_pipe() {
     assert_eq!((told.status, told.count("accepted")), (0, 2), "{told:?}");
 }
 
+#[test]
+fn a_wrong_name_makes_no_directory() {
+    let program = news();
+    for words in [&["rnews"][..], &["rnews", "--spool"], &["newsspool"]] {
+        let told = program.feed(&[words, &["--dir", "nwes"]].concat(), b"x");
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(told.err.contains("nwes"), "{told:?}");
+        assert!(!program.path("nwes").exists());
+    }
+}
+
 /// Nobody waits for a sender that pauses in the middle of its batch.
 #[test]
 fn a_slow_sender_delays_nobody() {

@@ -1,7 +1,7 @@
 //! Inputs as open files: of another program, or of this one for an input that can be read only once.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,13 +87,19 @@ impl Input {
         let Some(mut from) = from.ok().filter(is_flowing) else {
             return Ok(self);
         };
-        let gathered = create_unnamed(&dir.join(INCOMING)).and_then(|mut file| {
+        if !store::is_news_directory(dir) {
+            // No directory is made for a wrong name.
+            return Ok(self);
+        }
+        let place = dir.join(INCOMING);
+        let gathered = create_unnamed(&place).and_then(|mut file| {
             io::copy(&mut from, &mut file)?;
-            file.seek(SeekFrom::Start(0))?;
+            file.rewind()?;
             Ok(file)
         });
-        let file = gathered.map_err(|error| {
-            format!("{name}: cannot copy it to {INCOMING} during the read: {error}; none of it was filed; send it again")
+        let file = gathered.map_err(|source| {
+            let error = store::Error::io("copy a pipe to", &place, source);
+            format!("{name}: {error}; none of it was filed: send it again")
         })?;
         Ok(Input::Handed(Handed {
             name,

@@ -57,7 +57,7 @@ pub use log::art::PAD_BYTES_MAX;
 pub use log::filing::{Filing, Piece};
 pub use log::position::{POSITION_MAX, Position};
 pub use log::record::{Head, Kind, Record};
-pub use log::segments::SegmentFile;
+pub use log::segments::{SegmentFile, is_news_directory};
 pub use overview::row::{OverviewFields, push_row_of};
 pub use overview::{GroupRows, Row};
 pub use read::entry_places::EntryEnd;

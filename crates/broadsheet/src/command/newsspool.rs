@@ -70,7 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let options = spooling::options(spooling::keep_free(&directory), grade);
+    let options = spooling::options(spooling::keep_free(&directory)?, grade);
     let done = spooling::all(&directory, &inputs, options, false);
     let status = spooling::answer(done, given, out)?;
     if given.has("immediate") {

@@ -296,7 +296,7 @@ fn spooled(
     inputs: &[Input],
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let options = spooling::options(spooling::keep_free(directory), None);
+    let options = spooling::options(spooling::keep_free(directory)?, None);
     let done = spooling::all(directory, inputs, options, given.has("unlink"));
     spooling::answer(done, given, out)
 }

@@ -94,7 +94,7 @@ impl<'a> NewsArchive<'a> {
 
     fn open(&mut self) -> Result<&mut Spool, CopyError> {
         if self.spool.is_none() {
-            if !self.dir.join("segments").is_dir() {
+            if !store::is_news_directory(&self.dir) {
                 self.create()?;
             }
             // Also where a run that was killed made it.

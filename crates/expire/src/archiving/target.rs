@@ -154,7 +154,7 @@ pub fn check_archive(archive: &Archive, news: &Path) -> Option<String> {
              `archive = \"segments\"' of [[expire]])"
         ));
     }
-    if is_news && root.exists() && !root.join("segments").is_dir() && !is_empty(&root) {
+    if is_news && root.exists() && !store::is_news_directory(&root) && !is_empty(&root) {
         return Some(format!(
             "the archive {shown} is neither a news directory nor empty: set another [expiry] archive_directory, or move away what is there"
         ));

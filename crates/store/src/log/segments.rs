@@ -57,6 +57,9 @@ impl SegmentFile {
 /// The action in an error about an unreadable derived file, with the remedy.
 pub const REMAKE: &str = "read (run `broadsheet fsck --repair` to make it again)";
 
+/// The folder of the segments, in the news directory.
+const FOLDER: &str = "segments";
+
 /// The segments of one news directory.
 #[derive(Debug, Clone)]
 pub struct Segments {
@@ -70,7 +73,7 @@ impl Segments {
     pub fn of(disk: &Arc<dyn Disk>, dir: &Path) -> Segments {
         Segments {
             disk: disk.clone(),
-            folder: dir.join("segments"),
+            folder: dir.join(FOLDER),
             may_fetch: true,
         }
     }
@@ -349,6 +352,11 @@ impl Segments {
         }
         Ok(())
     }
+}
+
+/// Whether a directory is a news directory, as far as this user may see.
+pub fn is_news_directory(dir: &Path) -> bool {
+    dir.join(FOLDER).is_dir()
 }
 
 /// The base of the segment that a position belongs to; `bases` ascend. `None`: the position lies before all of them.

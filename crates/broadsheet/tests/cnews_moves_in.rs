@@ -190,6 +190,42 @@ fn articles_keep_their_numbers_and_ids_are_remembered() {
 }
 
 #[test]
+fn what_c_news_did_otherwise_is_reported() {
+    let made = Made::new(ACTIVE);
+    made.program
+        .write("ctl/sys", b"ME:all\nnorth:all/all:f:\nsouth:all/all:f:\n");
+    made.program.write(
+        "ctl/batchparms",
+        b"north\tu\t100000\t20\tbatcher | compcun | viamail\n/default/\tu\t100000\t20\tbatcher | viauux\n",
+    );
+    let program = made.done();
+    let told = program.run(&[&IMPORT[..], &["--settings-only"]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    for said in [
+        "active: kept: junk = true",
+        "controlperm: CHANGED: control.cancel = \"locked\"",
+        "controlperm: CHANGED: there is none: only messages signed by a trusted key",
+        "explist: CHANGED: there is none: explist keeps 30 days",
+        "the site gets no batches (`!') until you have edited it",
+    ] {
+        assert_eq!(told.out.matches(said).count(), 1, "{said}: {told:?}");
+    }
+    assert!(program.read("news/explist").contains("all\t\tx\t30\t"));
+    // Articles in unknown groups are filed in junk, and relayed.
+    let unknown = with("<u@example.com>", "alt.unknown", "", b"x\n");
+    assert_eq!(program.rnews(&batch(&[unknown])).count("accepted"), 1);
+    let rows = program.run(&["overview", "--dir", "news", "junk"]).out;
+    assert_eq!(rows.lines().count(), 1, "{rows}");
+    let told = program.run(&["feed", "list", "--dir", "news", "--json"]);
+    assert_eq!(told.out.matches("\"articles\":1").count(), 2, "{told:?}");
+    // The site whose line cannot be used gets nothing by the line for all.
+    let parms = program.read("news/batchparms");
+    assert!(parms.contains("\nnorth\tu!\t"), "{parms}");
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
+#[test]
 fn a_killed_import_goes_on() {
     const COUNT: usize = 1500;
     let mut made = Made::new(ACTIVE);

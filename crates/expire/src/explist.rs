@@ -28,6 +28,9 @@ use crate::life::Lifetime;
 /// Largest policy file, bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// How long a new news directory keeps articles, days.
+pub const KEEP_DAYS: u64 = 30;
+
 /// Most rules of a policy.
 pub const RULES_MAX: usize = 65_000;
 

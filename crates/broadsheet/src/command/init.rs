@@ -371,6 +371,8 @@ mod tests {
     #[test]
     fn the_life_of_articles_can_be_set() {
         assert_eq!(EXPLIST.matches(ALL_GROUPS).count(), 1);
+        let days = format!("\t{}\t", expire::explist::KEEP_DAYS);
+        assert!(ALL_GROUPS.ends_with(&days));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use access::Network;
+use expire::explist::KEEP_DAYS;
 use groups::nntp_server::{NNTP_PORT, NNTPS_PORT, NntpServer};
 use groups::{Active, size};
 use server::certificates::Certificates;
@@ -16,8 +17,6 @@ use crate::peer::entry;
 
 /// The port where the usual one needs rights.
 const HIGH_PORT: u16 = 1119;
-/// Days for which articles are kept, unless told otherwise.
-const KEEP_DAYS: u64 = 30;
 
 /// The flags of answers, each with the way to change it after the directory was made.
 pub const FLAGS: [(&str, &str); 10] = [
@@ -172,6 +171,10 @@ pub fn ask(
         |text| keep_free(text, free),
     )?;
     let keep_days = asker.number("keep-days", KEEP_DAYS)?;
+    if keep_days == 0 {
+        let what = "--keep-days is at least 1: with 0, expire removes all articles";
+        return Err(given.usage(what).into());
+    }
     let is_local = readers.as_ref().is_some_and(Readers::are_local)
         && peers.as_ref().is_some_and(Vec::is_empty);
     // The units open it for everybody.

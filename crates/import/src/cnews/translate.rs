@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 
+use expire::explist::KEEP_DAYS;
 use feed::Batchparms;
 use groups::sites::{Site, Via};
 use groups::{Active, Sites};
@@ -48,7 +49,15 @@ pub fn translate(cnews: &Installation) -> io::Result<Translation> {
             files.push((name.to_owned(), file.text, false));
         }
     }
-    let mut settings = Settings::default();
+    let mut settings = Settings {
+        junk: true,
+        ..Settings::default()
+    };
+    report.add(
+        cnews.control("active")?.at(0),
+        Fate::Kept,
+        "junk = true: articles whose groups are all missing in active go to junk",
+    );
     names(cnews, &mut settings, report)?;
     let batches = batchparms(cnews, files, report)?;
     sys(cnews, settings.name.as_bytes(), &batches, files, report)?;
@@ -120,12 +129,17 @@ fn batchparms(
                 let why: Vec<String> = errors.into_iter().map(|error| error.what).collect();
                 let why = why.join("; ");
                 let line = String::from_utf8_lossy(line);
+                let stopped = stopped(&line);
+                let more = match &stopped {
+                    Some(_) => ", and the site gets no batches (`!') until you have edited it",
+                    None => "",
+                };
                 report.add(
                     file.at(number),
                     Fate::Dropped,
-                    format!("`{line}': {why}; it is a comment in batchparms"),
+                    format!("`{line}': {why}; it is a comment in batchparms{more}"),
                 );
-                edits.0.push((number, None));
+                edits.0.push((number, stopped));
             }
             Ok(parsed) => {
                 for rule in parsed.rules() {
@@ -147,6 +161,19 @@ fn batchparms(
         files.push(("batchparms".to_owned(), text, false));
     }
     Ok(parsed)
+}
+
+/// The line that stops a site whose own line cannot be used: without one, it would get batches by that of `/default/`.
+fn stopped(line: &str) -> Option<String> {
+    let mut words = line.split_ascii_whitespace();
+    let site = words.next().filter(|site| *site != "/default/")?;
+    let class = words.next().unwrap_or_default().trim_matches('!');
+    let class = match class.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => class,
+        _ => "u",
+    };
+    let line = format!("{site}\t{class}!\t100000\t20\tbatcher | viauux");
+    Batchparms::parse(line.as_bytes()).is_ok().then_some(line)
 }
 
 /// Copies sys; lines that cannot be used become comments.
@@ -289,7 +316,9 @@ fn explist(
 ) -> io::Result<()> {
     let file = cnews.control("explist")?;
     if !file.is_there {
-        let why = "there is none: explist keeps 14 days, as `broadsheet init' writes it";
+        let why = format!(
+            "there is none: explist keeps {KEEP_DAYS} days, as `broadsheet init' writes it"
+        );
         report.add(file.at(0), Fate::Changed, why);
         return Ok(());
     }
@@ -370,7 +399,14 @@ fn controlperm(
     report: &mut Report,
 ) -> io::Result<()> {
     let file = cnews.control("controlperm")?;
+    report.add(
+        file.at(0),
+        Fate::Changed,
+        "control.cancel = \"locked\": cancels and Supersedes count only with a Cancel-Key that fits the article; C News compared addresses, which anybody can write",
+    );
     if !file.is_there {
+        let told = "there is none: only messages signed by a trusted key create or remove groups; C News let anybody make groups";
+        report.add(file.at(0), Fate::Changed, told);
         return Ok(());
     }
     match relay::control::policy::Policy::parse(None, None, Some(&file.text)) {

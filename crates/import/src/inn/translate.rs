@@ -3,6 +3,7 @@
 mod classic;
 mod feed_variables;
 mod feeds;
+mod innfeed_conf;
 mod peers;
 mod readers;
 
@@ -10,6 +11,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
+use expire::explist::KEEP_DAYS;
 use settings::{Settings, TABLE, quoted};
 
 use crate::inn::conf::{ConfFile, Pair, is_true};
@@ -31,7 +33,7 @@ const COPIED: [(&str, &str); 7] = [
 ];
 
 /// Files that have no counterpart, and why.
-const LEFT: [(&str, &str); 14] = [
+const LEFT: [(&str, &str); 19] = [
     ("motd.innd", "peers get no message of the day"),
     (
         "localgroups",
@@ -64,7 +66,18 @@ const LEFT: [(&str, &str); 14] = [
         "innreport.conf",
         "reports come from `broadsheet status' and the metrics",
     ),
+    ("filter/filter_innd.pl", NO_FILTERS),
+    ("filter/filter_innd.py", NO_FILTERS),
+    ("filter/filter_nnrpd.pl", NO_FILTERS),
+    ("cleanfeed.local", NO_FILTERS),
+    (
+        "innshellvars.local",
+        "commands of the server read no shell variables",
+    ),
 ];
+
+/// Why programs that look at articles are left out.
+const NO_FILTERS: &str = "no program filters articles: limits and [[access]] refuse some";
 
 /// Translates the settings of an installation.
 ///
@@ -86,7 +99,13 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
     for (name, here) in COPIED {
         let file = inn.setting(name)?;
         let is_new = to.files.iter().all(|(known, _, _)| known != here);
-        if file.is_there && is_new && !file.lines().is_empty() {
+        if !file.is_there || file.lines().is_empty() {
+            continue;
+        }
+        if !is_new {
+            let why = format!("{here} has the text of another file before it");
+            report.add(file.at(0), Fate::Dropped, why);
+        } else {
             report.add(
                 file.at(0),
                 Fate::Kept,
@@ -116,7 +135,9 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
 fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -> io::Result<()> {
     let file = inn.setting("expire.ctl")?;
     if file.lines().is_empty() {
-        let why = "there are no rules: explist keeps 14 days, as `broadsheet init' writes it";
+        let why = format!(
+            "there are no rules: explist keeps {KEEP_DAYS} days, as `broadsheet init' writes it"
+        );
         report.add(file.at(0), Fate::Changed, why);
         return Ok(());
     }
@@ -214,7 +235,7 @@ fn inn_conf(inn: &Installation, settings: &mut Settings, report: &mut Report) {
 fn key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
     let text = pair.value.as_str();
     let Some((_, path)) = SAME.iter().find(|(key, _)| *key == pair.key) else {
-        return other_key(pair);
+        return other_key(pair, settings);
     };
     let Some(setting) = TABLE.iter().find(|setting| setting.path() == *path) else {
         return (Fate::Dropped, format!("there is no setting {path}"));
@@ -245,10 +266,21 @@ fn key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
     (fate, format!("{path} = {}", setting.written(settings)))
 }
 
-fn other_key(pair: &Pair) -> (Fate, String) {
+fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
     let is_on = is_true(&pair.value);
+    if pair.key == "wanttrash" && is_on {
+        settings.junk = true;
+        let told = "junk = true: articles whose groups are all missing in active go to junk";
+        return (Fate::Kept, told.to_owned());
+    }
     let why = match pair.key.as_str() {
         // How INN itself works, and where its files are.
+        "pathalias" | "pathcluster" if !pair.value.is_empty() => {
+            "Path gets only `name': tell peers that know this site by another name"
+        }
+        "fromhost" if !pair.value.is_empty() => {
+            "From of posts stays as it is; inews makes addresses of post.mailname"
+        }
         key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
         "mailcmd"
         | "mta"
@@ -265,7 +297,6 @@ fn other_key(pair: &Pair) -> (Fate, String) {
         | "wireformat"
         | "innflags"
         | "server"
-        | "fromhost"
         | "doinnwatch"
         | "overcachesize"
         | "cnfscheckfudgesize"
@@ -279,7 +310,6 @@ fn other_key(pair: &Pair) -> (Fate, String) {
         | "datamovethreshold"
         | "keepmmappedthreshold" => "",
         "nnrpdflags" if pair.value.is_empty() => "",
-        "wanttrash" if is_on => "articles in unknown groups go to junk, as sys and active say",
         "verifycancels" => "cancels need a Cancel-Key (control.cancel)",
         "docancels" => {
             "control.cancel = \"locked\": cancels with a Cancel-Key count, whatever this says"
@@ -370,320 +400,4 @@ fn place<'a>(file: &'a ConfFile, pair: &Pair) -> (&'a Path, usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    /// The translation of an INN with these files; its report as a text.
-    fn translated(files: &[(&str, &str)]) -> (Translation, String) {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().display();
-        let conf = format!(
-            "pathhost: inn.example.org\npathetc: {root}\npathdb: {root}\npathspool: {root}/spool\n"
-        );
-        let active = "comp.test 0000000000 0000000001 y\n";
-        for (name, text) in [("inn.conf", conf.as_str()), ("active", active)]
-            .iter()
-            .chain(files)
-        {
-            fs::write(dir.path().join(name), text).unwrap();
-        }
-        let to = translate(&Installation::find(dir.path()).unwrap()).unwrap();
-        let entries = to.report.entries.iter();
-        let report = entries.map(|entry| format!("{}: {}\n", entry.fate.word(), entry.text));
-        let report = report.collect();
-        (to, report)
-    }
-
-    fn settings_of(to: &Translation) -> Settings {
-        let text = to.settings_text.clone().into_bytes();
-        let read = settings::Read::parse(Path::new("broadsheet.toml"), text);
-        let read = read.unwrap_or_else(|faults| panic!("{faults}: {}", to.settings_text));
-        read.settings
-    }
-
-    /// The `[[access]]` tables of an INN with these files, and its report.
-    fn access_of(files: &[(&str, &str)]) -> (access::Tables, String, String) {
-        let (to, report) = translated(files);
-        (settings_of(&to).access, report, to.settings_text)
-    }
-
-    fn readers(text: &str) -> (access::Tables, String, String) {
-        access_of(&[("readers.conf", text)])
-    }
-
-    fn names(tables: &access::Tables) -> Vec<&str> {
-        let entries = tables.entries.iter();
-        entries.map(|entry| entry.name.as_str()).collect()
-    }
-
-    #[test]
-    fn users_are_those_of_the_access_group() {
-        let (tables, _, _) = readers(
-            "auth all {\n hosts: \"*\"\n auth: \"ckpasswd -f x\"\n default: \"<reader>\"\n}\n\
-             access anyone {\n users: \"<reader>\"\n newsgroups: \"comp.*\"\n access: \"R\"\n}\n\
-             access known {\n users: \"*,!<reader>\"\n newsgroups: \"*\"\n}\n\
-             access staff {\n users: \"alice,bob@example.org\"\n newsgroups: \"*\"\n access: \"RPAI\"\n}\n",
-        );
-        assert_eq!(names(&tables), ["staff", "known", "anyone"]);
-        let users: Vec<_> = tables.entries.iter().map(|entry| &entry.users).collect();
-        assert_eq!(users[0], &["alice", "bob@example.org"]);
-        assert_eq!(users[1], &["*"]);
-        assert!(users[2].is_empty());
-    }
-
-    #[test]
-    fn users_with_patterns_are_a_comment() {
-        for users in ["a*", "*,!mallory", "alice,@bob", "!alice"] {
-            let (tables, report, text) = readers(&format!(
-                "auth all {{\n auth: \"ckpasswd -f x\"\n}}\naccess some {{\n users: \"{users}\"\n newsgroups: \"*\"\n access: \"RPAI\"\n}}\n"
-            ));
-            assert!(tables.entries.is_empty(), "{users}: {text}");
-            let told = "NOT KEPT: access \"some\" for auth \"all\": `users' has only names";
-            assert!(report.contains(told), "{users}: {report}");
-            assert!(text.contains("# name = \"some\""), "{users}: {text}");
-        }
-    }
-
-    #[test]
-    fn hosts_with_an_exclusion_are_a_comment() {
-        let access = "access a {\n users: \"*\"\n newsgroups: \"*\"\n}\n";
-        for keys in [
-            "hosts: \"*,!10.9.0.0/16\"",
-            "hosts: \"10.0.0.0/8, !10.9.0.0/16\"",
-            "localaddress: \"192.0.2.1\"",
-        ] {
-            let (tables, report, _) = readers(&format!(
-                "auth a {{\n {keys}\n default: \"x\"\n}}\n{access}"
-            ));
-            assert!(tables.entries.is_empty(), "{keys}");
-            let told = "NOT KEPT: access \"a\" for auth \"a\": ";
-            assert!(report.contains(told), "{keys}: {report}");
-        }
-    }
-
-    #[test]
-    fn the_last_auth_group_of_a_client_decides() {
-        // Clients of 10.9.0.0/16 have a user without an access group; the others read.
-        let (tables, _, _) = readers(
-            "auth all {\n hosts: \"*\"\n default: \"<reader>\"\n}\n\
-             auth shut {\n hosts: \"10.9.0.0/16\"\n default: \"<shut>\"\n}\n\
-             access all {\n users: \"<reader>\"\n newsgroups: \"*\"\n}\n",
-        );
-        assert_eq!(names(&tables), ["shut", "all"]);
-        assert_eq!(tables.entries[0].read, "");
-        assert_eq!(tables.entries[0].from.len(), 1);
-        assert_eq!(tables.entries[1].read, "*");
-    }
-
-    #[test]
-    fn lists_that_only_exclude_are_left_out() {
-        let (tables, _, _) = readers(
-            "auth all {\n default: \"x\"\n}\n\
-             access rejected {\n users: \"*\"\n newsgroups: \"*\"\n reject_with: \"no\"\n}\n",
-        );
-        assert_eq!(tables.entries[0].read, "");
-        let (tables, _, _) = access_of(&[
-            (
-                "readers.conf",
-                "auth all {\n default: \"x\"\n}\naccess a {\n users: \"*\"\n read: \"*\"\n post: \"!*\"\n}\n",
-            ),
-            (
-                "incoming.conf",
-                "peer deaf {\n hostname: 192.0.2.1\n patterns: \"!*\"\n}\n",
-            ),
-        ]);
-        assert_eq!(names(&tables), ["deaf", "a"]);
-        assert_eq!(tables.entries[0].send, "");
-        let rights = [&tables.entries[1].read, &tables.entries[1].post];
-        assert_eq!(rights, ["*", ""]);
-    }
-
-    #[test]
-    fn peers_that_inn_ignores_have_no_rights() {
-        let (tables, report, text) = access_of(&[(
-            "incoming.conf",
-            "peer bad {\n hostname: 192.0.2.7\n ignore: true\n}\n\
-             peer away {\n hostname: 192.0.2.8\n skip: true\n}\n\
-             peer secret {\n hostname: 192.0.2.9\n password: \"x\"\n}\n\
-             peer wide {\n hostname: 192.0.2.0/24\n}\n",
-        )]);
-        assert_eq!(names(&tables), ["bad", "wide"]);
-        let sends: Vec<_> = tables.entries.iter().map(|entry| &entry.send).collect();
-        assert_eq!(sends, ["", "*"]);
-        assert!(report.contains("kept: bad: may not send"), "{report}");
-        assert!(
-            report.contains("NOT KEPT: secret: its password"),
-            "{report}"
-        );
-        assert!(text.contains("# name = \"secret\""), "{text}");
-    }
-
-    const ME: (&str, &str) = (
-        "incoming.conf",
-        "peer ME {\n hostname: \"localhost, 127.0.0.1, 192.0.2.9\"\n}\n",
-    );
-    const READERS: &str = "access own {\n users: own\n newsgroups: \"*,!private.*\"\n access: RA\n}\n\
-        access others {\n users: other\n newsgroups: \"comp.*\"\n}\n";
-
-    #[test]
-    fn me_may_send_and_keeps_the_rights_of_readers_conf() {
-        let own = format!("auth own {{\n hosts: \"localhost\"\n default: own\n}}\n{READERS}");
-        let (tables, report, _) = access_of(&[ME, ("readers.conf", &own)]);
-        assert_eq!(names(&tables), ["own"]);
-        let table = &tables.entries[0];
-        let rights = [&table.read, &table.post, &table.send].map(String::as_str);
-        assert_eq!(rights, ["*,!private.*", "", "*"]);
-        assert!(table.approve);
-        let told = "kept: ME: programs on this machine may send: `send' of the table `own'";
-        assert!(report.contains(told), "{report}");
-        assert!(
-            report.contains("NOT KEPT: ME: host `192.0.2.9'"),
-            "{report}"
-        );
-        // Others match the table, too, and must not send: this machine has one of its own before it.
-        for hosts in ["\"*\"", "\"10.0.0.0/8, localhost\""] {
-            let any = format!(
-                "auth users {{\n auth: \"ckpasswd\"\n}}\nauth any {{\n hosts: {hosts}\n default: own\n}}\n{READERS}"
-            );
-            let (tables, _, text) = access_of(&[ME, ("readers.conf", &any)]);
-            assert_eq!(
-                names(&tables),
-                ["this-machine", "own", "others", "own"],
-                "{text}"
-            );
-            let [own, any, ..] = tables.entries.as_slice() else {
-                panic!("{text}")
-            };
-            assert_eq!(
-                (own.read.as_str(), own.send.as_str()),
-                ("*,!private.*", "*")
-            );
-            assert_eq!((any.read.as_str(), any.send.as_str()), ("*,!private.*", ""));
-            assert_eq!(own.from, [access::Network::Local]);
-        }
-    }
-
-    #[test]
-    fn me_gets_no_rights_that_inn_does_not_give() {
-        let far = format!("auth far {{\n hosts: \"10.0.0.0/8\"\n default: own\n}}\n{READERS}");
-        let (tables, _, _) = access_of(&[ME, ("readers.conf", &far)]);
-        assert_eq!(names(&tables), ["own", "this-machine"]);
-        let table = &tables.entries[1];
-        assert_eq!((table.read.as_str(), table.send.as_str()), ("", "*"));
-        // No readers.conf: INN lets nobody read; here programs on this machine need some rights.
-        let (tables, report, _) = access_of(&[ME]);
-        assert_eq!(names(&tables), ["this-machine"]);
-        assert!(
-            report.contains("CHANGED: ME: programs on this machine may send, and may read"),
-            "{report}"
-        );
-        let deaf = ("incoming.conf", "peer ME {\n patterns: \"!*\"\n}\n");
-        assert!(access_of(&[deaf]).0.entries.is_empty());
-    }
-
-    #[test]
-    fn distributions_of_me_are_not_kept() {
-        let (to, report) = translated(&[("newsfeeds", "ME:*,!control/!local::\n")]);
-        let told = "NOT KEPT: ME: distributions `!local'";
-        assert!(report.contains(told), "{report}");
-        let (_, sys, _) = to.files.iter().find(|(name, ..)| name == "sys").unwrap();
-        assert!(sys.ends_with(b"\nME:all\n"));
-    }
-
-    /// A site that innfeed feeds.
-    fn fed(newsfeeds: &str, innfeed: &str) -> (Translation, String) {
-        translated(&[("newsfeeds", newsfeeds), ("innfeed.conf", innfeed)])
-    }
-
-    #[test]
-    fn a_site_gets_all_but_the_excluded_distributions() {
-        let (to, report) = fed(
-            "ME:*::\nb!:!*:Tc:innfeed\np/h:comp.*/!local,!collabra:Tm:b!\nq:comp.*/na:Tm:b!\n",
-            "peer p { ip-name: h.example.org  port-number: 433 }\npeer q { }\n",
-        );
-        let text = &to.settings_text;
-        assert!(
-            text.contains("distributions = \"all,!local,!collabra\""),
-            "{text}"
-        );
-        assert!(text.contains("nntp = \"h.example.org:433\""), "{text}");
-        assert!(text.contains("distributions = \"na,world\""), "{text}");
-        assert!(
-            report.contains("CHANGED: q: distributions `na,world'"),
-            "{report}"
-        );
-        assert_eq!(settings_of(&to).sites.sites.len(), 2);
-    }
-
-    #[test]
-    fn variables_of_newsfeeds_are_written_out() {
-        let (to, report) = fed(
-            "$OWN=comp.test,comp.x\nME:*::\nb!:!*:Tc:innfeed\np:*,!$OWN:Tm:b!\nq:$OTHER:Tm:b!\nr!:!*:Tc:exec awk '{ print $1 }'\n",
-            "peer p { }\npeer q { }\n",
-        );
-        assert!(
-            report.contains("p: by NNTP to p, groups `all,!comp.test"),
-            "{report}"
-        );
-        let told = report.matches("variable").collect::<Vec<_>>().len();
-        assert_eq!(told, 2, "{report}");
-        assert!(
-            report.contains("NOT KEPT: the variable `$OTHER' is not defined"),
-            "{report}"
-        );
-        settings_of(&to);
-    }
-
-    #[test]
-    fn a_second_entry_of_a_name_is_a_comment() {
-        let (to, report) = fed(
-            "ME:*::\nb!:!*:Tc:innfeed\np:comp.*:Tm:b!\np:news.*,comp.*:Tm:b!\n",
-            "peer p { }\n",
-        );
-        assert_eq!(settings_of(&to).sites.sites.len(), 1);
-        assert!(
-            report.contains("NOT KEPT: p: by NNTP to p, an entry before it has this name"),
-            "{report}"
-        );
-    }
-
-    #[test]
-    fn a_peer_on_this_machine_shares_its_rights() {
-        let tunnel = ("incoming.conf", "peer far {\n hostname: localhost\n}\n");
-        let (_, report, _) = access_of(&[tunnel]);
-        assert!(
-            report.contains("CHANGED: far: its address is that of this machine"),
-            "{report}"
-        );
-    }
-
-    #[test]
-    fn a_site_that_cannot_be_expressed_is_a_comment() {
-        let innfeed = "peer p { }\npeer q { }\npeer r { }\npeer s { }\n";
-        let (to, report) = fed(
-            "ME:*,!control*::\nb!:!*:Tc:innfeed\np:!*,comp.te*:Tm:b!\nq:*/x*:Tm:b!\nr:!*:Tm:b!\ns:!*,x*y:Tm:b!\n",
-            innfeed,
-        );
-        let settings = settings_of(&to);
-        let sites: Vec<_> = settings.sites.sites.iter().map(|site| &site.name).collect();
-        assert_eq!(sites, [b"p"], "{}", to.settings_text);
-        assert!(
-            report.contains("CHANGED: p: by NNTP to p, groups `!control,!all,comp.test'"),
-            "{report}"
-        );
-        // A distribution with `*' is no pattern here.
-        assert!(
-            report.contains("NOT KEPT: q: by NNTP to q, distributions has `*'"),
-            "{report}"
-        );
-        for name in ["q", "r", "s"] {
-            let comment = format!("\n# name = \"{name}\"\n");
-            assert!(to.settings_text.contains(&comment), "{}", to.settings_text);
-        }
-        assert!(
-            report.contains("s: by NNTP to s, `*,!control*,!*,x*y' includes no group"),
-            "{report}"
-        );
-    }
-}
+mod tests;

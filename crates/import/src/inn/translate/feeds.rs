@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::io;
 
 use groups::Active;
+use groups::nntp_server::CONNECTIONS;
 use settings::quoted;
+use settings::via::CONNECTIONS_MAX;
 
 use super::classic::Classic;
 use super::feed_variables::Variables;
+use super::innfeed_conf::{self, Peer};
 use super::{MovedFile, fault_of, list, plain_name, push_table, read};
 use crate::inn::conf::{ConfFile, Group};
 use crate::inn::installation::Installation;
@@ -17,6 +20,17 @@ use crate::report::{Fate, Report};
 /// `sys`: INN accepts the groups of active.
 const SYS: &[u8] =
     b"# sys: what this site accepts; its feeds are [[site]] tables of broadsheet.toml.\nME:all\n";
+
+/// Programs of INN whose work the server does itself, and by what.
+const FUNNELS: [(&str, &str); 4] = [
+    ("innfeed", "a funnel is not needed"),
+    ("startinnfeed", "a funnel is not needed"),
+    ("overchan", "the server writes the overview itself"),
+    (
+        "controlchan",
+        "the server acts on control messages itself, by control.ctl",
+    ),
+];
 
 /// The Distribution of articles that have none.
 const WORLD: &str = "world";
@@ -69,13 +83,19 @@ pub fn translate(
     let peers = innfeed.groups();
     let passwords = Passwords::read(inn)?;
     let lines = entries(&file, report);
-    let own = lines
-        .iter()
-        .find_map(|(_, line)| Feed::parse(line).filter(|feed| feed.name == "ME"));
-    let default = own.as_ref().map_or("", |own| own.patterns).to_owned();
+    let own = lines.iter().find_map(|entry| {
+        Some((
+            entry,
+            Feed::parse(&entry.line).filter(|feed| feed.name == "ME")?,
+        ))
+    });
+    let default = own.as_ref().map_or("", |(_, own)| own.patterns).to_owned();
+    // An unknown variable of ME is one of every site.
+    let default_unknown = own.and_then(|(entry, _)| entry.unknown.as_deref());
     let mut names = BTreeSet::new();
-    for (number, line) in &lines {
-        let Some(feed) = Feed::parse(line) else {
+    for entry in &lines {
+        let number = &entry.number;
+        let Some(feed) = Feed::parse(&entry.line) else {
             report.add(file.at(*number), Fate::Dropped, "not a line of newsfeeds");
             continue;
         };
@@ -106,7 +126,7 @@ pub fn translate(
         let patterns = format!("{default}{}", feed.patterns);
         site(
             (&file, *number),
-            &feed,
+            (&feed, entry.unknown.as_deref().or(default_unknown)),
             (&patterns, active),
             (&peers, &passwords),
             (files, tables, &mut names),
@@ -115,11 +135,25 @@ pub fn translate(
     }
     files.push(("sys".to_owned(), SYS.to_vec(), false));
     passwords.report_unused(report);
+    let feeds: Vec<Feed<'_>> = lines
+        .iter()
+        .filter_map(|entry| Feed::parse(&entry.line))
+        .collect();
+    let is_fed = |peer: &str| feeds.iter().any(|feed| feed.name == peer);
+    innfeed_conf::report_rest((&innfeed, &peers), &is_fed, report);
     Ok(())
 }
 
-/// The lines with the values of their variables; without the definitions.
-fn entries(file: &ConfFile, report: &mut Report) -> Vec<(usize, String)> {
+/// A line of newsfeeds, with the values of its variables.
+struct Entry {
+    number: usize,
+    line: String,
+    /// A variable that is not defined before it.
+    unknown: Option<String>,
+}
+
+/// The lines; without the definitions of variables.
+fn entries(file: &ConfFile, report: &mut Report) -> Vec<Entry> {
     let mut variables = Variables::default();
     let mut entries = Vec::new();
     for (number, line) in file.lines() {
@@ -134,18 +168,23 @@ fn entries(file: &ConfFile, report: &mut Report) -> Vec<(usize, String)> {
             let parameter = line.splitn(4, ':').nth(3).unwrap_or_default();
             !parameter.contains(&format!("${name}"))
         };
-        if let Some(name) = unknown.filter(is_of_feed) {
+        let unknown = unknown.filter(is_of_feed);
+        if let Some(name) = &unknown {
             let told = format!("the variable `${name}' is not defined before this line");
             report.add(file.at(number), Fate::Dropped, told);
         }
-        entries.push((number, line));
+        entries.push(Entry {
+            number,
+            line,
+            unknown,
+        });
     }
     entries
 }
 
 fn site(
     (file, number): (&ConfFile, usize),
-    feed: &Feed<'_>,
+    (feed, unknown): (&Feed<'_>, Option<&str>),
     (patterns, active): (&str, &Active),
     (peers, passwords): (&Group, &Passwords),
     (files, tables, names): (&mut Vec<MovedFile>, &mut String, &mut BTreeSet<String>),
@@ -157,12 +196,16 @@ fn site(
         .iter()
         .find_map(|flag| flag.strip_prefix('T'))
         .unwrap_or("f");
-    if feed.name.ends_with('!') || kind == "m" && feed.parameter.is_empty() {
-        // A funnel, such as innfeed itself.
+    let program = feed.parameter.split_ascii_whitespace().next();
+    let program = program.and_then(|path| path.rsplit('/').next());
+    let funnel = FUNNELS.iter().find(|(known, _)| program == Some(*known));
+    if feed.name.ends_with('!')
+        && let Some((_, told)) = funnel
+    {
         report.add(
             file.at(number),
             Fate::Kept,
-            format!("{}: a funnel is not needed", feed.name),
+            format!("{}: {told}", feed.name),
         );
         return;
     }
@@ -216,6 +259,8 @@ fn site(
         match (first, rest, number_of) {
             ("T" | "W", ..) | ("A", "p", _) => {}
             ("A", "d", _) if distributions.has_to_be_there => {}
+            // 0 is no limit in INN.
+            ("<" | "H", _, Some(0)) => {}
             ("<", _, Some(bytes)) => _ = writeln!(table, "max_size = {bytes}"),
             ("H", _, Some(hops)) => _ = writeln!(table, "hops = {hops}"),
             ("N", "m", _) => table.push_str("only = \"moderated\"\n"),
@@ -228,9 +273,26 @@ fn site(
         .value("max-connections")
         .and_then(|count| count.parse::<u32>().ok())
     {
-        let _ = write!(via, ", connections = {}", count.clamp(1, 16));
+        match count {
+            0 => remarks.push((
+                Fate::Changed,
+                format!("{name}: max-connections 0 (no limit): connections has its default, {CONNECTIONS}"),
+            )),
+            count if count > CONNECTIONS_MAX => {
+                let _ = write!(via, ", connections = {CONNECTIONS_MAX}");
+                let told = format!("{name}: max-connections {count}: at most {CONNECTIONS_MAX}");
+                remarks.push((Fate::Changed, told));
+            }
+            count => _ = write!(via, ", connections = {count}"),
+        }
     }
-    if let Some((user, password)) = passwords.of(host) {
+    match innfeed_conf::local_address(&peer) {
+        Ok(Some(address)) => _ = write!(via, ", bind = {}", quoted(address)),
+        Ok(None) => {}
+        Err(why) => remarks.push((Fate::Dropped, format!("{name}: {why}"))),
+    }
+    let login = peer.value("username").zip(peer.value("password"));
+    if let Some((user, password)) = login.or_else(|| passwords.of(host)) {
         let path = format!("{name}.password");
         let _ = write!(
             via,
@@ -242,6 +304,8 @@ fn site(
     }
     table.push_str(&via);
     table.push_str(" }\n");
+    let unknown = unknown.map(|name| format!("the variable `${name}' is not defined"));
+    let converted = unknown.map_or(converted, Err);
     let (fate, told, is_comment) = match (converted, fault_of(&table)) {
         (Err(why), _) | (Ok(_), Some(why)) => {
             let told = format!("{why}; its table is a comment");
@@ -333,43 +397,6 @@ impl Distributions {
     }
 }
 
-/// A peer of innfeed.conf: the groups around it, from the file, and itself.
-struct Peer<'a> {
-    around: Vec<&'a Group>,
-    own: &'a Group,
-}
-
-impl<'a> Peer<'a> {
-    /// The peer with a name, in any group.
-    fn find(group: &'a Group, name: &str) -> Option<Peer<'a>> {
-        let mut found = group
-            .groups
-            .iter()
-            .find_map(|inner| match inner.kind.as_str() {
-                "peer" if inner.name == name => Some(Peer {
-                    around: Vec::new(),
-                    own: inner,
-                }),
-                "group" => Peer::find(inner, name),
-                _ => None,
-            })?;
-        found.around.insert(0, group);
-        Some(found)
-    }
-
-    /// A value of its own.
-    fn own_value(&self, key: &str) -> Option<&'a str> {
-        self.own.value(key)
-    }
-
-    /// A value that a peer has from the nearest group around it, if it has none of its own.
-    fn value(&self, key: &str) -> Option<&'a str> {
-        let around = || self.around.iter().rev();
-        self.own_value(key)
-            .or_else(|| around().find_map(|group| group.value(key)))
-    }
-}
-
 /// passwd.nntp: `host:name:password:style`.
 struct Passwords {
     file: ConfFile,
@@ -415,7 +442,7 @@ impl Passwords {
                 false => report.add(
                     self.file.at(*number),
                     Fate::Dropped,
-                    format!("the login at {host}: no feed by NNTP goes there"),
+                    format!("the login at {host}: no feed by NNTP goes there, or innfeed.conf has its login"),
                 ),
             }
         }
@@ -450,24 +477,6 @@ mod tests {
                 "{inn}"
             );
         }
-    }
-
-    #[test]
-    fn values_of_the_groups_around_a_peer_count() {
-        let file = ConfFile {
-            text: b"port-number: 119\nmax-connections: 3\nip-name: x\n\
-                group g { port-number: 434 peer a { } peer b { port-number: 435 } }\npeer c { }\n"
-                .to_vec(),
-            ..ConfFile::default()
-        };
-        let top = file.groups();
-        for (name, port) in [("a", "434"), ("b", "435"), ("c", "119")] {
-            let peer = Peer::find(&top, name).unwrap();
-            assert_eq!(peer.value("port-number"), Some(port), "{name}");
-            assert_eq!(peer.value("max-connections"), Some("3"), "{name}");
-            assert_eq!(peer.own_value("ip-name"), None, "{name}");
-        }
-        assert!(Peer::find(&top, "d").is_none());
     }
 
     /// Whether INN sends an article with a Distribution to a site with a list.

@@ -6,12 +6,24 @@ use std::io;
 use settings::quoted;
 
 use super::{fault_of, includes_some, list, networks, plain_name, push_table, read};
-use crate::inn::conf::{ConfFile, Group, is_true};
+use crate::inn::conf::{ConfFile, Group, Pair, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
 /// The name of the peer that is this machine.
 const ME: &str = "ME";
+
+/// Keys that are translated.
+const KNOWN: [&str; 8] = [
+    "hostname",
+    "patterns",
+    "ignore",
+    "skip",
+    "password",
+    "identd",
+    "max-connections",
+    "streaming",
+];
 
 /// The right of programs on this machine to send: the peer `ME`.
 #[derive(Debug)]
@@ -33,8 +45,21 @@ pub fn translate(
     let file = read(inn, "incoming.conf")?;
     let top = file.groups();
     let mut own = None;
+    report_unknown(&file, &top, report);
     each(&file, &[&top], (tables, &mut own), report);
     Ok(own.map(|(line, groups)| OwnSend { file, line, groups }))
+}
+
+/// Reports the keys that are not translated, each once.
+fn report_unknown(file: &ConfFile, group: &Group, report: &mut Report) {
+    let is_unknown = |pair: &&Pair| !KNOWN.contains(&pair.key.as_str());
+    for pair in group.pairs.iter().filter(is_unknown) {
+        let told = format!("{}: {}: there is no such setting", pair.key, pair.value);
+        report.add(file.at(pair.line), Fate::Dropped, told);
+    }
+    for inner in &group.groups {
+        report_unknown(file, inner, report);
+    }
 }
 
 /// The peers of a group; what a peer does not say, the groups around it do.

@@ -16,7 +16,7 @@ use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
 /// Keys that are translated.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "hosts",
     "default",
     "auth",
@@ -29,6 +29,7 @@ const KNOWN: [&str; 13] = [
     "require_encryption",
     "require_ssl",
     "localmaxartsize",
+    "max_rate",
     "reject_with",
 ];
 
@@ -159,16 +160,22 @@ pub fn translate(
     let (mut auths, mut accesses) = (Vec::new(), Vec::new());
     collect(&top, &top, &mut auths, &mut accesses);
     let fits = |auth: &Group, access: &Group| {
-        auth.value("key") == access.value("key") && (is_default(auth, access) || has_program(auth))
+        auth.value("key") == access.value("key")
+            && (is_default(auth, access) || !programs(auth).is_empty())
     };
     // A client belongs to the last auth group that matches it, and has the rights of the last access group that matches its user.
     for auth in auths.iter().rev() {
-        for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
-            tables.extend(entry(&file, (auth, access), settings, report));
-        }
         let has_rights = |access| fits(auth, access) && is_default(auth, access);
-        if auth.value("default").is_some() && !accesses.iter().any(has_rights) {
-            tables.extend(refusal(&file, auth, report));
+        let is_shut = auth.value("default").is_some() && !accesses.iter().any(has_rights);
+        if is_shut || accesses.iter().any(|access| fits(auth, access)) {
+            report_names(&file, auth, report);
+            program(&file, auth, settings, report);
+        }
+        for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
+            tables.push(entry(&file, (auth, access), report));
+        }
+        if is_shut {
+            tables.push(refusal(&file, auth, report));
         }
     }
     for access in &accesses {
@@ -216,7 +223,11 @@ fn collect(group: &Group, around: &Group, auths: &mut Vec<Group>, accesses: &mut
             .pairs
             .extend(around.pairs.iter().filter(lacks).cloned());
         match inner.kind.as_str() {
-            "auth" => auths.push(whole.clone()),
+            // The groups in it are programs, see `programs`.
+            "auth" => {
+                auths.push(whole);
+                continue;
+            }
             "access" => accesses.push(whole.clone()),
             _ => {}
         }
@@ -224,25 +235,69 @@ fn collect(group: &Group, around: &Group, auths: &mut Vec<Group>, accesses: &mut
     }
 }
 
-fn has_program(auth: &Group) -> bool {
-    auth.value("auth")
-        .is_some_and(|program| !program.is_empty())
-        || auth
-            .groups
-            .iter()
-            .any(|inner| inner.kind == "auth" && inner.value("program").is_some())
+/// The programs that check passwords, in order, each with its line: `auth: PROGRAM`, or `auth NAME { program: PROGRAM }` within the group.
+fn programs(auth: &Group) -> Vec<(usize, &str)> {
+    let own = auth.pairs.iter().filter(|pair| pair.key == "auth");
+    let inner = auth.groups.iter().filter(|inner| inner.kind == "auth");
+    let inner = inner.flat_map(|inner| inner.pairs.iter().filter(|pair| pair.key == "program"));
+    let all = own.chain(inner).filter(|pair| !pair.value.is_empty());
+    let mut programs: Vec<_> = all.map(|pair| (pair.line, pair.value.as_str())).collect();
+    programs.sort_by_key(|(line, _)| *line);
+    programs
+}
+
+/// Translates the programs of an auth group to `auth.program`, which is one for all, and reports the keys of the groups in it.
+fn program(file: &ConfFile, auth: &Group, settings: &mut Settings, report: &mut Report) {
+    for (line, program) in programs(auth) {
+        let known = settings.auth.program.as_str();
+        if known == program {
+            continue;
+        }
+        if !known.is_empty() {
+            let why = format!("auth.program is one for all: `{program}' is not asked");
+            report.add(file.at(line), Fate::Dropped, why);
+            continue;
+        }
+        settings.auth.program = program.to_owned();
+        let advice = match program.starts_with('/') {
+            true => "it is asked for the logins of all clients",
+            false => "give its full path; it is asked for the logins of all clients",
+        };
+        let text = format!("auth.program = {}: {advice}", quoted(program));
+        report.add(file.at(line), Fate::Changed, text);
+    }
+    for inner in &auth.groups {
+        let is_known = |pair: &&Pair| inner.kind == "auth" && pair.key == "program";
+        for pair in inner.pairs.iter().filter(|pair| !is_known(pair)) {
+            let told = format!(
+                "{} {}: {}: {}",
+                inner.kind, inner.name, pair.key, pair.value
+            );
+            report.add(place(file, pair), Fate::Dropped, told);
+        }
+    }
+}
+
+/// The user of clients that have not logged in.
+fn default_user(auth: &Group) -> Option<String> {
+    let name = auth.value("default")?;
+    match auth.value("default-domain") {
+        Some(domain) if !name.contains('@') && !domain.is_empty() => {
+            Some(format!("{name}@{domain}"))
+        }
+        _ => Some(name.to_owned()),
+    }
 }
 
 /// Whether clients that have not logged in have a user of an access group.
 fn is_default(auth: &Group, access: &Group) -> bool {
     let wanted = Wildmat::parse(access.value("users").unwrap_or("*").as_bytes());
-    let default = auth.value("default");
-    default.is_some_and(|name| wanted.matches(name.as_bytes()))
+    default_user(auth).is_some_and(|name| wanted.matches(name.as_bytes()))
 }
 
 /// Clients of an auth group.
 struct Hosts {
-    /// Their networks; `None`: any.
+    /// Their networks; `None`: any. With a fault, perhaps other hosts.
     from: Option<Vec<String>>,
     /// Hosts that are no networks.
     names: Vec<String>,
@@ -260,11 +315,20 @@ impl Hosts {
         let fault = match (excluded, auth.value("localaddress")) {
             (Some(host), _) => Some(format!("`from' cannot exclude a host (`{host}')")),
             (None, Some(_)) => Some("`localaddress' has no counterpart".to_owned()),
+            (None, None) if !is_any && from.is_empty() => {
+                Some("none of its hosts is an address or a network".to_owned())
+            }
             (None, None) => None,
+        };
+        let names = if is_any { Vec::new() } else { names };
+        // What a comment shows.
+        let from = match from.is_empty() {
+            true => names.clone(),
+            false => from,
         };
         Hosts {
             from: (!is_any).then_some(from),
-            names: if is_any { Vec::new() } else { names },
+            names,
             fault,
         }
     }
@@ -280,7 +344,7 @@ fn users_of(auth: &Group, access: &Group) -> Result<Vec<String>, String> {
     let mut users = Vec::new();
     for pattern in patterns {
         // No client that has logged in has the name of those that have not.
-        let is_default = |name| auth.value("default") == Some(name);
+        let is_default = |name| default_user(auth).as_deref() == Some(name);
         if pattern.strip_prefix('!').is_some_and(is_default) {
             continue;
         }
@@ -298,23 +362,38 @@ fn users_of(auth: &Group, access: &Group) -> Result<Vec<String>, String> {
     }
 }
 
-/// A table without rights for the clients of an auth group whose user has no access group: they must not match a table behind it.
-fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Option<Table> {
-    let hosts = Hosts::of(auth);
-    if hosts.fault.is_some() || hosts.from.as_ref().is_some_and(Vec::is_empty) {
-        return None;
+/// Reports the hosts of an auth group that are no networks.
+fn report_names(file: &ConfFile, auth: &Group, report: &mut Report) {
+    let names = Hosts::of(auth).names;
+    for host in names.iter().filter(|host| !host.starts_with('!')) {
+        let why = format!(
+            "auth \"{}\": host `{host}': write addresses or networks into `from'",
+            auth.name
+        );
+        report.add(file.at(auth.line), Fate::Dropped, why);
     }
+}
+
+/// Whether only clients with TLS belong to a group.
+fn needs_tls(group: &Group) -> bool {
+    group.is_true("require_ssl") || group.is_true("require_encryption")
+}
+
+/// A table without rights for the clients of an auth group whose user has no access group: they must not match a table behind it.
+fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Table {
+    let hosts = Hosts::of(auth);
+    let needs_tls = needs_tls(auth);
     let mut table = Table {
         line: auth.line,
         name: plain_name(&auth.name),
         from: hosts.from,
-        has_conditions: false,
+        has_conditions: needs_tls,
         send: None,
-        rest: String::new(),
+        rest: if needs_tls { "tls = true\n" } else { "" }.to_owned(),
         is_comment: false,
     };
     let told = format!("auth \"{}\": ", auth.name);
-    match fault_of(&table.text()) {
+    match hosts.fault.or_else(|| fault_of(&table.text())) {
         None => report.add(
             file.at(auth.line),
             Fate::Kept,
@@ -322,32 +401,18 @@ fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Option<Table> 
         ),
         Some(fault) => {
             table.is_comment = true;
-            let told = format!("{told}{fault}; its table is a comment");
+            let told = format!(
+                "{told}its clients have no rights in INN, but {fault}; its table is a comment"
+            );
             report.add(file.at(auth.line), Fate::Dropped, told);
         }
     }
-    Some(table)
+    table
 }
 
-fn entry(
-    file: &ConfFile,
-    (auth, access): (&Group, &Group),
-    settings: &mut Settings,
-    report: &mut Report,
-) -> Option<Table> {
-    let at = file.at(auth.line);
+fn entry(file: &ConfFile, (auth, access): (&Group, &Group), report: &mut Report) -> Table {
     let hosts = Hosts::of(auth);
-    for host in &hosts.names {
-        let why = format!(
-            "auth \"{}\": host `{host}': write addresses or networks into `from'",
-            auth.name
-        );
-        report.add(at, Fate::Dropped, why);
-    }
     let mut faults: Vec<String> = hosts.fault.into_iter().collect();
-    if hosts.from.as_ref().is_some_and(Vec::is_empty) && faults.is_empty() {
-        return None;
-    }
     let mut table = String::new();
     let mut has_conditions = false;
     if !is_default(auth, access) {
@@ -361,18 +426,8 @@ fn entry(
                 let _ = writeln!(table, "users = {}", list(&[pattern]));
             }
         }
-        if let Some(program) = auth.value("auth")
-            && settings.auth.program.is_empty()
-        {
-            settings.auth.program = program.to_owned();
-            let text = format!("auth.program = {}: give its full path", quoted(program));
-            report.add(at, Fate::Changed, text);
-        }
     }
-    if access.is_true("require_ssl")
-        || access.is_true("require_encryption")
-        || auth.is_true("require_ssl")
-    {
+    if needs_tls(access) || needs_tls(auth) {
         has_conditions = true;
         table.push_str("tls = true\n");
     }
@@ -412,6 +467,17 @@ fn entry(
     {
         let _ = writeln!(table, "size_max = {bytes}");
     }
+    if let Some(rate) = access.value("max_rate") {
+        match rate.parse::<u64>() {
+            Ok(0) => {}
+            Ok(bytes) => _ = writeln!(table, "bytes_per_second_max = {bytes}"),
+            Err(_) => report.add(
+                file.at(access.line),
+                Fate::Dropped,
+                format!("max_rate: `{rate}' is not a number"),
+            ),
+        }
+    }
     let mut table = Table {
         line: access.line,
         name: plain_name(&access.name),
@@ -433,7 +499,7 @@ fn entry(
         );
         report.add(file.at(access.line), Fate::Dropped, why);
         table.is_comment = true;
-        return Some(table);
+        return table;
     }
     let (fate, more) = match letters.chars().find(|letter| "LB".contains(*letter)) {
         Some(letter) => (
@@ -450,5 +516,5 @@ fn entry(
             access.name, auth.name
         ),
     );
-    Some(table)
+    table
 }

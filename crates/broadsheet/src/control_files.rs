@@ -100,7 +100,7 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
     if let Ok(tables) = &whole.expiry {
         findings.push(Finding {
             file: "[expiry]",
-            told: Ok(limits(tables)),
+            told: Ok(limits(tables, directory.root())),
         });
     }
     findings.extend(pulls);
@@ -298,13 +298,23 @@ fn control(directory: &NewsDirectory) -> Result<String, String> {
 }
 
 /// The values of `[expiry]`, which limit what expire removes.
-fn limits(tables: &expire::Tables) -> String {
+fn limits(tables: &expire::Tables, root: &Path) -> String {
     let space = &tables.space;
     let size = |bytes: Option<u64>| bytes.map_or("not set".to_owned(), sizes::bytes);
     let days = tables.expired.map(|life| life.to_string());
     let archive = tables.archive_directory.as_deref();
+    let disk = rustix::fs::statvfs(root.join("segments"));
+    let whole = disk.map_or(u64::MAX, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    let warning = match space.keep_free {
+        Some(free) if free >= whole => format!(
+            "\n    warning: keep_free is not less than the whole file system ({}): expire would remove all articles, which max_fraction \
+             prevents, so it never removes any by space",
+            sizes::bytes(whole)
+        ),
+        _ => String::new(),
+    };
     format!(
-        "keep_free = {}; max_size = {}; max_fraction = {}; dead_fraction = {}; expired_days = {}; archive_directory = {}",
+        "keep_free = {}; max_size = {}; max_fraction = {}; dead_fraction = {}; expired_days = {}; archive_directory = {}{warning}",
         size(space.keep_free),
         size(space.max_size),
         space.max_fraction,

@@ -307,6 +307,30 @@ fn feeds_that_do_not_need_it_go_on_while_it_is_down() {
 }
 
 #[test]
+fn no_place_is_in_the_news_directory_or_above_it() {
+    for place in ["news/objects", ""] {
+        let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 2);
+        fs::create_dir(program.path("news/objects")).unwrap();
+        let path = program.path(place).display().to_string();
+        let url = format!("url = \"file://{}\"", path.trim_end_matches('/'));
+        program.set("url = \"\"", &url);
+        let check = program.run(&["check", "-q", "--dir", "news"]);
+        assert_eq!(check.status, 1, "{check:?}");
+        let said = "neither may be in the other";
+        assert!(
+            check.out.contains("[offload]: ERROR: ") && check.out.contains(said),
+            "{check:?}"
+        );
+        for article in many("old", 3, "comp.test", BODY_BYTES) {
+            program.rnews(&batch(&[article]));
+        }
+        let told = program.run(&["segments", "offload", "--dir", "news", "0"]);
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(told.err.contains(said), "{told:?}");
+    }
+}
+
+#[test]
 fn nothing_goes_to_the_place_of_a_disk_that_is_not_mounted() {
     let site = Site::new();
     site.move_first_away();

@@ -220,6 +220,31 @@ fn removed_articles_stay_removed() {
     assert_eq!(told.status, 2, "{told:?}");
 }
 
+/// RFC 3977, 6: no number is above 2,147,483,647.
+#[test]
+fn no_high_mark_is_raised_above_the_highest_number() {
+    let program = Program::with_news("comp.test 2147480000 00001 y\n");
+    backup(&program, &[]);
+    for gap in ["2147483648", "18446744073709551615"] {
+        let told = restore(&program, &["--gap", gap]);
+        assert_eq!(told.status, 64, "{told:?}");
+        assert!(told.err.contains("--gap is at most 2147483647"), "{told:?}");
+        assert!(!program.path("restored").exists());
+    }
+    let told = restore(&program, &[]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(
+        told.err
+            .contains("the high mark of comp.test would be 2147490000"),
+        "{told:?}"
+    );
+    std::fs::remove_dir_all(program.path("restored")).unwrap();
+    let told = restore(&program, &["--gap", "3647"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let active = program.read("restored/active");
+    assert!(active.contains("comp.test 2147483647 "), "{active}");
+}
+
 fn relay_now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap().as_secs()

@@ -355,15 +355,43 @@ fn flags_say_how_the_peer_is_fed() {
         told.out.contains("nntp = \"127.0.0.1\", headfeed = true"),
         "{told:?}"
     );
+    let before = program.read("news/broadsheet.toml");
     for (flag, value) in [
         ("--connections", "0"),
+        ("--connections", "many"),
         ("--rate", "fast"),
         ("--hours", "always"),
+        ("--hours", "99"),
+        ("--tls-fingerprint", "x"),
+        ("--bind", "here"),
+        ("--host", "a b"),
+        ("--from", "10.0.0.0/33"),
     ] {
-        let told = add(&[&["other.example", flag, value][..], &ends].concat());
-        assert_ne!(told.status, 0, "{flag} {value}: {told:?}");
-        assert!(told.err.contains(&flag[2..]), "{told:?}");
+        let others: Vec<&str> = ends
+            .chunks(2)
+            .filter(|pair| pair[0] != flag)
+            .flatten()
+            .copied()
+            .collect();
+        let told = add(&[&["other.example", flag, value][..], &others].concat());
+        assert_eq!(told.status, 64, "{flag} {value}: {told:?}");
+        assert!(
+            told.err.contains(&format!("{flag} ")) && told.err.contains("nothing was changed"),
+            "{told:?}"
+        );
+        assert!(!told.err.contains("broadsheet.toml:"), "{told:?}");
     }
+    for flag in [
+        &["--rate", "1 MB"][..],
+        &["--hours", "22:00-06:00"],
+        &["--connections", "2"],
+        &["--headfeed"],
+    ] {
+        let told = add(&[&["in.example", "--direction", "in"][..], flag, &ends].concat());
+        assert_eq!(told.status, 64, "{told:?}");
+        assert!(told.err.contains(flag[0]), "{told:?}");
+    }
+    assert_eq!(program.read("news/broadsheet.toml"), before);
     // A directory of headers alone sends nothing else, and takes nothing else.
     let program = Program::with_news(ACTIVE);
     program.set("headers_only = false", "headers_only = true");

@@ -210,6 +210,17 @@ fn groups_come_from_a_file() {
 }
 
 #[test]
+fn articles_are_kept_for_a_day_at_least() {
+    let program = Program::new();
+    let told = usual(&program, &["--keep-days", "0"]);
+    assert!(
+        told.status == 64 && told.err.contains("--keep-days is at least 1"),
+        "{told:?}"
+    );
+    assert!(!program.path("news").exists());
+}
+
+#[test]
 fn what_failed_can_be_corrected_and_tried_again() {
     let program = Program::new();
     let port = port();

@@ -5,7 +5,7 @@ mod bucket;
 mod directory;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use store::offload::{Connection, Objects};
@@ -24,6 +24,8 @@ use bucket::place::BucketUrl;
 pub struct Location {
     /// `file:///DIRECTORY`, `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`.
     pub url: String,
+    /// The news directory whose articles move there, if there is one: objects in a directory lie outside of it.
+    pub news: Option<PathBuf>,
     /// How to reach a bucket.
     pub bucket: BucketSettings,
     /// The site's name.
@@ -97,13 +99,34 @@ pub fn connect(location: &Location) -> io::Result<Connection> {
     let place = Place::parse(&location.url)
         .map_err(|what| invalid(format!("`[offload] url' in broadsheet.toml {what}")))?;
     let objects: Arc<dyn Objects> = match place {
-        Place::Directory(root) => Arc::new(Directory::new(root, site)),
+        Place::Directory(root) => {
+            let objects = resolved(&root);
+            if let Some(news) = location.news.as_deref().map(resolved)
+                && (objects.starts_with(&news) || news.starts_with(&objects))
+            {
+                return Err(invalid(format!(
+                    "`[offload] url' in broadsheet.toml names {}, and the news directory is {}: neither may be in the other",
+                    root.display(),
+                    news.display()
+                )));
+            }
+            Arc::new(Directory::new(root, site))
+        }
         Place::Bucket(bucket) => Arc::new(Bucket::new(&bucket, site, &location.bucket)?),
     };
     Ok(Connection {
         objects,
         cache_bytes_max: location.cache_bytes_max,
     })
+}
+
+/// A path without symbolic links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]
@@ -115,6 +138,7 @@ mod tests {
         let location = |url: &str, site: &str| Location {
             url: url.to_owned(),
             site: site.to_owned(),
+            news: Some("/var/spool/news".into()),
             bucket: BucketSettings::default(),
             cache_bytes_max: 1,
         };
@@ -122,6 +146,8 @@ mod tests {
         for (url, site) in [
             ("file://srv/articles", "a"),
             ("file:///", "a"),
+            ("file:///var/spool/news/objects", "a"),
+            ("file:///var/spool", "a"),
             ("/srv/articles", "a"),
             ("", "a"),
             ("file:///srv", ".."),

@@ -30,6 +30,7 @@ pub fn location(server: &BucketServer, dir: &std::path::Path) -> Location {
     let login = dir.join("keys/offload.login");
     server.write_login(&login);
     Location {
+        news: Some(dir.to_owned()),
         url: server.url("some/where"),
         bucket: BucketSettings {
             endpoint: server.endpoint(),

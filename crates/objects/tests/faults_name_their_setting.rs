@@ -155,6 +155,7 @@ fn at(endpoint: String, dir: &Path) -> Location {
     let login = dir.join("offload.login");
     write_login(&login, "KEY", "secret");
     Location {
+        news: Some(dir.to_owned()),
         url: "s3://news-articles".to_owned(),
         bucket: BucketSettings {
             endpoint,

@@ -77,6 +77,7 @@ fn they_have_no_header_that_google_refuses() {
     let login = dir.path().join("offload.login");
     write_login(&login, "GOOG1EXAMPLE", "secret");
     let location = Location {
+        news: None,
         url: "gs://news-articles/old".to_owned(),
         bucket: BucketSettings {
             endpoint,

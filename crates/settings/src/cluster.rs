@@ -81,6 +81,15 @@ impl Settings {
             let told = "needs a program that was built with the feature `cluster' (cargo build -p broadsheet)";
             return Some(("cluster.servers", told.to_owned()));
         }
+        let mut servers = self.cluster.servers.split(',').map(str::trim);
+        let is_other = |server: &&str| {
+            let scheme = server.split_once("://").map(|(scheme, _)| scheme);
+            scheme.is_some_and(|scheme| !matches!(scheme, "nats" | "tls"))
+        };
+        if let Some(server) = servers.find(is_other) {
+            let told = format!("has `{server}'; a server is nats://HOST:PORT or tls://HOST:PORT");
+            return Some(("cluster.servers", told));
+        }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if self.cluster.stream.is_empty() || !self.cluster.stream.chars().all(is_name) {
             let told = "has letters, digits, `-' and `_' only".to_owned();

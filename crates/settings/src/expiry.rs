@@ -56,7 +56,11 @@ fn section(table: &mut TableReader<'_, '_>, tables: &mut Tables) {
     let space = &mut tables.space;
     space.keep_free = table.take("keep_free", value::size);
     space.max_size = table.take("max_size", value::size);
-    if let Some(part) = table.take("max_fraction", fraction) {
+    let max_fraction = table.take("max_fraction", |value| match fraction(value)? {
+        0.0 => Err("is 0, with which no run of expire removes anything".to_owned()),
+        part => Ok(part),
+    });
+    if let Some(part) = max_fraction {
         space.max_fraction = part;
     }
     if let Some(part) = table.take("dead_fraction", fraction) {

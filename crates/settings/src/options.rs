@@ -99,6 +99,7 @@ impl Settings {
         let fingerprint = offload.fingerprint().ok().flatten();
         objects::Location {
             url: offload.url.clone(),
+            news: Some(directory.root().to_owned()),
             bucket: objects::BucketSettings {
                 endpoint: offload.endpoint.clone(),
                 region: offload.region.clone(),

@@ -10,7 +10,7 @@
 //! exclude = ["oldname.example.net"]          # nor articles that have passed there
 //! max_size = "100 kB"                        # of an article
 //! only = "moderated"                         # or "unmoderated"
-//! hops = 3                                   # only articles whose Path is at most so long
+//! hops = 3                                   # only articles whose Path is at most so long; 0: only those posted here
 //! start = "oldest"                           # or "now", or a date: the first article for a new site
 //! via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20, schedule = "every 15 min" }
 //! ```
@@ -49,7 +49,10 @@ fn site(table: &mut TableReader<'_, '_>) -> Option<Site> {
     let subs = table.take("groups", value::patterns);
     let dists = table.take("distributions", value::patterns);
     let exclusions = table.take("exclude", value::names);
-    let size_max = table.take("max_size", value::size);
+    let size_max = table.take("max_size", |value| match value::size(value)? {
+        0 => Err("is 0, so that the site would get nothing; leave it out for no limit".to_owned()),
+        bytes => Ok(bytes),
+    });
     let only = table.take("only", |word| value::word(word, ONLY));
     let hops_max = table.take("hops", value::count);
     let start = table.take("start", value::start);

@@ -264,6 +264,14 @@ fn each_fault_names_its_place() {
         ),
         ("max_size = -1", "4:12: max_size needs"),
         (
+            "max_size = 0",
+            "4:12: max_size is 0, so that the site would get nothing; leave it out for no limit",
+        ),
+        (
+            "max_size = \"0 kB\"",
+            "4:12: max_size is 0, so that the site would get nothing",
+        ),
+        (
             "only = \"moderate\"",
             "4:8: only is one of \"moderated\", \"unmoderated\", not \"moderate\"; did you mean moderated?",
         ),

@@ -206,4 +206,10 @@ fn unknown_keys_and_wrong_values_are_errors_with_their_position() {
         fault("[expiry]\nmax_fraction = 60\n"),
         "broadsheet.toml:2:16: expiry.max_fraction is 60; it is a part of the whole, from 0 to 1"
     );
+    for zero in ["0", "0.0", "-0.0"] {
+        assert_eq!(
+            fault(&format!("[expiry]\nmax_fraction = {zero}\n")),
+            "broadsheet.toml:2:16: expiry.max_fraction is 0, with which no run of expire removes anything"
+        );
+    }
 }

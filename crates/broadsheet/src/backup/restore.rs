@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use groups::Active;
+use groups::active::NUMBER_MAX;
 use store::Lock;
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
@@ -156,6 +157,7 @@ fn connect_to_check(
     };
     let directory = settings::NewsDirectory::at(backups);
     let mut location = read.settings.object_location(&directory);
+    location.news = None;
     // The files of the news directory are under their checksums.
     let bucket = &mut location.bucket;
     for file in std::iter::once(&mut bucket.login).chain(&mut bucket.trust.ca) {
@@ -167,6 +169,9 @@ fn connect_to_check(
     store::offload::connect(backups, objects::connect(&location)?);
     Ok(())
 }
+
+/// Highest number of an article for clients (RFC 3977, 6).
+pub const HIGHEST_NUMBER: u64 = 2_147_483_647;
 
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not
 /// given again.
@@ -273,6 +278,17 @@ fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
     let groups: Vec<_> = active.ids().collect();
     for group in groups {
         let high = active.high(group).saturating_add(gap);
+        // A group that is above it already has readers that can use such numbers.
+        let most = match active.high(group) {
+            0..=HIGHEST_NUMBER => HIGHEST_NUMBER,
+            _ => NUMBER_MAX,
+        };
+        if high > most {
+            bail!(
+                "the high mark of {} would be {high}, above the highest number of an article, {most} (RFC 3977, 6): use a smaller --gap",
+                groups::shown(active.name(group))
+            );
+        }
         active.set_high(group, high);
     }
     store::replace(&RealDisk, path, |file| file.write_at(active.image(), 0))?;

@@ -143,6 +143,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
         return Ok(Status::NO);
     };
+    let of_feed = entry::FEED_FLAGS.iter().chain([&entry::HEADFEED]);
+    if !direction.is_out()
+        && let Some(flag) = of_feed.into_iter().find(|flag| given.has(flag.name))
+    {
+        let what = format!(
+            "--{} says how we feed the peer, and with the direction in we do not",
+            flag.name
+        );
+        return Err(given.usage(what).into());
+    }
     let flags = entry::VIA_FLAGS.iter().chain(&entry::FEED_FLAGS);
     let mut keys = entry::keys(given, flags);
     let headers = Headers {
@@ -152,7 +162,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if headers.sent {
         keys.push(entry::HEADFEED_KEY.to_owned());
     }
+    let unusable = |what: String| given.usage(format!("{what}; nothing was changed"));
     let site = entry::site(&name, &host, &patterns, &keys);
+    if let Some(what) = entry::fault_of(&site) {
+        return Err(unusable(what).into());
+    }
     let path = directory.file(settings::FILE);
     let read = || {
         let text = std::fs::read_to_string(&path);
@@ -174,7 +188,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 return Ok(Status::NO);
             }
             let groups = entry::wildmat(&patterns);
-            Some(entry::access(&name, &from, &groups, headers.taken))
+            let access = entry::access(&name, &from, &groups, headers.taken);
+            if let Some(what) = entry::fault_of(&access) {
+                return Err(unusable(what).into());
+            }
+            Some(access)
         }
     };
     let site = direction.is_out().then_some(site);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use store::fsck;
 
 use crate::answer::Answer;
-use crate::backup::restore::{self, NeededObjects, Verified, find};
+use crate::backup::restore::{self, HIGHEST_NUMBER, NeededObjects, Verified, find};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -75,6 +75,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let directory = NewsDirectory::to_make(given)?;
     let gap = given.number("gap")?.unwrap_or(GAP);
+    if gap > HIGHEST_NUMBER {
+        let what = format!("--gap is at most {HIGHEST_NUMBER}, the highest number of an article");
+        return Err(given.usage(what).into());
+    }
     let rebuilt = restore::restore(backups, &manifest, directory.root(), gap)?;
     let verified = match given.has("verify") {
         true => store::fsck(directory.root(), false).map(Some),

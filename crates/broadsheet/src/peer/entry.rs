@@ -215,6 +215,21 @@ pub fn parsed(path: &Path, text: &str) -> anyhow::Result<Settings> {
     Ok(Read::parse(path, text.as_bytes().to_vec())?.settings)
 }
 
+/// The error that a table would cause, with the flags in place of the keys; `None` without one.
+pub fn fault_of(table: &str) -> Option<String> {
+    let text = format!("name = \"here\"\n{table}");
+    let faults = Read::parse(Path::new(settings::FILE), text.into_bytes()).err()?;
+    let what = faults.faults.first().map(settings::Fault::what)?;
+    let (key, rest) = what.split_once(' ').unwrap_or((what, ""));
+    Some(match key {
+        "nntp" => format!("--host {rest}"),
+        key if key.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            format!("--{} {rest}", key.replace('_', "-"))
+        }
+        _ => what.to_owned(),
+    })
+}
+
 /// The server of a site that is fed by NNTP.
 ///
 /// # Errors

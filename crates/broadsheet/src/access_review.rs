@@ -136,6 +136,7 @@ fn idle_keys(entry: &Entry) -> Vec<String> {
     let limits = &entry.limits;
     let keys = [
         ("approve", entry.approve, "post", &entry.post),
+        ("headfeed", entry.headfeed, "send", &entry.send),
         (
             "posts_per_minute_max",
             limits.posts_per_minute_max.is_some(),

@@ -6,11 +6,14 @@ use std::path::Path;
 
 use feed::serving::BATCHPARMS;
 use feed::{enrolment, site_state};
-use groups::sites::{Queue, Site, To, Via};
+use groups::matrix::DEFAULT_DISTRIBUTION;
+use groups::sites::{Queue, Site, Start, To, Via};
 use groups::{Active, CommandLine, Pattern, Sites, When};
 use inject::program_file;
 use rustix::fs::Access;
 use settings::Settings;
+
+use relay::Now;
 
 use crate::control_file::{NEEDED, counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
@@ -69,6 +72,16 @@ pub fn sites(
                 site.place
             ));
         }
+        // With a start in the future, a new site begins as with `now'. Settings with it are read all the same: the clock may be wrong.
+        if let Start::Date(start) = site.start
+            && start > Now::read().seconds
+        {
+            faults.push(format!(
+                "{} ({}): start is in the future, so that it means \"now\": write \"now\", or a day up to today",
+                feed.escape_ascii(),
+                site.place
+            ));
+        }
         // The other nodes of a cluster have no use for their cursors.
         if !settings.is_node()
             && let Some(error) = no_cursor(directory.root(), feed)
@@ -92,6 +105,12 @@ pub fn sites(
         ));
         let mut warnings = idle_patterns(site, active);
         warnings.extend(will_not_work(directory, settings, &site.via));
+        if let Some(made) = made_later(&site.via) {
+            let made = made.display();
+            told.push_str(&format!(
+                "\n        note: the directory {made} does not exist, and will be made: is its disk mounted?"
+            ));
+        }
         if let Via::Batch(via) = &site.via {
             match parms.parms(&site.name, via, None) {
                 // Some write 0 on purpose, to keep a site from its batches.
@@ -151,6 +170,13 @@ fn idle_patterns(site: &Site, active: &Active) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if site.dists.is_none() && !site.subs.matches(DEFAULT_DISTRIBUTION) {
+        warnings.push(
+            "its line has no distributions, so that its groups stand for them, as in C News, and do not match articles without Distribution \
+             (`world'): it gets next to nothing; write `GROUPS/all'"
+                .to_owned(),
+        );
+    }
     warnings
 }
 
@@ -183,6 +209,12 @@ fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> O
             "{} cannot be written: this user cannot create files there",
             root.join(path).display()
         )),
+        Via::Tree { directory, .. } if !can_be_made(&root.join(directory).join("x")) => {
+            Some(format!(
+                "{} cannot be written: this user cannot create files there",
+                root.join(directory).display()
+            ))
+        }
         Via::News { directory: other } if !store::is_news_directory(&root.join(other)) => Some(
             format!("{} is not a news directory", root.join(other).display()),
         ),
@@ -196,6 +228,16 @@ fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> O
         }
         _ => None,
     }
+}
+
+/// The directory of a feed, if it does not exist. Those below the news directory are made with the first article.
+fn made_later(via: &Via) -> Option<&Path> {
+    let directory = match via {
+        Via::FileList { path, .. } => path.parent()?,
+        Via::Tree { directory, .. } => directory,
+        _ => return None,
+    };
+    (directory.is_absolute() && !directory.exists()).then_some(directory)
 }
 
 /// Why batches cannot be delivered: their program or directory is missing.

@@ -172,6 +172,7 @@ fn as_text_html_and_json() {
         &["--html", "--json"][..],
         &["--days", "3"],
         &["--day", "2026-02-31"],
+        &["--day", "2199-01-01"],
     ] {
         let told = program.run(&[&["report", "--dir", "news"], bad].concat());
         assert_eq!(told.status, 64, "{told:?}");

@@ -27,7 +27,7 @@ read = "*,!private.*"
 "#;
 
 fn with(tables: &str) -> Program {
-    let program = Program::with_news("");
+    let program = Program::with_news("local.x 0 1 y\nprivate.x 0 1 y\n");
     let text = program.read("news/broadsheet.toml") + tables;
     program.write("news/broadsheet.toml", text.as_bytes());
     program
@@ -59,6 +59,7 @@ fn without_tables_this_machine_reads_posts_and_feeds() {
 #[test]
 fn each_entry_is_told_up_to_the_one_that_fits() {
     let program = with(TABLES);
+    program.set("program = \"\"", "program = \"/bin/true\"");
     let file = program.read("news/broadsheet.toml");
     let (before, _) = file.split_once("[[access]]\nname = \"lan\"").unwrap();
     let line = before.matches('\n').count() + 1;
@@ -159,6 +160,26 @@ fn the_group_behind_an_alias_is_told_of() {
         let line = format!("  {group}: the client may read it, {may} post to it, {may} send it\n");
         assert!(told.contains(&line), "{told}");
     }
+}
+
+#[test]
+fn what_does_not_exist_is_noted() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let (_, told) = explain(
+        &program,
+        &["--from", "local", "--group", "comp.tset", "--user", "anna"],
+    );
+    assert!(
+        told.contains("note: active has no group `comp.tset'"),
+        "{told}"
+    );
+    assert!(told.contains("note: there is no user `anna'"), "{told}");
+    let (_, told) = explain(&program, &["--from", "local", "--group", "comp.test"]);
+    assert!(!told.contains("note: "), "{told}");
+    // A program may know any user.
+    program.set("program = \"\"", "program = \"/bin/true\"");
+    let (_, told) = explain(&program, &["--from", "local", "--user", "anna"]);
+    assert!(!told.contains("note: "), "{told}");
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn patterns_that_match_nothing_are_warned_of() {
     let program = Program::with_news(ACTIVE);
     program.write(
         "news/sys",
-        b"ME:mics/world:f:\nnorth:cmop,!junk:f:\nsouth:all/!local:f:\neast:all/all,!local:f:\nwest:comp:f:\n",
+        b"ME:mics/world:f:\nnorth:cmop,!junk:f:\nsouth:all/!local:f:\neast:all/all,!local:f:\nwest:comp,world:f:\nnodist:comp:f:\n",
     );
     let told = program.run(&["check", "-q", "--dir", "news"]);
     let fault = "what this site accepts matches no group of active: every article is refused";
@@ -207,6 +207,7 @@ fn patterns_that_match_nothing_are_warned_of() {
         "distributions of this site have no effect",
         "warning: north: its pattern of groups matches no group of active",
         "warning: south: its distributions only exclude",
+        "warning: nodist: its line has no distributions",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
@@ -235,6 +236,60 @@ fn a_site_has_all_its_warnings() {
 }
 
 /// `check` and the programs that file judge the same file alike.
+#[test]
+fn settings_with_which_nothing_happens_are_told() {
+    let program = Program::with_news(ACTIVE);
+    let far = program.path("no/such/tree").display().to_string();
+    let told = checked(
+        &program,
+        &format!(
+            "[[site]]\nname = \"a\"\ngroups = \"all\"\nvia = {{ tree = \"{far}\" }}\n\
+             [[site]]\nname = \"b\"\ngroups = \"all\"\nvia = {{ files = \"{far}/list\" }}\n\
+             [[site]]\nname = \"c\"\ngroups = \"all\"\nvia = {{ files = \"out.going/c/list\" }}\n\
+             [[site]]\nname = \"d\"\ngroups = \"all\"\nvia = {{ tree = \"mailpaths/tree\" }}\n\
+             [expiry]\nkeep_free = \"8000000 TB\"\n"
+        ),
+    );
+    assert_eq!(told.status, 0, "{told:?}");
+    let note = format!("note: the directory {far} does not exist, and will be made");
+    assert_eq!(told.out.matches(&note).count(), 2, "{told:?}");
+    assert!(
+        told.out
+            .contains("warning: d: news/mailpaths/tree cannot be written")
+            && !told.out.contains("warning: c: "),
+        "{told:?}"
+    );
+    assert!(
+        told.out
+            .contains("warning: keep_free is not less than the whole file system"),
+        "{told:?}"
+    );
+    for (start, status) in [("2199-01-01", 1), ("2020-01-01", 0)] {
+        let told = checked(
+            &program,
+            &format!(
+                "[[site]]\nname = \"a\"\ngroups = \"all\"\nstart = \"{start}\"\nvia = {{ files = \"a/list\" }}\n"
+            ),
+        );
+        assert_eq!(told.status, status, "{told:?}");
+        assert_eq!(
+            told.out.contains("start is in the future"),
+            status == 1,
+            "{told:?}"
+        );
+    }
+    let told = checked(
+        &program,
+        "[cluster]\nservers = \"nats://127.0.0.1:4222,http://x\"\n",
+    );
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(
+        told.err
+            .contains("cluster.servers has `http://x'; a server is nats://HOST:PORT"),
+        "{told:?}"
+    );
+}
+
 #[test]
 fn a_cut_active_without_some_groups_is_an_error() {
     let program = Program::with_news(ACTIVE);
@@ -311,7 +366,7 @@ fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
         assert_eq!(told.out.contains("NAME/OLD"), is_bad, "{name} {told:?}");
     }
     // Its articles do not go in batches.
-    program.write("news/sys", b"ME:all\nx$y:comp:F:x/togo\n");
+    program.write("news/sys", b"ME:all\nx$y:comp/all:F:x/togo\n");
     let told = program.run(&["check", "-q", "--dir", "news"]);
     assert!(told.status == 0 && !told.out.contains("sys"), "{told:?}");
 }
@@ -319,7 +374,10 @@ fn a_site_that_no_batch_can_be_sent_to_is_an_error() {
 #[test]
 fn sites_of_both_files_are_told_with_their_place() {
     let program = Program::with_news(ACTIVE);
-    program.write("news/sys", b"ME:all\nsite:comp:f:\nsite:news:F:x/togo\n");
+    program.write(
+        "news/sys",
+        b"ME:all\nsite:comp/all:f:\nsite:news/all:F:x/togo\n",
+    );
     let settings = program.read("news/broadsheet.toml");
     let table = "[[site]]\nname = \"other\"\ngroups = \"all\"\nvia = { news = \"/srv\" }\n";
     let line = settings.lines().count() + 2;
@@ -528,11 +586,12 @@ fn keys_of_access_that_change_nothing_are_noted() {
     let program = Program::with_news(ACTIVE);
     let told = checked(
         &program,
-        "[[access]]\nname = \"a\"\nread = \"*\"\napprove = true\nposts_per_minute_max = 1\narticles_per_minute_max = 1\n",
+        "[[access]]\nname = \"a\"\nread = \"*\"\napprove = true\nheadfeed = true\nposts_per_minute_max = 1\narticles_per_minute_max = 1\n",
     );
     assert_eq!(told.status, 0, "{told:?}");
     for said in [
         ": a has approve without `post', so approve has no effect\n",
+        ": a has headfeed without `send', so headfeed has no effect\n",
         ": a has posts_per_minute_max without `post', so posts_per_minute_max has no effect\n",
         ": a has articles_per_minute_max without `send', so articles_per_minute_max has no effect\n",
     ] {

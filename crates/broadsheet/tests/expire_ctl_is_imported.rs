@@ -191,5 +191,11 @@ fn a_first_explist_has_no_old_one_and_a_missing_or_strange_file_is_told() {
     program.write("expire.ctl", b"\xff\x00\xfe\n\x01:\x02:\x03\n");
     let told = import(&program, &["--install"]);
     assert_eq!((told.status, told.err.lines().count()), (1, 2), "{told:?}");
+    program.write("expire.ctl", b"# nothing\n");
+    let told = import(&program, &[]);
+    assert!(
+        told.err.contains("broadsheet: expire.ctl: has no rules"),
+        "{told:?}"
+    );
     assert_eq!(program.run(&["import"]).status, 64);
 }

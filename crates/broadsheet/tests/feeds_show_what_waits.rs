@@ -121,12 +121,12 @@ fn a_way_keeps_its_name_when_lines_come_and_go() {
     // The first goes: told, and still listed.
     program.write("news/sys", b"ME:all\nx:comp/all:F:fast\n");
     let told = file("s");
-    assert!(told.err.contains("x is no longer in sys"), "{told:?}");
+    assert!(told.err.contains("x is no longer a site"), "{told:?}");
     assert!(!told.err.contains("x:2 is no longer"), "{told:?}");
     assert_eq!(waiting(&program, "x:2"), 6);
     let told = program.run(&["feed", "list", "--dir", "news"]);
     let left =
-        "x  no longer in sys: remove feeds/x if the site does not return\n    waiting 4 articles";
+        "x  no longer a site: remove feeds/x if the site does not return\n    waiting 4 articles";
     assert!(told.out.contains(left), "{told:?}");
     program.run(&["feed", "resume", "--dir", "news", "x:2"]);
     let told = program.run(&["feed", "flush", "--dir", "news"]);

@@ -218,6 +218,7 @@ fn names_that_break_the_rules_are_refused() {
         "comp.123",
         "Comp.test",
         "comp.all",
+        "poster",
         "a b",
         "a\tb",
         "a\nb x 1 y",
@@ -231,6 +232,8 @@ fn names_that_break_the_rules_are_refused() {
         group(&program, &["add", "Comp.123", "--any-name"]).status,
         0
     );
+    assert_eq!(group(&program, &["add", "poster", "--any-name"]).status, 0);
+    assert_eq!(group(&program, &["remove", "poster"]).status, 0);
     for name in ["../../x", "a b", "a\nb 1 1 y", "", "a..b", "/etc"] {
         let told = group(&program, &["add", "--any-name", name]);
         assert_ne!(told.status, 0, "{name:?}: {told:?}");

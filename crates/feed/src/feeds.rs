@@ -54,7 +54,7 @@ fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(
     for name in gone.take(NAMED_MOST) {
         let name = groups::shown(name);
         notices.push(format!(
-            "{name} is no longer in sys: its waiting articles stay, and `broadsheet feed list' shows them"
+            "{name} is no longer a site: its waiting articles stay, and `broadsheet feed list' shows them"
         ));
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
@@ -62,7 +62,7 @@ fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(
     })
 }
 
-/// The feeds that have a cursor, but are no longer in sys, in the order of their names.
+/// The feeds that have a cursor, but are no longer sites, in the order of their names.
 ///
 /// # Errors
 /// The directory of feeds cannot be read.

@@ -82,8 +82,21 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let access = settings.access(directory.root());
     let rights = access.rights(&visitor);
+    let active = directory.active()?;
+    if let Some(group) = text("group")
+        && active.find(group.as_bytes()).is_none()
+    {
+        eprintln!("broadsheet: note: active has no group `{group}'");
+    }
+    if let Some(user) = &user
+        && settings.auth.program.trim().is_empty()
+        && let Ok(users) = access::Users::read(directory.root())
+        && users.named(user).is_none()
+    {
+        eprintln!("broadsheet: note: there is no user `{user}', so no client can log in as it");
+    }
     let found = Found {
-        active: directory.active()?,
+        active,
         access: &access,
         visitor: &visitor,
         rights: &rights,

@@ -24,8 +24,8 @@ pub static COMMAND: Command = Command {
 Prints for each site, or each SITE: its state, the number and size of the waiting articles, when the
 oldest of them arrived, and the totals sent so far. Articles that expired or were cancelled while
 they waited are not counted, nor are those that the site deferred, which have a line of their own.
-A site with a damaged cursor is reported on standard error, and the others are listed. A site that
-is no longer in sys is listed while articles wait for it.",
+A site with a damaged cursor is reported on standard error, and the others are listed. What is no
+longer a site is listed while articles wait for it.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -209,7 +209,7 @@ fn deferred(feed: &FeedStatus<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A feed that is no longer in sys, but for which articles wait.
+/// A feed that is no longer a site, but for which articles wait.
 struct LeftOver<'a>(&'a FeedStatus<'a>);
 
 impl Answer for LeftOver<'_> {
@@ -219,7 +219,7 @@ impl Answer for LeftOver<'_> {
         let bytes = text::rough_bytes(self.0.backlog.bytes);
         writeln!(
             out,
-            "{name}  no longer in sys: remove feeds/{name} if the site does not return"
+            "{name}  no longer a site: remove feeds/{name} if the site does not return"
         )?;
         let oldest = oldest(&self.0.backlog);
         writeln!(out, "    waiting {articles}, {bytes}{oldest}")?;

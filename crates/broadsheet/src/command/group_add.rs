@@ -15,6 +15,9 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use crate::group_flag;
 
+/// A name that no group may have (RFC 5536, 3.1.4).
+const POSTER: &[u8] = b"poster";
+
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["group", "add"],
@@ -78,6 +81,12 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
             eprintln!("broadsheet: {shown}: {fault} (--any-name accepts such a name)");
             return Ok(Status::NO);
         }
+    }
+    if name == POSTER && !given.has("any-name") {
+        eprintln!(
+            "broadsheet: {shown} is reserved: in Followup-To it asks for replies by mail (RFC 5536, 3.1.4; --any-name accepts it)"
+        );
+        return Ok(Status::NO);
     }
     let creator = given.value("creator").unwrap_or("news".as_ref());
     let description = given.value("description").map(OsStr::as_encoded_bytes);

@@ -201,7 +201,7 @@ impl Answer for Import {
         for (line, why) in &self.faults {
             match line {
                 Some(line) => eprintln!("broadsheet: {}:{line}: {why}", self.path.display()),
-                None => eprintln!("broadsheet: {why}"),
+                None => eprintln!("broadsheet: {}: {why}", self.path.display()),
             }
         }
         match self.is_shown {

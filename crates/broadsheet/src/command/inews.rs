@@ -16,8 +16,9 @@ pub static COMMAND: Command = Command {
     about: "\
 Reads FILEs one after the other, or standard input: with -h a header, a blank line and a text, else a text only.
 Newsgroups and Subject have to be there, in the header or by -n and -t; From, Message-ID, Date, Path and the
-like are supplied. The first lines of ~/.signature are added behind `-- '. What may not be posted is refused,
-with the reason and a word for scripts, and saved in ~/dead.article.
+like are supplied. The first lines of ~/.signature are added behind `-- '. A post without a text gets the line
+`(no text)'. What may not be posted is refused, with the reason and a word for scripts, and saved in
+~/dead.article.
 
 The article is filed at once: when the command ends with 0, it is on the disk. In a moderated group, without
 Approved, it goes to the moderator whom `mailpaths' or `moderators' names, through post.sendmail, or waits in

@@ -125,11 +125,20 @@ fn day(given: &Given, now: i64) -> anyhow::Result<Day> {
     Ok(match word.as_deref() {
         None | Some("yesterday") => today.plus(-1),
         Some("today") => today,
-        Some(word) => Day::parse(word).ok_or_else(|| {
-            given.usage(format!(
-                "--day takes `yesterday', `today' or a date such as {today}, not `{word}'"
-            ))
-        })?,
+        Some(word) => match Day::parse(word) {
+            Some(day) if day <= today => day,
+            Some(_) => {
+                let what = format!("--day: {word} is in the future; today is {today}");
+                return Err(given.usage(what).into());
+            }
+            None => {
+                return Err(given
+                    .usage(format!(
+                        "--day takes `yesterday', `today' or a date such as {today}, not `{word}'"
+                    ))
+                    .into());
+            }
+        },
     })
 }
 

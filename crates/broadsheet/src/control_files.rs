@@ -307,8 +307,8 @@ fn limits(tables: &expire::Tables, root: &Path) -> String {
     let whole = disk.map_or(u64::MAX, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
     let warning = match space.keep_free {
         Some(free) if free >= whole => format!(
-            "\n    warning: keep_free is not less than the whole file system ({}): expire would remove all articles, which max_fraction \
-             prevents, so it never removes any by space",
+            "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or \
+             none if these are more than max_fraction",
             sizes::bytes(whole)
         ),
         _ => String::new(),

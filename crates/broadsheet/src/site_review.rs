@@ -170,7 +170,7 @@ fn idle_patterns(site: &Site, active: &Active) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if site.dists.is_none() && !site.subs.matches(DEFAULT_DISTRIBUTION) {
+    if !is_for_control && site.dists.is_none() && !site.subs.matches(DEFAULT_DISTRIBUTION) {
         warnings.push(
             "its line has no distributions, so that its groups stand for them, as in C News, and do not match articles without Distribution \
              (`world'): it gets next to nothing; write `GROUPS/all'"

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use groups::Active;
-use groups::active::NUMBER_MAX;
+use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
 use store::Lock;
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
@@ -170,9 +170,6 @@ fn connect_to_check(
     Ok(())
 }
 
-/// Highest number of an article for clients (RFC 3977, 6).
-pub const HIGHEST_NUMBER: u64 = 2_147_483_647;
-
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not
 /// given again.
 ///
@@ -280,7 +277,7 @@ fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
         let high = active.high(group).saturating_add(gap);
         // A group that is above it already has readers that can use such numbers.
         let most = match active.high(group) {
-            0..=HIGHEST_NUMBER => HIGHEST_NUMBER,
+            0..=READABLE_NUMBER_MAX => READABLE_NUMBER_MAX,
             _ => NUMBER_MAX,
         };
         if high > most {

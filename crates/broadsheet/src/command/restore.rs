@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use groups::active::READABLE_NUMBER_MAX;
 use serde_json::{Value, json};
 use store::fsck;
 
 use crate::answer::Answer;
-use crate::backup::restore::{self, HIGHEST_NUMBER, NeededObjects, Verified, find};
+use crate::backup::restore::{self, NeededObjects, Verified, find};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -75,8 +76,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let directory = NewsDirectory::to_make(given)?;
     let gap = given.number("gap")?.unwrap_or(GAP);
-    if gap > HIGHEST_NUMBER {
-        let what = format!("--gap is at most {HIGHEST_NUMBER}, the highest number of an article");
+    if gap > READABLE_NUMBER_MAX {
+        let what =
+            format!("--gap is at most {READABLE_NUMBER_MAX}, the highest number of an article");
         return Err(given.usage(what).into());
     }
     let rebuilt = restore::restore(backups, &manifest, directory.root(), gap)?;

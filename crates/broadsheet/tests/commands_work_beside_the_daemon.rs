@@ -9,9 +9,18 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
+use article::Form;
+use groups::active::Flag;
 use program::Program;
-use program::articles::{batch, id, many};
+use program::articles::{article, batch, id, many};
 use program::daemon::{Daemon, until};
+use program::feeding::add_peer;
+use program::nntp::{ALL_MAY, Client, Served, listen};
+use program::taker::Taker;
+use relay::file::Filer;
+use relay::{Now, Verdict};
+use settings::NewsDirectory;
+use store::Spool;
 
 fn state(program: &Program) -> String {
     let told = program.run(&["status", "--dir", "news", "--json"]);
@@ -88,6 +97,96 @@ fn a_borrower_that_dies_gives_the_lock_back() {
     assert!(adding.unwrap().wait().unwrap().success());
     daemon.stop();
     program.assert_clean();
+}
+
+/// Asks for the lock as the next one, and keeps it until the value is dropped.
+fn next_borrower(program: &Program) -> UnixStream {
+    let mut next = UnixStream::connect(program.path("news/control.sock")).unwrap();
+    next.write_all(b"lend\n").unwrap();
+    next
+}
+
+fn until_lent(mut borrower: &UnixStream) {
+    let mut answer = [0; 5];
+    borrower.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"lent\n");
+}
+
+/// The daemon may lend the lock again before it opens the spool.
+#[test]
+fn readers_see_what_was_done_while_the_next_one_has_the_lock() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let mut reader = Client::greeted(&served.address);
+    let mut spool = Spool::open(&program.path("news"), store::Options::default()).unwrap();
+    let next = next_borrower(&program);
+    spool.set_group(b"misc.new", Flag::Open).unwrap();
+    spool.commit().unwrap();
+    drop(spool);
+    until_lent(&next);
+    let told = reader.ask("GROUP misc.new");
+    assert!(told.starts_with("211 "), "{told}");
+    drop(next);
+    served.daemon.stop();
+}
+
+#[test]
+fn peers_get_what_was_filed_while_the_next_one_has_the_lock() {
+    let taker = Taker::start();
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    add_peer(&program, &taker.address, "");
+    let daemon = Daemon::start(&program);
+    // The peer is connected, and has all so far.
+    program.rnews(&batch(&many("first", 1, "comp.test", 100)));
+    until("the first article", || taker.has(&id("first", 1)));
+    let mut filer = borrowing(&program);
+    let next = next_borrower(&program);
+    let filed = filer.file(
+        &article("<second@a>", "comp.test"),
+        Form::Native,
+        Now::read(),
+    );
+    assert_eq!(filed.unwrap(), Verdict::Filed);
+    filer.commit().unwrap();
+    drop(filer);
+    until_lent(&next);
+    until("the second article", || taker.has("<second@a>"));
+    drop(next);
+    daemon.stop();
+}
+
+/// A filer with the lock of the daemon.
+fn borrowing(program: &Program) -> Filer {
+    let directory = NewsDirectory::at(program.path("news"));
+    let settings = directory.settings().unwrap().settings;
+    let options = settings.filer_options();
+    let filer = daemon::open_filer(&directory, &settings, settings.rules(), options, None);
+    filer.unwrap().unwrap()
+}
+
+#[test]
+fn readers_see_what_a_command_did_when_it_has_ended() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let mut reader = Client::greeted(&served.address);
+    program.rnews(&batch(&many("old", 5, "comp.test", 100)));
+    for number in 1..=5 {
+        let group = format!("misc.n{number}");
+        let told = program.run(&["group", "add", "--dir", "news", &group]);
+        assert_eq!(told.status, 0, "{told:?}");
+        let told = reader.ask(&format!("GROUP {group}"));
+        assert!(told.starts_with("211 "), "{number}: {told}");
+        let id = id("old", number);
+        let told = reader.ask(&format!("STAT {id}"));
+        assert!(told.starts_with("223 "), "{number}: {told}");
+        let told = program.run(&["article", "remove", "--dir", "news", &id]);
+        assert_eq!(told.status, 0, "{told:?}");
+        let told = reader.ask(&format!("STAT {id}"));
+        assert!(told.starts_with("430 "), "{number}: {told}");
+    }
+    served.daemon.stop();
 }
 
 #[test]

@@ -385,6 +385,7 @@ impl Writer {
 
     /// Returns the filer, opens it if necessary, and marks the writer as busy.
     fn open(&mut self) -> anyhow::Result<&mut Filer> {
+        let is_opened = self.filer.is_none();
         let filer = match self.filer.take() {
             Some(filer) => filer,
             None => {
@@ -395,8 +396,12 @@ impl Writer {
                 opened?
             }
         };
-        self.was_open = true;
         let filer = self.filer.insert(filer);
+        if is_opened {
+            // Another program may have filed articles meanwhile; those in the queue for the lock do not all ask the daemon.
+            self.feeds.tell();
+        }
+        self.was_open = true;
         filer.spool().say_idle(false)?;
         self.writer.enter(State::Busy);
         Ok(filer)
@@ -629,9 +634,8 @@ impl Writer {
 
     fn lend(&mut self, mut stream: UnixStream) {
         if control_socket::is_over(&stream) {
-            // The client got the lock from another program meanwhile, or has ended. If it filed articles, the daemon serves the feeds.
-            self.feeds.tell();
-            return;
+            // The client got the lock from another program meanwhile, or has ended.
+            return self.publish_changes();
         }
         self.close(State::Lent);
         let kept = stream.try_clone();
@@ -643,9 +647,22 @@ impl Writer {
         }
         *lock(&self.writer.loan) = None;
         self.writer.enter(State::Closed);
-        // The borrower may have filed articles, or freed space.
-        self.feeds.tell();
+        self.publish_changes();
+        // The borrower may have freed space.
         self.writer.is_drain_due.store(true, Ordering::SeqCst);
+        // The end of the stream tells it that readers see its work.
+    }
+
+    /// Shows readers and feeds what a borrower of the lock did. Opening the spool publishes it too, but the next job may be another loan, or
+    /// another program may have the lock.
+    fn publish_changes(&self) {
+        if self.filer.is_none()
+            && let Err(error) = self.published.read_again(self.directory.root())
+        {
+            // The spool is opened for the next job, and repairs what it can.
+            warn(&error.to_string());
+        }
+        self.feeds.tell();
     }
 
     fn reload(&mut self, client: Option<Client>) {

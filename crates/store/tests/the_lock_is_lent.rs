@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
 use store::{Lock, control_socket};
@@ -131,4 +132,43 @@ fn who_has_patience_for_a_while_borrows_too() {
     let short = Some(std::time::Duration::from_millis(20));
     let told = Lock::take(dir.path(), short).map(drop);
     assert!(matches!(told, Err(store::Error::Locked(_))), "{told:?}");
+}
+
+#[test]
+fn a_borrower_waits_until_the_daemon_has_seen_what_it_did() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = Lock::take_as_daemon(dir.path()).unwrap();
+    let listener = control_socket::listen(dir.path()).unwrap();
+    let place = dir.path().to_owned();
+    let (seen, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            drop(Lock::take(&place, None).unwrap());
+            assert!(seen.load(Ordering::SeqCst));
+            ended.store(true, Ordering::SeqCst);
+        });
+        let mut stream = lend(lock, &listener);
+        assert!(matches!(stream.read(&mut [0; 1]), Ok(0)));
+        assert!(!ended.load(Ordering::SeqCst));
+        // The lock is free before.
+        let _lock = Lock::take_as_daemon(dir.path()).unwrap();
+        seen.store(true, Ordering::SeqCst);
+        drop(stream);
+    });
+}
+
+#[test]
+fn a_borrower_does_not_wait_for_a_dead_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = Lock::take_as_daemon(dir.path()).unwrap();
+    let listener = control_socket::listen(dir.path()).unwrap();
+    let place = dir.path().to_owned();
+    let borrower = std::thread::spawn(move || {
+        let lock = Lock::take(&place, None).unwrap();
+        let began = std::time::Instant::now();
+        drop(lock);
+        began.elapsed()
+    });
+    drop(lend(lock, &listener));
+    assert!(borrower.join().unwrap() < std::time::Duration::from_secs(4));
 }

@@ -5,14 +5,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::{Error, io::control_socket};
+use crate::{
+    Error,
+    io::control_socket::{self, Loan},
+};
 
 /// The content of the file while the holder has no work. A holder that never writes it counts as busy.
 const IDLE: &[u8; 5] = b"idle\n";
@@ -25,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub struct Lock {
     // In this order: the lock is free before the daemon notices its return.
     file: File,
-    _loan: Option<UnixStream>,
+    _loan: Option<Loan>,
 }
 
 impl Lock {
@@ -131,7 +133,7 @@ impl Lock {
             match taken.recv_timeout(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN))) {
                 Ok(lock) => {
                     return lock.map(|lock| Lock {
-                        _loan: loan,
+                        _loan: loan.map(Loan),
                         ..lock
                     });
                 }

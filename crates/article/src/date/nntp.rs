@@ -1,10 +1,10 @@
 //! Parses the date and time of NEWNEWS and NEWGROUPS.
 
 use super::civil::Civil;
-use super::{LocalZone, since_epoch, two_digits};
+use super::{LocalZone, two_digits};
 
-/// Parses `YYYYMMDD` or `YYMMDD` and `HHMMSS` (RFC 3977, 7.3.2) to seconds since 1970, never negative. `zone` is
-/// [`Utc`](super::Utc) if the word GMT was given, else the server's zone.
+/// Parses `YYYYMMDD` or `YYMMDD` and `HHMMSS` (RFC 3977, 7.3.2) to seconds since 1970; an earlier time is 0, because
+/// no article is older. `zone` is [`Utc`](super::Utc) if the word GMT was given, else the server's zone.
 ///
 /// A year of two digits is in the century of `now` (seconds since 1970), or in the one before if it
 /// would be after the year of `now`.
@@ -24,8 +24,10 @@ pub fn parse(date: &[u8], time: &[u8], zone: &dyn LocalZone, now: i64) -> Option
     let [h1, h2, n1, n2, s1, s2] = time else {
         return None;
     };
+    let is_early = year < 1970;
     let civil = Civil {
-        year,
+        // 2000 years later it has the same calendar.
+        year: if is_early { year + 2000 } else { year },
         month: two_digits(*m1, *m2)?,
         day: two_digits(*d1, *d2)?,
         hour: two_digits(*h1, *h2)?,
@@ -33,5 +35,8 @@ pub fn parse(date: &[u8], time: &[u8], zone: &dyn LocalZone, now: i64) -> Option
         second: two_digits(*s1, *s2)?,
     };
     let local = civil.seconds()?;
-    since_epoch(local, zone.east_seconds(local))
+    if is_early {
+        return Some(0);
+    }
+    Some(local.saturating_sub(zone.east_seconds(local)).max(0))
 }

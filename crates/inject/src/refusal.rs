@@ -20,7 +20,10 @@ pub enum Refusal {
     )]
     Syntax(String),
     /// A header line is longer than mail and news allow (RFC 5536, 2.2).
-    #[error("a line of the header {header} is longer than {max} bytes; fold it")]
+    #[error(
+        "a line of the header {header} is longer than {max} bytes; {}",
+        advice(header)
+    )]
     LongLine {
         /// The header.
         header: String,
@@ -81,6 +84,16 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
+}
+
+/// What to do about a header line that is too long.
+fn advice(header: &str) -> &'static str {
+    let is_list = |name: &&str| header.eq_ignore_ascii_case(name);
+    match ["Newsgroups", "Followup-To"].iter().any(is_list) {
+        // Folded, it would have blanks, and be refused for them.
+        true => "name fewer groups",
+        false => "fold it",
+    }
 }
 
 impl Refusal {

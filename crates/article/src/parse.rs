@@ -380,6 +380,22 @@ impl<'a> Article<'a> {
         self.header_len
     }
 
+    /// The length of the header in native form, bytes.
+    pub fn native_header_len(&self) -> usize {
+        // Of an article in native form nothing is counted. The counts include the blank line.
+        let with_blank_line = self.header_counts.native_length(self.body);
+        with_blank_line.saturating_sub(usize::from(self.has_separator()))
+    }
+
+    /// The length of the article in native form, bytes: limits of size are meant so, whatever the form in which it arrives.
+    pub fn native_len(&self) -> usize {
+        match (self.form, self.received_counts) {
+            (Form::Native, _) => self.bytes.len(),
+            (Form::Wire, Some(counts)) => counts.native_length(self.bytes.len()),
+            (Form::Wire, None) => LineCounts::of(self.bytes).native_length(self.bytes.len()),
+        }
+    }
+
     /// The offset of the first byte of the body.
     #[inline]
     pub fn body(&self) -> usize {

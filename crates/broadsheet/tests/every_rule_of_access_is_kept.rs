@@ -403,6 +403,7 @@ fn filed(bytes: &[u8], form: Form, active: &Active, sender: &dyn Sender) -> Opti
         matrix: &mut matrix,
         zone: &Utc,
         sender: Some(sender),
+        is_announced: form == Form::Wire,
     };
     let article = Article::parse(bytes, form);
     if form == Form::Wire && WireFacts::of(bytes).has_hidden_lines(bytes, article.header_len()) {

@@ -193,6 +193,47 @@ fn a_new_cluster_decides_by_the_newest_version() {
     }
 }
 
+/// Before version 3, a Path of one element made an article of a peer one that was posted here, which is filed wherever its groups are.
+#[test]
+fn articles_of_peers_are_checked_as_the_version_in_force_has_it() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs: Vec<Program> = (0..2)
+        .map(|place| {
+            let program = Program::with_news(ACTIVE);
+            install(&program, "1-2");
+            become_node(&program, servers.options(), (place == 0).then_some("1 GiB"));
+            program
+        })
+        .collect();
+    let text = |id: &str| {
+        let text = article(id, "comp.none");
+        let text = String::from_utf8(text).unwrap();
+        let (_, rest) = text.split_once('\n').unwrap();
+        format!("Path: q\n{rest}").into_bytes()
+    };
+    for (versions, newest, code) in [("1-2", 2, "239"), ("1-3", 3, "439")] {
+        let served: Vec<Served> = programs
+            .iter()
+            .map(|program| {
+                install(program, versions);
+                Served::start(program)
+            })
+            .collect();
+        until("the version", || {
+            let told = rules(&programs[0]);
+            !told.out.is_empty() && told.count("decisions") == newest
+        });
+        let id = id(versions, 1);
+        assert_eq!(offer(&served[1].address, &id, &text(&id)), code);
+        until_equal(&programs);
+        for served in served {
+            served.daemon.stop();
+        }
+    }
+}
+
 /// The names of nodes as the list of the nodes has them.
 fn held_names(programs: &[&Program]) -> Vec<String> {
     let mut names: Vec<String> = programs.iter().map(|program| name(program)).collect();

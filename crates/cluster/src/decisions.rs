@@ -5,6 +5,7 @@
 //! |---|---|
 //! | 1 | – |
 //! | 2 | nodes compare what cancels, removals and expire did, and the low marks |
+//! | 3 | an article that a peer announced never counts as posted here, has no CR without LF in its header, and is measured in native form |
 
 use std::fmt;
 
@@ -14,6 +15,9 @@ use serde::{Deserialize, Serialize};
 pub const FIRST: u16 = 1;
 /// The version from which on nodes compare what cancels, removals and expire did, and the low marks.
 pub const COMPARES_CHANGES: u16 = 2;
+/// The version from which on an article that a peer announced never counts as posted here, whatever its Path says; its header has no CR
+/// without LF, and the limits of size are compared with its native form.
+pub const CHECKS_PEERS: u16 = 3;
 
 /// The versions of the decisions that a build can apply. Builds that do not tell theirs can apply [`FIRST`] alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +52,7 @@ impl DecisionRange {
     /// force. `oldest` is at most the newest version of the release before.
     pub const OF_THIS_BUILD: DecisionRange = DecisionRange {
         oldest: FIRST,
-        newest: COMPARES_CHANGES,
+        newest: CHECKS_PEERS,
     };
 
     /// Whether it is the range of builds that do not tell theirs.

@@ -32,6 +32,7 @@ fn not_accepted(site: &TestSite, post: &[u8], may_approve: bool) -> Option<Strin
         matrix: &mut matrix,
         zone: &Utc,
         sender: None,
+        is_announced: false,
     };
     let arrival = Arrival { seconds: NOW };
     let unseen = |_: &[u8]| Ok::<bool, Infallible>(false);

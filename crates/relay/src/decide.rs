@@ -43,6 +43,8 @@ pub struct State<'a> {
     pub zone: &'a dyn date::LocalZone,
     /// The sender of the article, if its permissions are limited.
     pub sender: Option<&'a dyn Sender>,
+    /// A peer announced the article: it is from another site, whatever its Path says, and its sizes are those in native form.
+    pub is_announced: bool,
 }
 
 /// The decision. [`Scratch`] has the groups of an accepted article.
@@ -116,7 +118,8 @@ pub fn decide<'a, E>(
     scratch.filed.clear();
     scratch.excluded.clear();
     let refuse = |reason| Ok(Decision::refuse(reason, rules));
-    let required = match required(article, rules) {
+    let is_local = hop_count(article, state.is_announced) == 0;
+    let required = match required(article, state.is_announced, rules) {
         Ok(required) => required,
         Err(reason) => return refuse(reason),
     };
@@ -147,7 +150,7 @@ pub fn decide<'a, E>(
         moderated,
         &mut scratch.selected,
     );
-    if !scratch.selected.contains(ME_BIT) && hop_count(article) > 0 {
+    if !scratch.selected.contains(ME_BIT) && !is_local {
         // A local article is refused below, if active has none of its groups.
         return refuse(Reason::NotSubscribed(required.newsgroups));
     }
@@ -169,7 +172,7 @@ pub fn decide<'a, E>(
             });
         }
         let is_unknown = scratch.named.is_empty() && !is_control;
-        if is_unknown && !rules.junk && hop_count(article) > 0 {
+        if is_unknown && !rules.junk && !is_local {
             return refuse(Reason::UnknownGroups(required.newsgroups));
         }
         if let Err(reason) = file_in_junk(state.active, required.newsgroups, scratch) {
@@ -197,10 +200,18 @@ struct Required<'a> {
 }
 
 /// Tests the form: sizes, the header, the required headers, the message-id.
-fn required<'a>(article: &Article<'a>, rules: &Rules) -> Result<Required<'a>, Reason<'a>> {
-    at_most(article.bytes().len(), rules.article_bytes_max)
+fn required<'a>(
+    article: &Article<'a>,
+    is_announced: bool,
+    rules: &Rules,
+) -> Result<Required<'a>, Reason<'a>> {
+    let (bytes, header_bytes) = match is_announced {
+        true => (article.native_len(), article.native_header_len()),
+        false => (article.bytes().len(), article.header_len()),
+    };
+    at_most(bytes, rules.article_bytes_max)
         .map_err(|(bytes, limit)| Reason::ArticleBytes { bytes, limit })?;
-    at_most(article.header_len(), rules.header_bytes_max)
+    at_most(header_bytes, rules.header_bytes_max)
         .map_err(|(bytes, limit)| Reason::HeaderBytes { bytes, limit })?;
     if let Some(error) = article.error() {
         return Err(Reason::Header(*error));
@@ -294,9 +305,10 @@ fn check_approval_and_dates<'a>(
     Ok(())
 }
 
-/// Number of sites that the article has passed.
-pub(crate) fn hop_count(article: &Article<'_>) -> usize {
-    Path::of(article).map_or(0, |path| path.hop_count())
+/// Number of sites that the article has passed; 0 for one that was posted here, which one of a peer never was.
+pub(crate) fn hop_count(article: &Article<'_>, is_announced: bool) -> usize {
+    let hops = Path::of(article).map_or(0, |path| path.hop_count());
+    hops.max(usize::from(is_announced))
 }
 
 /// Selects the groups, after following aliases and without x'ed ones. Returns whether `junk` may get the article if no group

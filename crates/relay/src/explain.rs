@@ -132,6 +132,7 @@ fn explain_article<E>(
             let path = article::path::Path::of(article);
             Subscribers::new(sys).push_feeds(
                 path.as_ref(),
+                state.is_announced,
                 sys,
                 scratch.selected(),
                 || bytes_as_filed(article, active, scratch.filed(), rules),
@@ -161,7 +162,7 @@ fn explain_article<E>(
         date: when(Header::Date),
         expires: when(Header::Expires),
         groups: groups_explained(article, state),
-        hops: hop_count(article),
+        hops: hop_count(article, state.is_announced),
         site: site(article).to_vec(),
         expected_result,
         text,

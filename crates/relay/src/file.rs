@@ -120,6 +120,15 @@ struct FreshId<'a> {
     hash: IdHash,
 }
 
+/// Where an article comes from.
+#[derive(Clone, Copy, Default)]
+struct Source<'a> {
+    /// Its sender, if its permissions are limited.
+    sender: Option<&'a dyn Sender>,
+    /// A peer announced it ([`State::is_announced`]).
+    is_announced: bool,
+}
+
 /// An accepted article, and what was found out about it on the way.
 #[derive(Clone, Copy)]
 struct Accepted<'a> {
@@ -170,6 +179,8 @@ pub struct Filer {
     is_last_duplicate: bool,
     /// The free space was found sufficient since the last commit.
     is_space_checked: bool,
+    /// See [`Filer::set_earlier_checks`].
+    has_earlier_checks: bool,
 }
 
 impl Filer {
@@ -197,6 +208,7 @@ impl Filer {
             cancels_itself: false,
             is_last_duplicate: false,
             is_space_checked: false,
+            has_earlier_checks: false,
             spool,
             selector,
             rules,
@@ -221,6 +233,12 @@ impl Filer {
     /// Changes the rules for the next articles.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
+    }
+
+    /// Whether articles that a peer announces are checked as by version 2 of the decisions of a cluster and before: a Path without a site
+    /// makes one an article posted here, a CR without LF may be in its header, and the limits of size are compared with its wire form.
+    pub fn set_earlier_checks(&mut self, has_earlier_checks: bool) {
+        self.has_earlier_checks = has_earlier_checks;
     }
 
     /// The sites.
@@ -311,7 +329,7 @@ impl Filer {
     /// Errors that stop the store. After an error the filer must not be used.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, form);
-        self.file_parsed(&article, IdTest::InOrder, None, now)
+        self.file_parsed(&article, IdTest::InOrder, Source::default(), now)
     }
 
     /// As [`Filer::file`], for an article in native form from a batch. If the history has its id, it is a duplicate, whatever else is
@@ -335,7 +353,7 @@ impl Filer {
             id_test = IdTest::Done(FreshId { id, hash });
         }
         let article = Article::parse(bytes, Form::Native);
-        let verdict = self.file_parsed(&article, id_test, None, now)?;
+        let verdict = self.file_parsed(&article, id_test, Source::default(), now)?;
         self.is_last_duplicate = verdict == Verdict::Duplicate;
         Ok(verdict)
     }
@@ -351,12 +369,16 @@ impl Filer {
         now: Now,
     ) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, Form::Native);
-        self.file_parsed(&article, IdTest::InOrder, Some(sender), now)
+        let source = Source {
+            sender: Some(sender),
+            is_announced: false,
+        };
+        self.file_parsed(&article, IdTest::InOrder, source, now)
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2), with the facts found when
     /// it was received. Refuses an article with another id or with a NUL, one whose lines other servers would interpret
-    /// differently, and one that looks as if it was posted here. `sender` is a peer with limited permissions.
+    /// differently, and one that looks as if it was posted here. It never counts as posted here. `sender` is a peer with limited permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -373,6 +395,9 @@ impl Filer {
             Some(b"Message-ID differs from the announced one")
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
+        } else if !self.has_earlier_checks && has_bare_carriage_return(&article) {
+            // RFC 5536, 2.2 forbids it; some take it for the end of the line.
+            Some(b"a CR without LF in the header")
         } else if facts.has_nul {
             // RFC 3977, 3.1.1 forbids NUL, so the article could not be sent to readers.
             Some(b"NUL in the article")
@@ -392,14 +417,18 @@ impl Filer {
                 error,
             )));
         }
-        self.file_parsed(&article, IdTest::InOrder, sender, now)
+        let source = Source {
+            sender,
+            is_announced: !self.has_earlier_checks,
+        };
+        self.file_parsed(&article, IdTest::InOrder, source, now)
     }
 
     fn file_parsed(
         &mut self,
         article: &Article<'_>,
         id_test: IdTest<'_>,
-        sender: Option<&dyn Sender>,
+        source: Source<'_>,
         now: Now,
     ) -> Result<Verdict, Error> {
         self.check_space()?;
@@ -408,14 +437,14 @@ impl Filer {
             .iter()
             .all(|header| article.line(*header).is_some());
         if is_complete {
-            return self.process(article, id_test, sender, now);
+            return self.process(article, id_test, source, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
         let verdict = if old::convert(article, &mut converted) {
-            self.process(&Article::parse(&converted, form), id_test, sender, now)
+            self.process(&Article::parse(&converted, form), id_test, source, now)
         } else {
-            self.process(article, id_test, sender, now)
+            self.process(article, id_test, source, now)
         };
         self.converted = converted;
         verdict
@@ -473,7 +502,7 @@ impl Filer {
         &mut self,
         article: &Article<'_>,
         id_test: IdTest<'_>,
-        sender: Option<&dyn Sender>,
+        source: Source<'_>,
         now: Now,
     ) -> Result<Verdict, Error> {
         let path = ArticlePath::of(article);
@@ -495,7 +524,8 @@ impl Filer {
             active: self.spool.active(),
             matrix: &mut self.selector.matrix,
             zone: self.options.zone,
-            sender,
+            sender: source.sender,
+            is_announced: source.is_announced,
         };
         let arrival = Arrival {
             seconds: now.seconds,
@@ -574,7 +604,7 @@ impl Filer {
                     junk,
                     left_out,
                 };
-                self.append(&accepted, sender, now)
+                self.append(&accepted, source, now)
             }
         }
     }
@@ -639,7 +669,7 @@ impl Filer {
     fn append(
         &mut self,
         accepted: &Accepted<'_>,
-        sender: Option<&dyn Sender>,
+        source: Source<'_>,
         now: Now,
     ) -> Result<Verdict, Error> {
         let Accepted {
@@ -652,7 +682,7 @@ impl Filer {
             junk,
             left_out,
         } = *accepted;
-        self.apply_control(article, sender, id, now)?;
+        self.apply_control(article, source.sender, id, now)?;
         let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
         let host = match &self.options.mirror {
             None => Some(self.rules.host.as_slice()),
@@ -672,8 +702,14 @@ impl Filer {
             let lengths = header.items().iter().map(|piece| piece.native_length());
             (lengths.sum::<usize>() + body.native_length()) as u64
         };
-        self.selector
-            .push_feeds(path.as_ref(), selected, bytes, &mut self.sites);
+        let is_announced = source.is_announced;
+        self.selector.push_feeds(
+            path.as_ref(),
+            is_announced,
+            selected,
+            bytes,
+            &mut self.sites,
+        );
         self.push_answering_site(article);
         let mut links = ShortList::<(&[u8], u64), 4>::new((b"", 0));
         for link in self.lines.links() {
@@ -734,6 +770,16 @@ impl Filer {
                 .map_or(Expires::Unreadable(value), Expires::At),
         }
     }
+}
+
+/// Whether the header of an article in wire form has a CR without LF.
+fn has_bare_carriage_return(article: &Article<'_>) -> bool {
+    let header = article
+        .bytes()
+        .get(..article.header_len())
+        .unwrap_or_default();
+    let mut returns = memchr::memchr_iter(b'\r', header);
+    returns.any(|at| header.get(at + 1) != Some(&b'\n'))
 }
 
 fn open_log(path: &std::path::Path) -> std::io::Result<File> {

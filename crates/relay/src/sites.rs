@@ -41,16 +41,18 @@ impl Selector {
         &self.sites
     }
 
-    /// Appends the names of the feeds that get an article during filing, separated by blanks.
+    /// Appends the names of the feeds that get an article during filing, separated by blanks. One that a peer announced was not posted here,
+    /// whatever its Path says.
     pub(crate) fn push_feeds(
         &mut self,
         path: Option<&ArticlePath<'_>>,
+        is_announced: bool,
         selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
         out: &mut Vec<u8>,
     ) {
         self.subscribers
-            .push_feeds(path, &self.sites, selected, bytes, out);
+            .push_feeds(path, is_announced, &self.sites, selected, bytes, out);
     }
 
     /// Whether a feed gets an article that was filed before the site was known: the result of filing it now, with the current `active`.
@@ -103,8 +105,14 @@ impl Selector {
             let received = received.and_then(|rest| rest.strip_prefix(b"!"));
             ArticlePath::new(received.unwrap_or(value), approval)
         });
-        self.subscribers
-            .push_feeds(path.as_ref(), &self.sites, &self.selected, || bytes, out);
+        self.subscribers.push_feeds(
+            path.as_ref(),
+            false,
+            &self.sites,
+            &self.selected,
+            || bytes,
+            out,
+        );
     }
 }
 
@@ -205,6 +213,7 @@ impl Subscribers {
     pub(crate) fn push_feeds(
         &mut self,
         path: Option<&ArticlePath<'_>>,
+        is_announced: bool,
         sites: &Sites,
         selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
@@ -220,6 +229,7 @@ impl Subscribers {
         }
         let mut facts = ArticleFacts {
             path,
+            is_announced,
             hops: None,
             bytes: None,
             compute_bytes: Some(bytes),
@@ -292,6 +302,7 @@ impl ExcludedSites {
 /// Properties of an article, computed once on demand.
 struct ArticleFacts<'a, W> {
     path: Option<&'a ArticlePath<'a>>,
+    is_announced: bool,
     hops: Option<usize>,
     bytes: Option<u64>,
     compute_bytes: Option<W>,
@@ -300,10 +311,11 @@ struct ArticleFacts<'a, W> {
 impl<W: FnOnce() -> u64> ArticleFacts<'_, W> {
     fn meets_limits(&mut self, site: &Site) -> bool {
         if let Some(most) = site.hops_max {
-            let path = self.path;
-            let hops = *self
-                .hops
-                .get_or_insert_with(|| path.map_or(0, ArticlePath::hop_count));
+            let (path, is_announced) = (self.path, self.is_announced);
+            let hops = *self.hops.get_or_insert_with(|| {
+                let hops = path.map_or(0, ArticlePath::hop_count);
+                hops.max(usize::from(is_announced))
+            });
             if hops > most as usize {
                 return false;
             }

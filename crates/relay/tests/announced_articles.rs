@@ -5,7 +5,7 @@ use crate::newsdir;
 
 use article::wire_facts::WireFacts;
 use newsdir::{NOW, Newsdir};
-use relay::Verdict;
+use relay::{Filer, Rules, Verdict};
 
 fn article(id: &str, body: &str) -> Vec<u8> {
     format!(
@@ -58,4 +58,108 @@ fn one_that_looks_as_if_it_was_posted_here_is_refused() {
         let verdict = verdict(&format!("<{number}@far.example>"), path);
         assert_eq!(verdict, Verdict::Filed, "{path}");
     }
+}
+
+/// Offers an article with this Path and these groups.
+fn announce(filer: &mut Filer, number: usize, path: &str, groups: &str) -> Verdict {
+    let id = format!("<{number}@far.example>");
+    let text = String::from_utf8(article(&id, "text\r\n")).unwrap();
+    let text = text.replacen("far.example!not-for-mail", path, 1);
+    let text = text.replacen("Newsgroups: comp.std", &format!("Newsgroups: {groups}"), 1);
+    let facts = WireFacts::of(text.as_bytes());
+    filer
+        .file_announced(None, id.as_bytes(), (text.as_bytes(), facts), NOW)
+        .unwrap()
+}
+
+const LOCAL_SYS: &str =
+    "ME:comp,!comp.mod,control,junk/all::\nown.example:all/all:L0:\nfar.example:all/all::\n";
+
+/// A Path of one element is that of a local article in a batch. From a peer it gets around neither the subscription nor `junk = false`,
+/// and sites that get local articles alone do not get it.
+#[test]
+fn one_with_a_path_of_one_element_is_not_local() {
+    let newsdir = Newsdir::with(newsdir::ACTIVE, LOCAL_SYS);
+    let mut filer = newsdir.filer();
+    filer.set_rules(Rules {
+        junk: false,
+        ..filer.rules().clone()
+    });
+    for (number, groups) in (1..).zip(["comp.mod", "comp.none"]) {
+        let verdict = announce(&mut filer, number, "q", groups);
+        assert!(matches!(verdict, Verdict::Refused(_)), "{groups}");
+    }
+    let filed = announce(&mut filer, 3, "q", "comp.std");
+    assert_eq!(filed, Verdict::Filed);
+    let native = "Path: q\nFrom: a@b.example\nNewsgroups: comp.std\nSubject: s\nDate: Fri, 1 Jun 2001 11:00:00 GMT\nMessage-ID: <4@a>\n\ntext\n";
+    let filed = filer.file(native.as_bytes(), article::Form::Native, NOW);
+    assert_eq!(filed.unwrap(), Verdict::Filed);
+    filer.commit().unwrap();
+    let log = newsdir.log();
+    assert!(log[2].ends_with("<3@far.example> far.example"), "{log:?}");
+    assert!(log[3].ends_with("<4@a> own.example far.example"), "{log:?}");
+}
+
+/// Nodes of a cluster decide as before until all can do otherwise.
+#[test]
+fn earlier_checks_stay_as_they_were() {
+    let newsdir = Newsdir::with(newsdir::ACTIVE, LOCAL_SYS);
+    let mut filer = newsdir.filer();
+    for (is_earlier, first) in [(true, 1), (false, 4)] {
+        filer.set_earlier_checks(is_earlier);
+        filer.set_rules(Rules {
+            junk: false,
+            ..Rules::new(newsdir::HOST.as_bytes())
+        });
+        let junked = announce(&mut filer, first, "q", "comp.none");
+        assert_eq!(junked == Verdict::Junked, is_earlier, "{junked:?}");
+        let filed = announce(&mut filer, first + 1, "a!q\r\nX: a\rb", "comp.std");
+        assert_eq!(filed == Verdict::Filed, is_earlier, "{filed:?}");
+        let id = format!("<{}@far.example>", first + 2);
+        let wire = article(&id, "text\r\n");
+        filer.set_rules(Rules {
+            article_bytes_max: WireFacts::of(&wire).counts.native_length(wire.len()),
+            ..Rules::new(newsdir::HOST.as_bytes())
+        });
+        let measured = announce(
+            &mut filer,
+            first + 2,
+            "far.example!not-for-mail",
+            "comp.std",
+        );
+        assert_eq!(measured == Verdict::Filed, !is_earlier, "{measured:?}");
+    }
+}
+
+/// The limit is one of the article as rnews counts it: without the CRs and doubled dots of the wire.
+#[test]
+fn the_limits_of_size_do_not_count_what_the_wire_adds() {
+    let newsdir = Newsdir::new();
+    let mut filer = newsdir.filer();
+    let text = article("<1@far.example>", &"..\r\n".repeat(100));
+    let facts = WireFacts::of(&text);
+    let native = facts.counts.native_length(text.len());
+    let header = text
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap()
+        + 2;
+    let header = header - 6;
+    let usual = Rules::new(newsdir::HOST.as_bytes());
+    for (bytes, header_bytes) in [(native - 1, header), (native, header - 1)] {
+        filer.set_rules(Rules {
+            article_bytes_max: bytes,
+            header_bytes_max: header_bytes,
+            ..usual.clone()
+        });
+        let verdict = filer.file_announced(None, b"<1@far.example>", (&text, facts), NOW);
+        assert!(matches!(verdict.unwrap(), Verdict::Refused(_)));
+    }
+    filer.set_rules(Rules {
+        article_bytes_max: native,
+        header_bytes_max: header,
+        ..usual
+    });
+    let verdict = filer.file_announced(None, b"<1@far.example>", (&text, facts), NOW);
+    assert_eq!(verdict.unwrap(), Verdict::Filed);
 }

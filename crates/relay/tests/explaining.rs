@@ -23,6 +23,7 @@ fn explained(text: &str) -> Explanation {
         matrix: &mut matrix,
         zone: &Utc,
         sender: None,
+        is_announced: false,
     };
     let seen = |id: &[u8]| Ok::<_, std::convert::Infallible>(id == b"<old@a>");
     let arrival = Arrival {

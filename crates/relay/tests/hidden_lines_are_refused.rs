@@ -39,6 +39,10 @@ fn in_the_header_and_in_front_of_dots() {
         Verdict::Refused(_)
     ));
     assert!(matches!(verdict("A: b\n", "c\r\n"), Verdict::Refused(_)));
+    // Nor a CR alone, which a post may not have either.
+    for field in ["A: b\rControl: cancel <x@a>", "A: b\r"] {
+        assert!(matches!(verdict(field, "c\r\n"), Verdict::Refused(_)));
+    }
     assert!(matches!(
         verdict("A: b", "c\n.\r\n240 d\r\n"),
         Verdict::Refused(_)

@@ -32,6 +32,27 @@ fn a_local_article_in_an_unknown_group_is_refused() {
 }
 
 #[test]
+fn one_that_a_peer_announced_is_never_local() {
+    let mut decisions = Decisions::new();
+    decisions.is_announced = true;
+    for path in ["user", "far!user"] {
+        let verdict = |decisions: &Decisions, groups: &str| {
+            let lines = [format!("Path: {path}"), format!("Newsgroups: {groups}")];
+            decisions.verdict(&article(&lines.each_ref().map(String::as_str)))
+        };
+        decisions.rules.junk = true;
+        assert_eq!(
+            verdict(&decisions, "misc.test"),
+            "refuse no subscribed groups in `misc.test', remembered"
+        );
+        assert_eq!(verdict(&decisions, "comp.none"), "accept (junk) junk");
+        decisions.rules.junk = false;
+        let refused = verdict(&decisions, "comp.none");
+        assert!(refused.starts_with("refuse"), "{refused}");
+    }
+}
+
+#[test]
 fn refused_ids_are_forgotten_on_request() {
     let mut decisions = Decisions::new();
     decisions.rules.remember_refused = false;

@@ -76,6 +76,7 @@ pub fn explained(
         matrix: &mut matrix,
         zone: &SystemZone,
         sender: None,
+        is_announced: false,
     };
     let arrival = Arrival {
         seconds: relay::Now::read().seconds,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ::cluster::articles_entry::{self, Item, Source};
 use ::cluster::chain::Chain;
-use ::cluster::decisions::{self, COMPARES_CHANGES, DecisionRange};
+use ::cluster::decisions::{self, CHECKS_PEERS, COMPARES_CHANGES, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::log::SettingsGuard;
 use access::Grant;
@@ -231,6 +231,7 @@ impl Appliance {
             seconds: entry.seconds(),
             millis: (entry.arrival.rem_euclid(1_000_000) / 1000) as u16,
         };
+        filer.set_earlier_checks(self.place.decisions_in_force() < CHECKS_PEERS);
         let mut results = Vec::with_capacity(items.len());
         for item in items {
             let grant = item.rights.map(|rights| self.grant(&rights));

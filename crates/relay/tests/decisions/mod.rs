@@ -43,6 +43,7 @@ pub struct Decisions {
     pub sys: String,
     pub rules: Rules,
     pub seen: Vec<&'static str>,
+    pub is_announced: bool,
 }
 
 impl Decisions {
@@ -52,6 +53,7 @@ impl Decisions {
             sys: SYS.to_owned(),
             rules: Rules::new(HOST.as_bytes()),
             seen: vec!["<old@a.example>"],
+            is_announced: false,
         }
     }
 
@@ -66,6 +68,7 @@ impl Decisions {
             matrix: &mut matrix,
             zone: &article::date::Utc,
             sender: None,
+            is_announced: self.is_announced,
         };
         let seen = |id: &[u8]| Ok::<_, Infallible>(self.seen.iter().any(|s| s.as_bytes() == id));
         let article = Article::parse(text.as_bytes(), Form::Native);

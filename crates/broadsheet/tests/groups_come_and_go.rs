@@ -7,6 +7,7 @@ use crate::program;
 
 use program::Program;
 use program::articles::{article, batch};
+use program::nntp::{ALL_MAY, Served, listen};
 
 fn news() -> Program {
     Program::with_news("comp.test 0000000000 00001 y\n")
@@ -279,4 +280,29 @@ fn a_name_that_no_flag_makes_valid_is_refused_without_advice() {
     let told = group(&program, &["add", "comp.X"]);
     assert!(told.err.contains("--any-name"), "{told:?}");
     assert_eq!(group(&program, &["add", "--any-name", "comp.X"]).status, 0);
+}
+
+#[test]
+fn a_removed_group_opens_no_article_of_a_closed_one() {
+    let some = ALL_MAY.replace("read = \"*\"", "read = \"open.*\"");
+    for (access, after) in [(some.as_str(), "430"), (ALL_MAY, "223")] {
+        let program = Program::with_news("open.a 0 1 y\nopen.b 0 1 y\nsecret.c 0 1 y\n");
+        listen(&program, access);
+        let told = program.rnews(&batch(&[article("<1@a>", "open.a,secret.c")]));
+        assert_eq!(told.count("accepted"), 1, "{told:?}");
+        let served = Served::start(&program);
+        let mut reader = served.client();
+        assert!(reader.ask("STAT <1@a>").starts_with("223"));
+        assert!(reader.ask("GROUP open.a").starts_with("211"));
+        assert_eq!(group(&program, &["remove", "open.a"]).status, 0);
+        assert!(reader.ask("STAT <1@a>").starts_with(after), "{access}");
+        assert!(reader.ask("STAT").starts_with("412"));
+        assert!(
+            reader
+                .ask("NEWNEWS open.* 19690101 000000")
+                .starts_with("230")
+        );
+        assert_eq!(reader.lines(), Vec::<String>::new());
+        served.daemon.stop();
+    }
 }

@@ -46,13 +46,21 @@ pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listener
 fn capabilities(settings: &Settings, has_tls: bool) -> Capabilities {
     let nntp = &settings.nntp;
     let off = nntp.switched_off();
+    let article_bytes_max =
+        usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX);
     Capabilities {
         host: settings.name.clone(),
         software: concat!("Broadsheet ", env!("CARGO_PKG_VERSION")).to_owned(),
         has_tls,
         has_compression: true,
         has_plaintext_passwords: nntp.plaintext_passwords,
-        article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
+        article_bytes_max,
+        wire_bytes_max: match settings.is_node() {
+            // The log of the cluster has it in wire form, and its entries have a limit.
+            true => article_bytes_max,
+            // One of nothing but empty lines.
+            false => article_bytes_max.saturating_mul(2),
+        },
         headers_only: settings.headers_only,
         disabled: off.into_iter().map(access::Feature::capability).collect(),
     }

@@ -13,8 +13,10 @@ pub struct Capabilities {
     pub has_compression: bool,
     /// Passwords are accepted without TLS (RFC 4643, 2.3.1 advises against it).
     pub has_plaintext_passwords: bool,
-    /// Largest accepted article, bytes.
+    /// Largest accepted article in native form, bytes: without the CRs and doubled dots of the wire.
     pub article_bytes_max: usize,
+    /// Largest accepted article in wire form, bytes; it bounds the memory of one that arrives.
+    pub wire_bytes_max: usize,
     /// Articles come and are kept without their bodies.
     pub headers_only: bool,
     /// Keywords of disabled capabilities, such as NEWNEWS.

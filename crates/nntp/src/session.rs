@@ -26,6 +26,9 @@ use crate::line::{Line, first_line};
 use crate::out::OutBuffer;
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
+/// Number of lines between two looks at the clock: a pipeline of short commands must not keep the other sessions waiting.
+const LINES_PER_LOOK: u32 = 16;
+
 pub use activity::{Activity, Doing};
 pub use identity::LoginResult;
 
@@ -40,8 +43,8 @@ pub enum Next {
     PendingReply,
     /// The backend has to fetch an article first ([`Backend::is_fetching`]); then call again without new input.
     Fetch,
-    /// A long reply is unfinished, or the time slice is used up: send the output, serve other sessions, then call again without new
-    /// input.
+    /// A long reply is unfinished, the time slice is used up, or a client has logged in, for whom other capabilities may hold: send the
+    /// output, serve other sessions, then call again without new input.
     Yield,
     /// Start TLS after all output is sent. Discard the input received before (RFC 4642, 2.2.2).
     StartTls,
@@ -232,12 +235,23 @@ impl Session {
         out: &mut OutBuffer,
     ) -> Processed {
         let mut used = 0;
+        let mut lines = 0;
         loop {
             let rest = input.get(used..).unwrap_or_default();
+            let was_receiving = self.is_receiving();
             let (count, next) = self.step(rest, used, backend, out);
             used += count;
             if let Some(next) = next {
                 return Processed { used, next };
+            }
+            lines += 1;
+            let is_article_end = was_receiving && !self.is_receiving();
+            if (is_article_end || lines >= LINES_PER_LOOK) && used < input.len() {
+                lines = 0;
+                if backend.is_time_slice_over() {
+                    let next = Next::Yield;
+                    return Processed { used, next };
+                }
             }
         }
     }
@@ -321,8 +335,8 @@ impl Session {
                 return (0, Some(Next::PendingReply));
             }
             self.state = State::Command;
-            self.response(line, backend, out);
-            return (count, None);
+            let next = self.response(line, backend, out);
+            return (count, next);
         }
         let command = parse(line);
         // These depend on message-ids alone, and the backend knows those in transfer.
@@ -458,10 +472,17 @@ impl Session {
             return (0, None);
         };
         let most = self.capabilities.article_bytes_max;
-        match incoming.end.search(rest) {
-            Ending::At(count) if count <= most.saturating_add(5) => {
-                // Without the final dot and its CRLF.
-                let length = count.saturating_sub(3);
+        let wire_most = self.capabilities.wire_bytes_max;
+        let ending = incoming.end.search(rest);
+        let length = match ending {
+            // Without the final dot and its CRLF.
+            Ending::At(count) => count.saturating_sub(3),
+            // Of the last bytes the lines are not counted yet.
+            Ending::NotYet(counted) => counted,
+        };
+        let native = incoming.end.facts().counts.native_length(length);
+        match ending {
+            Ending::At(count) if native <= most && length <= wire_most => {
                 let result = backend.receive(ReceivedArticle {
                     kind: incoming.kind,
                     id: &incoming.id,
@@ -484,7 +505,7 @@ impl Session {
                 };
                 (count, None)
             }
-            Ending::NotYet(_) if rest.len() <= most => (0, Some(Next::More)),
+            Ending::NotYet(_) if native <= most && length <= wire_most => (0, Some(Next::More)),
             Ending::At(_) | Ending::NotYet(_) => {
                 backend.article_rejected(&incoming.id);
                 let answer = transit::too_large(incoming.kind, &incoming.id, most);

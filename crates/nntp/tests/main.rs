@@ -6,6 +6,7 @@ mod shared;
 
 mod a_full_output_buffer_stops_the_session;
 mod a_pending_login_blocks_all_commands;
+mod a_pipeline_yields;
 mod any_bytes_in_any_portions;
 mod articles_may_have_to_be_fetched;
 mod capabilities_show_what_is_available;

@@ -96,6 +96,27 @@ fn too_large_articles_are_discarded() {
     }
 }
 
+/// The limit is one of the article in native form, as that of rnews is: without the CRs and doubled dots of the wire.
+#[test]
+fn what_the_wire_adds_does_not_count_as_size() {
+    let header = "A: b\r\n\r\n";
+    // In native form the header has 6 bytes, and each line of the body 2.
+    for (lines, is_taken) in [(4997, true), (4998, false)] {
+        for portion in [usize::MAX, 700] {
+            let mut client = Client::new(Fake::usual());
+            let text = format!("{header}{}.\r\n", "..\r\n".repeat(lines));
+            let mut got = client.say("TAKETHIS <n@test>\r\n");
+            for part in text.as_bytes().chunks(portion.min(text.len())) {
+                got.extend(client.say(part));
+            }
+            let code = if is_taken { "239" } else { "439" };
+            let got = String::from_utf8(got).unwrap();
+            assert!(got.starts_with(code), "{lines} in {portion}: {got}");
+            assert_eq!(client.backend.rejected.is_empty(), is_taken);
+        }
+    }
+}
+
 /// RFC 3977, 3.1: an initial line has at most 512 bytes with its CRLF, whatever precedes the reason.
 #[test]
 fn a_reason_behind_a_long_id_is_cut() {

@@ -244,10 +244,11 @@ pub struct SessionContext<'a> {
 }
 
 impl SessionContext<'_> {
-    /// Whether the article exceeds the client's size limit. The writer checks the other permissions, on the article as it is filed.
-    fn is_too_large(&self, bytes: &[u8]) -> bool {
+    /// Whether an article of so many bytes in native form exceeds the client's size limit. The writer checks the other permissions, on the
+    /// article as it is filed.
+    fn is_too_large(&self, bytes: usize) -> bool {
         let most = self.client.rights.limits().size_max;
-        most.is_some_and(|most| bytes.len() as u64 > most)
+        most.is_some_and(|most| bytes as u64 > most)
     }
 
     /// Counts and logs an article above a size limit.
@@ -399,7 +400,7 @@ impl Backend for SessionContext<'_> {
 
     fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<TransferOutcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
-        if self.is_too_large(bytes) {
+        if self.is_too_large(handed.facts.counts.native_length(bytes.len())) {
             self.note_too_large(handed.id);
             if handed.kind != TransferKind::Post {
                 self.release(handed.id);
@@ -576,10 +577,22 @@ impl Backend for SessionContext<'_> {
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
         let rights = &self.client.rights;
-        let found = self.store.snapshot.find(id).map_err(fault(self.shared))?;
-        Ok(found.map(|found| Found {
-            position: ArticlePosition(found.position.0),
-            may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
+        let snapshot = &self.store.snapshot;
+        let found = snapshot.find(id).map_err(fault(self.shared))?;
+        let active = snapshot.active();
+        Ok(found.map(|found| {
+            let mut is_any = false;
+            let mut are_all = found.links().next().is_some();
+            for (name, _) in found.links() {
+                let is_open = rights.may_read(name);
+                // A group that was removed opens no article of another one.
+                is_any |= is_open && active.find(name).is_some();
+                are_all &= is_open;
+            }
+            Found {
+                position: ArticlePosition(found.position.0),
+                may_be_read: is_any || are_all,
+            }
         }))
     }
 
@@ -702,8 +715,11 @@ impl Backend for SessionContext<'_> {
         let rights = &self.client.rights;
         let snapshot = &self.store.snapshot;
         let until = self.until;
+        let active = snapshot.active();
         let next = snapshot.filed_since(since, cursor, limit, |found| {
-            let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
+            let fits = |(name, _): (&[u8], u64)| {
+                is_wanted(name) && rights.may_read(name) && active.find(name).is_some()
+            };
             if found.links().any(fits) {
                 each(found.line.id);
             }

@@ -125,10 +125,12 @@ impl Session {
                 Some(user) => {
                     let credentials = Credentials::Password(&user, password);
                     let step = backend.log_in(credentials);
-                    self.follow(step, out);
+                    return self.follow(step, out);
                 }
             },
-            Command::AuthSasl(mechanism, initial) => self.sasl(mechanism, initial, backend, out),
+            Command::AuthSasl(mechanism, initial) => {
+                return self.sasl(mechanism, initial, backend, out);
+            }
             _ => {}
         }
         None
@@ -144,25 +146,29 @@ impl Session {
         initial: Option<&[u8]>,
         backend: &mut W,
         out: &mut OutBuffer,
-    ) {
+    ) -> Option<Next> {
         let name = mechanism.to_ascii_uppercase();
         let is_known = |known: &&str| known.as_bytes() == name;
         if !self.mechanisms(backend).iter().any(is_known) {
-            return out.push(match name == b"PLAIN" && !self.takes_passwords() {
+            out.push(match name == b"PLAIN" && !self.takes_passwords() {
                 true => b"483 Passwords require TLS\r\n",
                 false => b"503 Mechanism not supported\r\n",
             });
+            return None;
         }
         let initial = match initial {
             None => None,
             Some(b"=") => Some(Vec::new()),
             Some(text) => match BASE64.decode(text) {
                 Ok(decoded) => Some(decoded),
-                Err(_) => return out.push(b"504 Response is not valid base64\r\n"),
+                Err(_) => {
+                    out.push(b"504 Response is not valid base64\r\n");
+                    return None;
+                }
             },
         };
         let step = backend.log_in(Credentials::Sasl(&name, initial.as_deref()));
-        self.follow(step, out);
+        self.follow(step, out)
     }
 
     /// Processes the response to a challenge.
@@ -171,10 +177,11 @@ impl Session {
         line: &[u8],
         backend: &mut W,
         out: &mut OutBuffer,
-    ) {
+    ) -> Option<Next> {
         if line == b"*" {
             backend.log_in(Credentials::Cancelled);
-            return out.push(b"481 Authentication cancelled\r\n");
+            out.push(b"481 Authentication cancelled\r\n");
+            return None;
         }
         let decoded = match line {
             b"=" => Ok(Vec::new()),
@@ -183,16 +190,19 @@ impl Session {
         match decoded {
             Ok(response) => {
                 let step = backend.log_in(Credentials::Response(&response));
-                self.follow(step, out);
+                self.follow(step, out)
             }
             Err(_) => {
                 backend.log_in(Credentials::Cancelled);
                 out.push(b"504 Response is not valid base64\r\n");
+                None
             }
         }
     }
 
-    fn follow(&mut self, step: SaslStep, out: &mut OutBuffer) {
+    /// Replies to a step. After a login the session yields: what follows in the input is subject to the new permissions, and to the
+    /// capabilities that the caller then sets.
+    fn follow(&mut self, step: SaslStep, out: &mut OutBuffer) -> Option<Next> {
         match step {
             SaslStep::Pending => {
                 self.is_logging_in = true;
@@ -212,6 +222,7 @@ impl Session {
                         out.push(format!("283 {text}\r\n").as_bytes());
                     }
                 }
+                return Some(Next::Yield);
             }
             SaslStep::Refused => {
                 out.push(WRONG.as_bytes());
@@ -221,6 +232,7 @@ impl Session {
             SaslStep::Failed(why) => out.push(failed(why).as_bytes()),
             SaslStep::Unknown => out.push(b"503 Mechanism not supported\r\n"),
         }
+        None
     }
 
     fn start_tls(&mut self, out: &mut OutBuffer) -> Option<Next> {

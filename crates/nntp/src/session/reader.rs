@@ -70,7 +70,10 @@ impl Reader {
         out: &mut OutBuffer,
     ) -> Option<&mut Selected> {
         let is_closed = |selected: &mut Selected| {
-            std::mem::take(&mut selected.must_recheck) && !backend.may_read(&selected.group)
+            let must_recheck = std::mem::take(&mut selected.must_recheck);
+            let is_closed = must_recheck && !backend.may_read(&selected.group);
+            // Another program or a control message may have removed it.
+            is_closed || backend.active().find(&selected.group).is_none()
         };
         if self.selected.as_mut().is_some_and(is_closed) {
             self.selected = None;

@@ -469,6 +469,7 @@ pub fn capabilities() -> Capabilities {
         has_compression: false,
         has_plaintext_passwords: true,
         article_bytes_max: 10_000,
+        wire_bytes_max: 20_000,
         headers_only: false,
         disabled: Vec::new(),
     }

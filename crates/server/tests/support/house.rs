@@ -168,6 +168,7 @@ fn capabilities() -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: false,
         article_bytes_max: 1 << 20,
+        wire_bytes_max: 2 << 20,
         headers_only: false,
         disabled: Vec::new(),
     }

@@ -7,6 +7,7 @@
 use crate::program;
 
 use program::articles::{article, batch, filed, with};
+use program::nntp::{ALL_MAY, Served, listen, offer};
 use program::{Program, Told};
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
@@ -223,4 +224,30 @@ fn a_batch_with_crlf_is_refused_article_by_article() {
         log.contains("contains non-RFC-1036-header line `^M'"),
         "{log}"
     );
+}
+
+/// A Path of one element is that of a local article in a batch. From a peer it opens neither groups that are not accepted nor `junk`.
+#[test]
+fn a_short_path_makes_no_article_of_a_peer_a_local_one() {
+    let program = Program::with_news("comp.test 0 1 y\nalt.test 0 1 y\njunk 0 1 y\n");
+    program.write("news/sys", b"ME:comp/all::\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let text = |id: &str, group: &str| {
+        let text = String::from_utf8(article(id, group)).unwrap();
+        text.replace("Path: far!near!user", "Path: q").into_bytes()
+    };
+    for (number, group, code) in [
+        (1, "alt.test", "439"),
+        (2, "comp.none", "439"),
+        (3, "comp.test", "239"),
+    ] {
+        let id = format!("<{number}@a>");
+        let told = offer(&served.address, &id, &text(&id, group));
+        assert_eq!(told, code, "{group}");
+    }
+    let told = program.rnews(&batch(&[text("<4@a>", "alt.test")]));
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    served.daemon.stop();
+    program.assert_clean();
 }

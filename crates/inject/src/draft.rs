@@ -319,6 +319,19 @@ mod tests {
     }
 
     #[test]
+    fn a_header_that_may_not_be_folded_has_no_such_advice() {
+        for (name, advice) in [
+            ("Subject", "fold it"),
+            ("newsgroups", "name fewer groups"),
+            ("Followup-To", "name fewer groups"),
+        ] {
+            let long = format!("{name}: {}\n\n", "x".repeat(998));
+            let told = Draft::parse(long.as_bytes()).unwrap_err().to_string();
+            assert!(told.ends_with(advice), "{told}");
+        }
+    }
+
+    #[test]
     fn an_option_makes_one_header() {
         let mut draft = Draft::of_body(b"x\n".to_vec());
         for bad in ["a\nApproved: me", "a\rb", "a\0b", "", "  "] {

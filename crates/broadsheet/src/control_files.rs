@@ -43,7 +43,9 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         told: pulls(directory, settings, &groups),
     });
     let mut findings = vec![
-        look("active", &|text| active(text, directory.root())),
+        look("active", &|text| {
+            active(text, directory.root(), settings.junk)
+        }),
         look("newsgroups", &|text| newsgroups(text, &groups)),
         Finding {
             file: groups::sys::FILE,
@@ -149,7 +151,7 @@ fn offload(location: &objects::Location) -> Result<String, String> {
     ))
 }
 
-fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
+fn active(text: Vec<u8>, root: &Path, has_junk: bool) -> Result<String, String> {
     let is_cut = text.last().is_some_and(|last| *last != b'\n');
     let active = Active::parse(text).map_err(|fault| fault.to_string())?;
     let mut faults: Vec<String> = active.bad_lines().iter().map(ToString::to_string).collect();
@@ -170,11 +172,11 @@ fn active(text: Vec<u8>, root: &Path) -> Result<String, String> {
         faults.push(error.to_string());
     }
     told_or_faults(faults, untold, || {
-        let warning = match active.len() <= NEEDED.len() {
-            true => {
+        let warning = match active.has_ordinary_groups() || has_junk {
+            false => {
                 "\n    warning: every article is refused before there are more groups: add them (`broadsheet group add', or those of a file: docs/operations.md)"
             }
-            false => "",
+            true => "",
         };
         count_by_flag(&active) + warning
     })

@@ -15,7 +15,7 @@ use settings::Settings;
 
 use relay::Now;
 
-use crate::control_file::{NEEDED, counted, read, told_or_faults};
+use crate::control_file::{counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
 
 /// Most sites that the text lists; of the others it has the number.
@@ -74,7 +74,8 @@ pub fn sites(
         }
         // With a start in the future, a new site begins as with `now'. Settings with it are read all the same: the clock may be wrong.
         if let Start::Date(start) = site.start
-            && start > Now::read().seconds
+            // Days are those of UTC; east of it the next one has begun.
+            && start > Now::read().seconds + 86_400
         {
             faults.push(format!(
                 "{} ({}): start is in the future, so that it means \"now\": write \"now\", or a day up to today",
@@ -182,8 +183,8 @@ fn idle_patterns(site: &Site, active: &Active) -> Vec<String> {
 
 fn matches_no_group(pattern: &Pattern, active: &Active) -> Option<String> {
     // Before there are groups, nothing matches.
-    let is_fresh = active.len() <= NEEDED.len();
-    let is_idle = !is_fresh && !active.ids().any(|id| pattern.matches(active.name(id)));
+    let is_idle =
+        active.has_ordinary_groups() && !active.ids().any(|id| pattern.matches(active.name(id)));
     is_idle.then(|| "matches no group of active".to_owned())
 }
 

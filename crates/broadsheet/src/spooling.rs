@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::flags::Given;
+use crate::flags::{Given, UsageError};
 
 /// What was put there.
 #[derive(Default)]
@@ -43,8 +43,7 @@ pub fn options(keep_free: u64, grade: Option<Grade>) -> SpoolOptions {
     }
 }
 
-/// The setting incoming.keep_free. An error in the settings is reported, and the default counts: a sender such as uuxqt may have no other
-/// copy.
+/// The setting incoming.keep_free; the default, if the settings have an error: a sender such as uuxqt may have no other copy.
 ///
 /// # Errors
 /// It is no news directory.
@@ -52,10 +51,21 @@ pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<u64> {
     match directory.settings() {
         Ok(read) => Ok(read.settings.incoming.keep_free),
         Err(error) if !store::is_news_directory(directory.root()) => Err(error.into()),
-        Err(error) => {
-            failure::report(&error.into());
-            Ok(SpoolOptions::default().keep_free)
+        Err(_) => Ok(SpoolOptions::default().keep_free),
+    }
+}
+
+/// What a sender is told: after an error it keeps what came through a pipe (`is_flowing`), of which nobody else has a copy.
+///
+/// # Errors
+/// The error, if there was no pipe, or of the command line.
+pub fn for_sender(done: anyhow::Result<Status>, is_flowing: bool) -> anyhow::Result<Status> {
+    match done {
+        Err(error) if is_flowing && !error.is::<UsageError>() => {
+            failure::report(&error);
+            Ok(Status::AGAIN)
         }
+        done => done,
     }
 }
 

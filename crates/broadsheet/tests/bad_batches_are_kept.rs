@@ -346,6 +346,46 @@ fn a_pipe_that_cannot_be_saved_is_for_its_sender_to_keep() {
     drop(small);
 }
 
+/// With the daemon and without it: what came through a pipe behind an input at which filing stops is nowhere else.
+#[test]
+fn what_comes_behind_a_stop_is_kept() {
+    for has_daemon in [false, true] {
+        let program = news();
+        let mut short = batch(&many("short", 2, "comp.test", 100));
+        short.truncate(short.len() - 10);
+        program.write("short", &short);
+        let settings = program.read("news/broadsheet.toml");
+        let full = settings.replace("keep_free = \"5 MiB\"", "keep_free = \"9000 GiB\"");
+        assert_ne!(full, settings);
+        program.write("news/broadsheet.toml", full.as_bytes());
+        let daemon = has_daemon.then(|| program::daemon::Daemon::start(&program));
+        let text = batch(&many("piped", 2, "comp.test", 100));
+        let words = ["rnews", "--dir", "news", "short", "-"];
+        let told = program.feed(&words, &text);
+        // There is no room for it in bad/ either.
+        assert_eq!(told.status, 75, "{told:?}");
+        assert!(told.err.contains("send it again"), "{told:?}");
+        drop(daemon);
+    }
+}
+
+#[test]
+fn a_bad_pipe_that_cannot_be_saved_is_for_its_sender_to_keep() {
+    let program = news();
+    std::fs::remove_dir_all(program.path("news/bad")).ok();
+    program.write("news/bad", b"a file");
+    let mut text = batch(&many("short", 2, "comp.test", 100));
+    text.truncate(text.len() - 10);
+    for has_daemon in [false, true] {
+        let daemon = has_daemon.then(|| program::daemon::Daemon::start(&program));
+        let told = program.rnews(&text);
+        assert_eq!(told.status, 75, "{told:?}");
+        drop(daemon);
+    }
+    let told = program.feed(&["rnews", "--dir", "nwes"], &text);
+    assert_eq!(told.status, 75, "{told:?}");
+}
+
 #[test]
 fn an_error_in_the_settings_loses_no_pipe() {
     let text = batch(&many("b", 2, "comp.test", 100));

@@ -17,7 +17,8 @@ fn a_fresh_news_directory() {
 /// What it refuses before it has groups is no duplicate afterwards.
 #[test]
 fn a_site_without_groups_remembers_nothing() {
-    let program = Program::with_news("");
+    // The least that INN has.
+    let program = Program::with_news("control.cancel 0 1 n\nto 0 1 y\n");
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     let warning = "warning: every article is refused before there are more groups";

@@ -28,8 +28,8 @@ pub struct HandedOver {
     pub status: Status,
     /// Inputs that the daemon has not processed.
     pub left: Vec<Input>,
-    /// Inputs at which the store of the daemon stopped.
-    pub stopped: Vec<Handed>,
+    /// Open inputs that the daemon has neither filed nor saved, and will not.
+    pub unkept: Vec<Handed>,
 }
 
 /// Passes the inputs to the daemon, one after the other. Removes those without errors if `unlink` is set.
@@ -49,7 +49,7 @@ pub fn file(
             summary: Summary::default(),
             status: Status::Fine,
             left: Vec::new(),
-            stopped: Vec::new(),
+            unkept: Vec::new(),
         },
     };
     let mut inputs = inputs.into_iter();
@@ -62,7 +62,11 @@ pub fn file(
                 }
                 if filed.is_stopped {
                     // Other inputs would fail too.
-                    inputs = Vec::new().into_iter();
+                    let others = inputs.by_ref().filter_map(|other| match other {
+                        Input::Handed(handed) => Some(handed),
+                        _ => None,
+                    });
+                    run.over.unkept.extend(others);
                     break;
                 }
             }
@@ -114,8 +118,8 @@ impl Run<'_> {
         let size = size(&handed);
         match self.ask(stream, &handed) {
             Ok(filed) => {
-                if filed.is_stopped {
-                    self.over.stopped.push(handed);
+                if filed.is_left {
+                    self.over.unkept.push(handed);
                 }
                 Ended::Filed(filed)
             }

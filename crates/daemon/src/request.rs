@@ -143,6 +143,9 @@ pub struct Filed {
     pub is_untroubled: bool,
     /// An error of the store stopped filing.
     pub is_stopped: bool,
+    /// It was neither filed nor saved ([`Outcome::left`]).
+    #[serde(default)]
+    pub is_left: bool,
 }
 
 impl Filed {
@@ -160,6 +163,7 @@ impl Filed {
             status: outcome.status.code(),
             is_untroubled: outcome.without_errors > 0,
             is_stopped: outcome.is_stopped,
+            is_left: !outcome.left.is_empty(),
         }
     }
 
@@ -173,6 +177,7 @@ impl Filed {
             removed: Vec::new(),
             is_stopped: true,
             stopped_at: None,
+            left: vec![0],
         })
     }
 

@@ -197,6 +197,15 @@ impl Active {
             .map(|id| self.name(id))
     }
 
+    /// Whether it has a group for articles of a subject: others than those of control messages, of junk, and of `to.SITE`.
+    pub fn has_ordinary_groups(&self) -> bool {
+        let is_special = |name: &[u8]| {
+            let top = name.split(|&byte| byte == b'.').next().unwrap_or(name);
+            matches!(top, b"control" | b"to") || name == b"junk"
+        };
+        self.ids().any(|id| !is_special(self.name(id)))
+    }
+
     /// Returns the group in which articles for `id` are filed: follows `=alias`,
     /// at most [`ALIAS_HOPS_MAX`] hops. `None` for a loop or an unknown group.
     #[inline]

@@ -241,6 +241,11 @@ impl Filer {
         self.has_earlier_checks = has_earlier_checks;
     }
 
+    /// Bytes of the disk that have to stay free.
+    pub fn keep_free(&self) -> u64 {
+        self.options.keep_free
+    }
+
     /// The sites.
     pub fn sites(&self) -> &Sites {
         self.selector.sites()
@@ -453,8 +458,7 @@ impl Filer {
     /// Before a site has groups it refuses everything, and what is sent again later has to be new. Nodes of a cluster decide alike in each
     /// version.
     fn may_remember(&self) -> bool {
-        const MADE_BY_INIT: usize = 2;
-        self.spool.active().len() > MADE_BY_INIT || self.spool.follows_log()
+        self.spool.active().has_ordinary_groups() || self.spool.follows_log()
     }
 
     /// Refuses to file while too little of the disk is free: looks with the first article of each commit.

@@ -1,14 +1,14 @@
 //! Inputs as open files: of another program, or of this one for an input that can be read only once.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
 use crate::error::Error;
-use crate::incoming::spool::free_bytes;
+use crate::incoming::spool::{COPY_BYTES, free_bytes};
 use crate::input::{Handed, Input, Reread, Source};
 use crate::log::Now;
 
@@ -65,12 +65,26 @@ impl Handed {
 }
 
 impl Input {
+    /// Whether it can be read only once: a pipe, a terminal. Not what was [gathered](Input::gathered).
+    pub fn is_flowing(&self) -> bool {
+        let file = match self {
+            Input::Stdin => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+            Input::File(path) => return is_special(std::fs::metadata(path)),
+            Input::Spooled(_) | Input::Handed(_) => return false,
+        };
+        file.is_ok_and(|file| is_special(file.metadata()))
+    }
+
     /// The same input; one that can be read only once (a pipe, a terminal) as a file without a name in `in.coming/` of the news directory
     /// `dir`, to which it is read until its end: nobody waits with a lock for a sender that pauses.
     ///
     /// # Errors
-    /// It cannot be copied; the message says so.
-    pub fn gathered(self, dir: &Path) -> Result<Input, String> {
+    /// It cannot be copied, or less than `keep_free` bytes of the disk would stay free; the message says so.
+    pub fn gathered(self, dir: &Path, keep_free: u64) -> Result<Input, String> {
+        // No directory is made for a wrong name.
+        if !self.is_flowing() || !store::is_news_directory(dir) {
+            return Ok(self);
+        }
         let (name, from) = match &self {
             Input::Stdin => {
                 let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
@@ -79,34 +93,45 @@ impl Input {
             Input::File(path) => (path.display().to_string(), File::open(path)),
             Input::Spooled(_) | Input::Handed(_) => return Ok(self),
         };
-        // Whoever reads it reports what cannot be opened, and directories.
-        let is_flowing = |file: &File| {
-            let data = file.metadata();
-            data.is_ok_and(|data| !data.is_file() && !data.is_dir())
-        };
-        let Some(mut from) = from.ok().filter(is_flowing) else {
+        // Whoever reads it reports what cannot be opened.
+        let Ok(mut from) = from else {
             return Ok(self);
         };
-        if !store::is_news_directory(dir) {
-            // No directory is made for a wrong name.
-            return Ok(self);
-        }
-        let place = dir.join(INCOMING);
-        let gathered = create_unnamed(&place).and_then(|mut file| {
-            io::copy(&mut from, &mut file)?;
-            file.rewind()?;
-            Ok(file)
-        });
-        let file = gathered.map_err(|source| {
-            let error = store::Error::io("copy a pipe to", &place, source);
-            format!("{name}: {error}; none of it was filed: send it again")
-        })?;
+        let file = gather(&dir.join(INCOMING), &mut from, keep_free)
+            .map_err(|error| format!("{name}: {error}; none of it was filed: send it again"))?;
         Ok(Input::Handed(Handed {
             name,
             tail: own_tail(),
             file: Arc::new(file),
             is_private: true,
         }))
+    }
+}
+
+fn is_special(data: io::Result<std::fs::Metadata>) -> bool {
+    data.is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+fn gather(place: &Path, from: &mut File, keep_free: u64) -> Result<File, Error> {
+    let at = |source| store::Error::io("copy a pipe to", place, source);
+    let mut file = create_unnamed(place).map_err(at)?;
+    let mut piece = Vec::new();
+    loop {
+        piece.clear();
+        let mut part = Read::by_ref(from).take(COPY_BYTES as u64);
+        if part.read_to_end(&mut piece).map_err(at)? == 0 {
+            file.rewind().map_err(at)?;
+            return Ok(file);
+        }
+        let free = free_bytes(place)?;
+        if free < keep_free.saturating_add(piece.len() as u64) {
+            return Err(Error::NoRoom {
+                path: place.to_owned(),
+                free,
+                keep_free,
+            });
+        }
+        file.write_all(&piece).map_err(at)?;
     }
 }
 

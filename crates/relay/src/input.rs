@@ -168,7 +168,11 @@ impl Read for ReadAt<'_> {
 
 /// How to read a file without a known name again.
 fn reread_from_here(mut file: &File) -> io::Result<Reread> {
-    match file.metadata()?.is_file() {
+    let data = file.metadata()?;
+    if data.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    match data.is_file() {
         true => Ok(Reread::From(file.stream_position()?)),
         false => Err(only_once()),
     }

@@ -27,9 +27,9 @@ pub enum MirrorError {
         /// The number.
         number: u64,
     },
-    /// Newsreaders could not use that number, nor any after it.
+    /// Newsreaders could use no number after it.
     #[error(
-        "article #{number} in group `{group}' is above the highest number, {READABLE_NUMBER_MAX}"
+        "article #{number} in group `{group}' is too high: the next one must be at most {READABLE_NUMBER_MAX}"
     )]
     AboveAll {
         /// The group.

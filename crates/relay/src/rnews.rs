@@ -156,6 +156,9 @@ pub struct Outcome {
     pub is_stopped: bool,
     /// Index of the input at which filing stopped, if that input may be the cause.
     pub stopped_at: Option<usize>,
+    /// Indices of the inputs of which articles are neither filed nor refused, and that are not saved in `bad/` either: they were not read to
+    /// their end, or could not be saved.
+    pub left: Vec<usize>,
 }
 
 /// Files all batches of `inputs`, in order.
@@ -179,6 +182,7 @@ pub fn run(
         saved: 0,
         done: Vec::new(),
         removed: Vec::new(),
+        ends: Vec::with_capacity(inputs.len()),
     };
     let mut reading = None;
     let takes_batches = match run.outlet.filer().is_headers_only() {
@@ -222,8 +226,18 @@ pub fn run(
         without_errors,
         saved,
         removed,
+        mut ends,
         ..
     } = run;
+    ends.resize(inputs.len(), InputEnd::Left);
+    let is_left = |end: &InputEnd| match end {
+        InputEnd::Saved => false,
+        // Without the last commit, nobody knows which of its articles are filed.
+        InputEnd::Filed => ended.is_err(),
+        InputEnd::Left => true,
+    };
+    let left = (0..).zip(&ends).filter(|(_, end)| is_left(end));
+    let left = left.map(|(index, _)| index).collect();
     summary.seconds = started.elapsed().as_secs_f64();
     Outcome {
         summary,
@@ -233,7 +247,19 @@ pub fn run(
         removed,
         is_stopped: ended.is_err(),
         stopped_at,
+        left,
     }
+}
+
+/// What became of an input.
+#[derive(Clone, Copy)]
+enum InputEnd {
+    /// It was read to its end.
+    Filed,
+    /// The whole of it is in `bad/`.
+    Saved,
+    /// See [`Outcome::left`].
+    Left,
 }
 
 struct Run<'a> {
@@ -247,6 +273,8 @@ struct Run<'a> {
     /// Input files to remove as soon as everything is durable.
     done: Vec<PathBuf>,
     removed: Vec<PathBuf>,
+    /// Of the inputs so far.
+    ends: Vec<InputEnd>,
 }
 
 /// The state of the input that is being read.
@@ -262,6 +290,8 @@ struct InputState {
     is_out_of_step: bool,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
+    /// Something of it should have been saved in `bad/`, and could not be.
+    is_unsaved: bool,
 }
 
 impl Run<'_> {
@@ -302,6 +332,7 @@ impl Run<'_> {
             Err((name, error)) => {
                 self.raise_status(Status::Attention);
                 self.watch.message(&cannot_open(&name, &error));
+                self.ends.push(InputEnd::Left);
                 return Ok(());
             }
         };
@@ -312,6 +343,7 @@ impl Run<'_> {
             unfiled_articles: 0,
             is_out_of_step: false,
             has_empty_articles: false,
+            is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
         let done = self.read(&source, &mut state);
@@ -319,10 +351,16 @@ impl Run<'_> {
         let synced = saved.map_or(Ok(()), |saved| bad_batches::sync_parent(saved));
         let is_saved = synced.is_ok();
         if let Err(error) = synced {
-            self.report_loss(&source, &error);
+            self.report_loss(&source, &mut state, &error);
         }
         self.close_unfiled(&source, &mut state);
         self.raise_status(state.status);
+        self.ends.push(match (&state.saved, &done) {
+            _ if state.is_unsaved => InputEnd::Left,
+            (Some(_), _) => InputEnd::Saved,
+            (None, Ok(())) => InputEnd::Filed,
+            (None, Err(_)) => InputEnd::Left,
+        });
         done?;
         let refused = self.summary.refused + self.summary.duplicates - refused_before;
         if self.options.strict && refused > 0 {

@@ -63,7 +63,7 @@ fn what_cannot_be_mirrored_is_not_filed() {
             &article(
                 "<5@a>",
                 "comp.std",
-                &["Xref: near.example comp.std:2147483648"],
+                &["Xref: near.example comp.std:2147483647"],
             ),
         ],
     );
@@ -82,7 +82,7 @@ fn what_cannot_be_mirrored_is_not_filed() {
             "near.example b <2@a> article received from wrong site `far.example' in believe-Xref mode",
             "near.example b <3@a> article #41 in group `comp.lang.c' supplied but occupied!",
             "near.example b <4@a> no known groups in Xref: in believe-Xref mode",
-            "near.example b <5@a> article #2147483648 in group `comp.std' is above the highest number, 2147483647",
+            "near.example b <5@a> article #2147483647 in group `comp.std' is too high: the next one must be at most 2147483647",
         ]
     );
 }

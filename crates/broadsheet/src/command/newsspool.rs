@@ -70,9 +70,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let options = spooling::options(spooling::keep_free(&directory)?, grade);
+    let keep_free = spooling::keep_free(&directory)?;
+    if let Err(error) = directory.settings() {
+        failure::report(&error.into());
+    }
+    let options = spooling::options(keep_free, grade);
     let done = spooling::all(&directory, &inputs, options, false);
-    let status = spooling::answer(done, given, out)?;
+    let status = spooling::answer(done, given, out);
+    let status = spooling::for_sender(status, inputs.iter().any(Input::is_flowing))?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
         let settings = directory.settings().map_err(anyhow::Error::new);

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::failure;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::spooling;
 use daemon::client::{self, FileRequest};
@@ -116,31 +115,29 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let directory = NewsDirectory::meant(given)?;
     let mut inputs = inputs(given)?;
+    let mut is_flowing = inputs.iter().any(Input::is_flowing);
     if given.has("spool") {
-        return spooled(given, &directory, &inputs, out);
+        let done = spooled(given, &directory, &inputs, out);
+        return spooling::for_sender(done, is_flowing);
     }
-    // Before the lock is taken: a sender may pause.
-    for input in &mut inputs {
-        match input.clone().gathered(directory.root()) {
-            Ok(gathered) => *input = gathered,
-            Err(text) => {
-                eprintln!("broadsheet: {text}");
-                return Ok(Status::AGAIN);
+    if is_flowing {
+        // Before the lock is taken: a sender may pause.
+        let keep_free = spooling::keep_free(&directory).unwrap_or_default();
+        for input in &mut inputs {
+            match input.clone().gathered(directory.root(), keep_free) {
+                Ok(gathered) => *input = gathered,
+                Err(text) => {
+                    eprintln!("broadsheet: {text}");
+                    return Ok(Status::AGAIN);
+                }
             }
         }
+        let is_empty = |handed: &Handed| handed.file.metadata().is_ok_and(|data| data.len() == 0);
+        is_flowing =
+            !inputs.iter().filter_map(handed).all(is_empty) || inputs.iter().any(Input::is_flowing);
     }
-    // Nobody else has what came through a pipe, so whoever sent it has to keep it.
-    let is_gathered = inputs.iter().filter_map(handed).any(|handed| {
-        let data = handed.file.metadata();
-        data.map_or(true, |data| data.len() > 0)
-    });
-    match file(given, &directory, inputs, out) {
-        Err(error) if is_gathered => {
-            failure::report(&error);
-            Ok(Status::AGAIN)
-        }
-        done => done,
-    }
+    let done = file(given, &directory, inputs, out);
+    spooling::for_sender(done, is_flowing)
 }
 
 /// Files the inputs, with the daemon or without it.
@@ -166,7 +163,7 @@ fn file(
         let unlink = given.has("unlink");
         let filed = client::file(directory.root(), inputs, &request, unlink, &mut watch);
         if filed.left.is_empty() {
-            let are_saved = save_stopped(directory, &filed.stopped, 0, &mut watch);
+            let are_saved = save_unkept(directory, &filed.unkept, &mut watch);
             let status = end(given, &watch, &filed.summary, filed.status, out)?;
             return Ok(if are_saved { status } else { Status::AGAIN });
         }
@@ -211,7 +208,11 @@ fn file_without_daemon(
     let patience = Duration::from_secs(settings.incoming.spool_after_seconds);
     let patience = (is_plain && !patience.is_zero()).then_some(patience);
     let Some(mut filer) = daemon::open_filer(directory, &settings, rules, filing, patience)? else {
-        return spooled(given, directory, inputs, out);
+        let status = spooled(given, directory, inputs, out)?;
+        return Ok(match over {
+            Some(filed) if status == Status::OK => self::status(filed.status),
+            _ => status,
+        });
     };
     let options = Options {
         strict: given.has("strict"),
@@ -219,18 +220,15 @@ fn file_without_daemon(
         ..settings.rnews_options()
     };
     let outcome = relay::rnews::run(inputs, &mut filer, &options, watch);
-    // What was saved already is a bad batch.
-    let stopped = match outcome.is_stopped && outcome.saved == 0 {
-        true => inputs.iter().filter_map(handed).cloned().collect(),
-        false => Vec::new(),
-    };
+    let left = outcome.left.iter().filter_map(|index| inputs.get(*index));
+    let unkept: Vec<Handed> = left.filter_map(handed).cloned().collect();
     let are_feeds = serving::done_filing(filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
     if let Some(filed) = over {
         summary.add(&filed.summary);
         status = status.max(filed.status);
     }
-    let are_saved = save_stopped(directory, &stopped, settings.incoming.keep_free, watch);
+    let are_saved = save_unkept(directory, &unkept, watch);
     let status = end(given, watch, &summary, status, out)?;
     out.flush()?;
     daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
@@ -244,15 +242,11 @@ fn handed(input: &Input) -> Option<&Handed> {
     }
 }
 
-/// Saves what came through pipes in bad/ after the store stopped, because it cannot be read again. Returns false if that fails.
-fn save_stopped(
-    directory: &NewsDirectory,
-    stopped: &[Handed],
-    keep_free: u64,
-    watch: &mut Watcher,
-) -> bool {
+/// Saves what came through pipes in bad/ if it was neither filed nor saved, because it cannot be read again. Returns false if that fails.
+fn save_unkept(directory: &NewsDirectory, unkept: &[Handed], watch: &mut Watcher) -> bool {
     let mut are_saved = true;
-    for handed in stopped.iter().filter(|handed| handed.is_private) {
+    for handed in unkept.iter().filter(|handed| handed.is_private) {
+        let keep_free = spooling::keep_free(directory).unwrap_or_default();
         let name = &handed.name;
         watch.message(&match handed.save(directory.root(), keep_free) {
             Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),

@@ -23,7 +23,7 @@ pub const SECONDS_AHEAD_MAX: u64 = 3600;
 /// Length of a batch's start that is read to detect its compression, bytes.
 const HEAD_BYTES: usize = 4096;
 /// Bytes copied between two checks of the free space.
-const COPY_BYTES: usize = 1 << 20;
+pub(crate) const COPY_BYTES: usize = 1 << 20;
 
 /// Options of spooling.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@ use article::{Article, Form, Header};
 use super::{InputState, Run, Status, UNFILED_NAMED_MAX};
 use crate::bad_batches;
 use crate::file::Refusal;
+use crate::incoming::spool::free_bytes;
 use crate::input::{Reread, Source};
 
 impl Run<'_> {
@@ -73,7 +74,7 @@ impl Run<'_> {
     fn lose_unfiled(&mut self, source: &Source, state: &mut InputState, error: &io::Error) {
         // The input must stay.
         state.status = Status::Attention;
-        self.report_loss(source, error);
+        self.report_loss(source, state, error);
     }
 
     /// Saves the whole batch in bad/, once.
@@ -88,18 +89,37 @@ impl Run<'_> {
             Reread::Path(path) if source.is_spooled => {
                 bad_batches::save_file(&bad, &source.stem, path)
             }
-            Reread::Path(_) => bad_batches::save_copy(&bad, &source.stem, &source.file),
-            Reread::From(start) => {
+            Reread::Path(_) => self
+                .check_room(source)
+                .and_then(|()| bad_batches::save_copy(&bad, &source.stem, &source.file)),
+            Reread::From(start) => self.check_room(source).and_then(|()| {
                 bad_batches::save_reader(&bad, &source.stem, &mut source.read_again(*start))
-            }
+            }),
         };
         match saved {
             Ok(saved) => state.saved = Some(saved),
-            Err(error) => self.report_loss(source, &error),
+            Err(error) => self.report_loss(source, state, &error),
         }
     }
 
-    pub(super) fn report_loss(&mut self, source: &Source, error: &io::Error) {
+    /// Fails if a copy in bad/ would leave less than keep_free.
+    fn check_room(&mut self, source: &Source) -> io::Result<()> {
+        let filer = self.outlet.filer();
+        let free = free_bytes(filer.dir()).map_err(io::Error::other)?;
+        let needed = source.file.metadata()?.len();
+        match free < filer.keep_free().saturating_add(needed) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn report_loss(
+        &mut self,
+        source: &Source,
+        state: &mut InputState,
+        error: &io::Error,
+    ) {
+        state.is_unsaved = true;
         self.raise_status(Status::Attention);
         let hint = match source.reread {
             Reread::From(_) => "send it again",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
+use crate::check::offloaded_header::without_art;
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment};
 use crate::expiry::state::ExpiryState;
@@ -111,9 +112,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if repair && !bad.is_empty() {
         spool = repair::derived(spool, &bad)?;
     }
-    for path in repair::orphans(&segments)? {
-        report.tell(&path, 0, repair::ORPHAN, false);
-    }
+    report_orphans(&segments, &mut report)?;
     if repair || bad.is_empty() {
         check_index(&mut spool, &mut report, repair)?;
     }
@@ -123,6 +122,19 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         repair::list_lost(&*disk, dir, &report)?;
     }
     Ok(report)
+}
+
+/// Reports the files of segments whose `.art` is missing.
+fn report_orphans(segments: &Segments, report: &mut Report) -> Result<(), Error> {
+    for path in repair::orphans(segments)? {
+        report.tell(&path, 0, repair::ORPHAN, false);
+    }
+    for (_, error) in without_art(segments)? {
+        if let Error::UnknownObject { path, what } = error {
+            report.tell(&path, 0, what, false);
+        }
+    }
+    Ok(())
 }
 
 /// The segments without a valid header, each as an error. Reads nothing else of them; the caller holds the lock, or nobody can write.
@@ -158,9 +170,7 @@ fn check_unopened(segments: &Segments, dir: &Path, report: &mut Report) -> Resul
         check_segment(segments, dir, (base, end), alive, &mut seen, report, false)?;
         report.segments += 1;
     }
-    for path in repair::orphans(segments)? {
-        report.tell(&path, 0, repair::ORPHAN, false);
-    }
+    report_orphans(segments, report)?;
     report.notices.push(UNOPENED.to_owned());
     Ok(())
 }

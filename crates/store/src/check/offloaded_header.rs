@@ -1,9 +1,12 @@
 //! Checks that the header of a segment whose articles are in the object store names its object.
 
-use std::io;
+use std::path::PathBuf;
 
 use crate::Error;
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
 use crate::io::disk::{File, Open};
+use crate::io::replace::map_whole;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
@@ -27,22 +30,53 @@ pub fn check_header(segments: &Segments, base: u64) -> Result<(), Error> {
         && version == VERSION.to_le_bytes();
     // It may be damaged, too. Where the Cancel-Locks lie and records are missing, they are away, or their move was interrupted.
     let has_locks = segments.length(base, SegmentFile::Clk).is_ok();
-    if names_object || has_locks && has_gap(&*file).map_err(at)? {
-        let what = format!(
-            "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place"
-        );
-        return Err(Error::UnknownObject { path, what });
+    if names_object || has_locks && !has_all_records(segments, base, &*file)? {
+        return Err(unknown_object(path, base, what));
     }
     Ok(())
 }
 
-/// Whether records are missing in a file.
-fn has_gap(file: &dyn File) -> io::Result<bool> {
-    let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
-    while let Some(step) = walk.next()? {
-        if matches!(step, Step::Gap { .. }) {
-            return Ok(true);
+/// The segments of which the whole `.art` is missing, while the Cancel-Locks tell that the articles are in the object store: each base with the
+/// error of [`check_header`]. Expire removes `.ovr` before `.art`: what has none was removed.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn without_art(segments: &Segments) -> Result<Vec<(u64, Error)>, Error> {
+    let whole = segments.bases()?;
+    let bases = segments.bases_with(&[SegmentFile::Clk])?.into_iter();
+    let lost = bases.filter(|base| {
+        whole.binary_search(base).is_err() && segments.length(*base, SegmentFile::Ovr).is_ok()
+    });
+    let error = |base| {
+        let path = segments.path(base, SegmentFile::Art);
+        (base, unknown_object(path, base, "it is missing"))
+    };
+    Ok(lost.map(error).collect())
+}
+
+fn unknown_object(path: PathBuf, base: u64, what: &str) -> Error {
+    let what = format!(
+        "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place"
+    );
+    Error::UnknownObject { path, what }
+}
+
+/// Whether a file has the records up to the last article of its history, without a gap.
+fn has_all_records(segments: &Segments, base: u64, file: &dyn File) -> Result<bool, Error> {
+    let his = map_whole(&**segments.disk(), &segments.path(base, SegmentFile::His));
+    let his = his.unwrap_or_default();
+    let lines = crate::history::lines(History::of_map(&his).text());
+    let positions = lines.filter_map(|(_, line)| HistoryLine::parse(line)?.position);
+    let last = positions.map(|position| position.0).max();
+    let path = segments.path(base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+    let mut end = 0;
+    while let Some(step) = walk.next().map_err(at)? {
+        match step {
+            Step::Record(offset, _) => end = base + offset,
+            Step::Gap { .. } => return Ok(false),
         }
     }
-    Ok(false)
+    Ok(last.is_none_or(|last| last <= end))
 }

@@ -115,7 +115,6 @@ pub fn check_segment(
     match check_header(segments, base) {
         Err(Error::UnknownObject { path, what }) => {
             report.tell(&path, 0, what, false);
-            report.offloaded += 1;
             return Ok(false);
         }
         checked => checked?,

@@ -417,7 +417,7 @@ impl Run<'_> {
                         status,
                         &format!("nothing was filed: {error}"),
                     );
-                    return Ok(());
+                    Ok(())
                 }
             }
         } else if let Some(map) = unwrapped.is_unchanged().then(|| source.map()).flatten() {

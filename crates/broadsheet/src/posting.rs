@@ -13,7 +13,7 @@ use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Ref
 use inject::{InjectionSite, LoggedPoster, PostEntry, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
-use relay::incoming::{Grade, Spooled, spool};
+use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use store::Snapshot;
 
 use crate::account::Account;
@@ -21,7 +21,6 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::Given;
 use crate::operand;
-use crate::spooling;
 use refused::{Failed, RefusedPosts};
 use settings::{Settings, SystemZone};
 
@@ -388,7 +387,10 @@ impl<'g> Posting<'g> {
 
     fn spool(&self, injected: &Injected, entry: &mut PostEntry<'_>) -> Result<Done, Failed> {
         self.write_unless_known(injected, entry)?;
-        let options = spooling::options(self.settings.incoming.keep_free, Some(Grade::FIRST));
+        let options = SpoolOptions {
+            grade: Grade::FIRST,
+            keep_free: self.settings.incoming.keep_free,
+        };
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
         match spool(self.directory.root(), what, &mut bytes, options) {

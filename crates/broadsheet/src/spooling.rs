@@ -35,12 +35,19 @@ impl Answer for Count {
     }
 }
 
-/// How batches are spooled.
-pub fn options(keep_free: u64, grade: Option<Grade>) -> SpoolOptions {
-    SpoolOptions {
+/// How batches are spooled; an error in the settings is reported, and does not matter.
+///
+/// # Errors
+/// It is no news directory.
+pub fn options(directory: &NewsDirectory, grade: Option<Grade>) -> anyhow::Result<SpoolOptions> {
+    let keep_free = keep_free(directory)?;
+    if let Err(error) = directory.settings() {
+        failure::report(&error.into());
+    }
+    Ok(SpoolOptions {
         grade: grade.unwrap_or(Grade::NONE),
         keep_free,
-    }
+    })
 }
 
 /// The setting incoming.keep_free; the default, if the settings have an error: a sender such as uuxqt may have no other copy.

@@ -330,7 +330,7 @@ fn deferred_articles_are_shown_and_go_when_the_administrator_asks() {
     let without = settings.split("\n[[site]]").next().unwrap();
     here.write("news/broadsheet.toml", without.as_bytes());
     let told = here.run(&["feed", "list", "--dir", "news"]);
-    assert!(told.out.contains("peer  no longer in sys"), "{told:?}");
+    assert!(told.out.contains("peer  no longer a site"), "{told:?}");
     assert!(told.out.contains("    deferred 3 articles\n"), "{told:?}");
     here.write("news/broadsheet.toml", settings.as_bytes());
     intake(&["resume"]);

@@ -98,7 +98,7 @@ const SPELLINGS: &[(&[u8], &str)] = &[
     (b"Newsgroups: closed.a\r\r\n", "N"),
     (
         b"X-A: b\rNewsgroups: closed.a\r\nNewsgroups: open.a\r\n",
-        "S",
+        "",
     ),
     // Bytes that are no text.
     (b"Newsgroups: \0closed.a\r\n", ""),

@@ -77,7 +77,7 @@ pub fn take_numbers(
         if active.flag(id) == Flag::Excluded {
             continue;
         }
-        if number > READABLE_NUMBER_MAX {
+        if number >= READABLE_NUMBER_MAX {
             return Ok(Err(MirrorError::AboveAll {
                 group: shown(group),
                 number,

@@ -70,11 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let keep_free = spooling::keep_free(&directory)?;
-    if let Err(error) = directory.settings() {
-        failure::report(&error.into());
-    }
-    let options = spooling::options(keep_free, grade);
+    let options = spooling::options(&directory, grade)?;
     let done = spooling::all(&directory, &inputs, options, false);
     let status = spooling::answer(done, given, out);
     let status = spooling::for_sender(status, inputs.iter().any(Input::is_flowing))?;

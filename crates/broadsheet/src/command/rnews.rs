@@ -148,7 +148,7 @@ fn file(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     let mut watch = Watcher::new(&inputs);
-    let mut over = None;
+    let (mut over, mut are_saved) = (None, true);
     // What the daemon does not do for others.
     let is_own = ["mirror", "sync"].map(|flag| given.has(flag));
     if !is_own.contains(&true) {
@@ -162,15 +162,16 @@ fn file(
         };
         let unlink = given.has("unlink");
         let filed = client::file(directory.root(), inputs, &request, unlink, &mut watch);
+        are_saved = save_unkept(directory, &filed.unkept, &mut watch);
         if filed.left.is_empty() {
-            let are_saved = save_unkept(directory, &filed.unkept, &mut watch);
             let status = end(given, &watch, &filed.summary, filed.status, out)?;
             return Ok(if are_saved { status } else { Status::AGAIN });
         }
         inputs = filed.left.clone();
         over = Some(filed);
     }
-    file_without_daemon(given, directory, &inputs, over, &mut watch, out)
+    let status = file_without_daemon(given, directory, &inputs, over, &mut watch, out)?;
+    Ok(if are_saved { status } else { Status::AGAIN })
 }
 
 /// Files what the daemon has not filed; `over` is its part.
@@ -290,7 +291,7 @@ fn spooled(
     inputs: &[Input],
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let options = spooling::options(spooling::keep_free(directory)?, None);
+    let options = spooling::options(directory, None)?;
     let done = spooling::all(directory, inputs, options, given.has("unlink"));
     spooling::answer(done, given, out)
 }

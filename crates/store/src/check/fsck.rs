@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::Error;
 use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
-use crate::check::offloaded_header::without_art;
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment};
 use crate::expiry::state::ExpiryState;
@@ -112,7 +111,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if repair && !bad.is_empty() {
         spool = repair::derived(spool, &bad)?;
     }
-    report_orphans(&segments, &mut report)?;
+    for path in repair::orphans(&segments)? {
+        report.tell(&path, 0, repair::ORPHAN, false);
+    }
     if repair || bad.is_empty() {
         check_index(&mut spool, &mut report, repair)?;
     }
@@ -122,19 +123,6 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         repair::list_lost(&*disk, dir, &report)?;
     }
     Ok(report)
-}
-
-/// Reports the files of segments whose `.art` is missing.
-fn report_orphans(segments: &Segments, report: &mut Report) -> Result<(), Error> {
-    for path in repair::orphans(segments)? {
-        report.tell(&path, 0, repair::ORPHAN, false);
-    }
-    for (_, error) in without_art(segments)? {
-        if let Error::UnknownObject { path, what } = error {
-            report.tell(&path, 0, what, false);
-        }
-    }
-    Ok(())
 }
 
 /// The segments without a valid header, each as an error. Reads nothing else of them; the caller holds the lock, or nobody can write.
@@ -170,7 +158,9 @@ fn check_unopened(segments: &Segments, dir: &Path, report: &mut Report) -> Resul
         check_segment(segments, dir, (base, end), alive, &mut seen, report, false)?;
         report.segments += 1;
     }
-    report_orphans(segments, report)?;
+    for path in repair::orphans(segments)? {
+        report.tell(&path, 0, repair::ORPHAN, false);
+    }
     report.notices.push(UNOPENED.to_owned());
     Ok(())
 }

@@ -36,24 +36,6 @@ pub fn check_header(segments: &Segments, base: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The segments of which the whole `.art` is missing, while the Cancel-Locks tell that the articles are in the object store: each base with the
-/// error of [`check_header`]. Expire removes `.ovr` before `.art`: what has none was removed.
-///
-/// # Errors
-/// The directory cannot be read.
-pub fn without_art(segments: &Segments) -> Result<Vec<(u64, Error)>, Error> {
-    let whole = segments.bases()?;
-    let bases = segments.bases_with(&[SegmentFile::Clk])?.into_iter();
-    let lost = bases.filter(|base| {
-        whole.binary_search(base).is_err() && segments.length(*base, SegmentFile::Ovr).is_ok()
-    });
-    let error = |base| {
-        let path = segments.path(base, SegmentFile::Art);
-        (base, unknown_object(path, base, "it is missing"))
-    };
-    Ok(lost.map(error).collect())
-}
-
 fn unknown_object(path: PathBuf, base: u64, what: &str) -> Error {
     let what = format!(
         "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place (if the object is lost, too, docs/operations.md says how to give its articles up)"

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::lost_ends::report_lost_ends;
-use crate::check::offloaded_header::{check_header, without_art};
+use crate::check::offloaded_header::check_header;
 use crate::check::report::Report;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
@@ -73,16 +73,14 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
     rebuild_lost(segments, dir, &lacking).map(drop)
 }
 
-/// The derived files of segments whose `.art` is lost, with all articles. Expire removes `.ovr` before `.art` and may keep `.his`, and a segment whose
+/// The derived files of segments whose `.art` is lost. Expire removes `.ovr` before `.art` and may keep `.his`, and a segment whose
 /// creation was interrupted leaves an empty `.ovr`: those are correct.
 pub fn orphans(segments: &Segments) -> Result<Vec<PathBuf>, Error> {
     let whole = segments.bases()?;
-    let away = without_art(segments)?;
     let mut found = Vec::new();
     for base in segments.bases_with(&[SegmentFile::Ovr])? {
         let is_empty = |length| length == 0;
         if whole.binary_search(&base).is_ok()
-            || away.iter().any(|(known, _)| *known == base)
             || segments.length(base, SegmentFile::Ovr).is_ok_and(is_empty)
         {
             continue;

@@ -1,11 +1,11 @@
-//! One control file for `broadsheet check`: its text, and what is told of it.
+//! What the findings of `broadsheet check` in the control files share: reading a file, and the text of its faults.
 
 use std::io;
 
 use crate::directory::NewsDirectory;
 use crate::text;
 
-/// Faults of one file that are told one by one; of the rest only the number.
+/// Most faults of one file that `check` prints; it counts the others.
 pub(crate) const FAULTS_TOLD_MAX: usize = 10;
 
 /// Groups without which nothing can be filed: control messages go to one, and what is taken but

@@ -35,14 +35,14 @@ impl Answer for Count {
     }
 }
 
-/// How batches are spooled; an error in the settings is reported, and does not matter.
+/// How batches are spooled. A sender such as uuxqt may have no other copy, so an error in the settings is only reported.
 ///
 /// # Errors
 /// It is no news directory.
 pub fn options(directory: &NewsDirectory, grade: Option<Grade>) -> anyhow::Result<SpoolOptions> {
-    let keep_free = keep_free(directory)?;
-    if let Err(error) = directory.settings() {
-        failure::report(&error.into());
+    let (keep_free, fault) = keep_free(directory)?;
+    if let Some(fault) = fault {
+        failure::report(&fault.into());
     }
     Ok(SpoolOptions {
         grade: grade.unwrap_or(Grade::NONE),
@@ -50,19 +50,20 @@ pub fn options(directory: &NewsDirectory, grade: Option<Grade>) -> anyhow::Resul
     })
 }
 
-/// The setting incoming.keep_free; the default, if the settings have an error: a sender such as uuxqt may have no other copy.
+/// The setting incoming.keep_free; or its default, with the error in the settings.
 ///
 /// # Errors
 /// It is no news directory.
-pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<u64> {
+pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<(u64, Option<settings::Error>)> {
     match directory.settings() {
-        Ok(read) => Ok(read.settings.incoming.keep_free),
+        Ok(read) => Ok((read.settings.incoming.keep_free, None)),
         Err(error) if !store::is_news_directory(directory.root()) => Err(error.into()),
-        Err(_) => Ok(SpoolOptions::default().keep_free),
+        Err(error) => Ok((SpoolOptions::default().keep_free, Some(error))),
     }
 }
 
-/// What a sender is told: after an error it keeps what came through a pipe (`is_flowing`), of which nobody else has a copy.
+/// The exit status for the sender of a batch: after an error, [`Status::AGAIN`] if the batch came through a pipe (`is_flowing`), because nobody
+/// else has a copy.
 ///
 /// # Errors
 /// The error, if there was no pipe, or of the command line.

@@ -14,7 +14,7 @@ fn a_fresh_news_directory() {
     golden("check.txt", &told.out);
 }
 
-/// What it refuses before it has groups is no duplicate afterwards.
+/// A site without groups refuses every article, and accepts the same articles when it has groups.
 #[test]
 fn a_site_without_groups_remembers_nothing() {
     // The least that INN has.

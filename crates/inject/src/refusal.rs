@@ -86,7 +86,7 @@ pub enum Refusal {
     },
 }
 
-/// What to do about a header line that is too long.
+/// The advice about a header line that is too long.
 fn advice(header: &str) -> &'static str {
     let is_list = |name: &&str| header.eq_ignore_ascii_case(name);
     match ["Newsgroups", "Followup-To"].iter().any(is_list) {

@@ -19,8 +19,8 @@ use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
+use crate::free_space;
 use crate::headers_only;
-use crate::incoming::spool::free_bytes;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
 use crate::reason::{DUPLICATE, Reason, RefusalKind};
@@ -467,15 +467,7 @@ impl Filer {
         if keep_free == 0 || self.is_space_checked {
             return Ok(());
         }
-        let dir = self.spool.dir();
-        let free = free_bytes(dir)?;
-        if free < keep_free {
-            return Err(Error::NoRoom {
-                path: dir.to_owned(),
-                free,
-                keep_free,
-            });
-        }
+        free_space::check(self.spool.dir(), 0, keep_free)?;
         self.is_space_checked = true;
         Ok(())
     }

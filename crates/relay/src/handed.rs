@@ -1,16 +1,21 @@
 //! Inputs as open files: of another program, or of this one for an input that can be read only once.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::FileType;
+
 use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
 use crate::error::Error;
-use crate::incoming::spool::{COPY_BYTES, free_bytes};
+use crate::free_space;
 use crate::input::{Handed, Input, Reread, Source};
 use crate::log::Now;
+
+/// Bytes of a pipe that are copied between two looks at the free space.
+const PIECE_BYTES: u64 = 1 << 20;
 
 impl Handed {
     /// Opens an input for another program.
@@ -49,14 +54,7 @@ impl Handed {
         file.rewind().map_err(at)?;
         let bytes = file.metadata().map_err(at)?.len();
         store::make_directories(&bad, 0o777).map_err(at)?;
-        let free = free_bytes(&bad)?;
-        if free < keep_free.saturating_add(bytes) {
-            return Err(Error::NoRoom {
-                path: dir.to_owned(),
-                free,
-                keep_free,
-            });
-        }
+        free_space::check(&bad, bytes, keep_free)?;
         let stem = format!("{}.{}", Now::read().seconds, self.tail);
         let saved = bad_batches::save_reader(&bad, &stem, &mut file)
             .and_then(|path| bad_batches::sync_parent(&path).map(|()| path));
@@ -67,12 +65,13 @@ impl Handed {
 impl Input {
     /// Whether it can be read only once: a pipe, a terminal. Not what was [gathered](Input::gathered).
     pub fn is_flowing(&self) -> bool {
-        let file = match self {
-            Input::Stdin => io::stdin().as_fd().try_clone_to_owned().map(File::from),
-            Input::File(path) => return is_special(std::fs::metadata(path)),
+        let facts = match self {
+            Input::Stdin => rustix::fs::fstat(io::stdin()),
+            Input::File(path) => rustix::fs::stat(path),
             Input::Spooled(_) | Input::Handed(_) => return false,
         };
-        file.is_ok_and(|file| is_special(file.metadata()))
+        let kind = facts.map(|facts| FileType::from_raw_mode(facts.st_mode));
+        kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
     }
 
     /// The same input; one that can be read only once (a pipe, a terminal) as a file without a name in `in.coming/` of the news directory
@@ -108,31 +107,16 @@ impl Input {
     }
 }
 
-fn is_special(data: io::Result<std::fs::Metadata>) -> bool {
-    data.is_ok_and(|data| !data.is_file() && !data.is_dir())
-}
-
+/// Copies a pipe to a file without a name.
 fn gather(place: &Path, from: &mut File, keep_free: u64) -> Result<File, Error> {
     let at = |source| store::Error::io("copy a pipe to", place, source);
     let mut file = create_unnamed(place).map_err(at)?;
-    let mut piece = Vec::new();
-    loop {
-        piece.clear();
-        let mut part = Read::by_ref(from).take(COPY_BYTES as u64);
-        if part.read_to_end(&mut piece).map_err(at)? == 0 {
-            file.rewind().map_err(at)?;
-            return Ok(file);
-        }
-        let free = free_bytes(place)?;
-        if free < keep_free.saturating_add(piece.len() as u64) {
-            return Err(Error::NoRoom {
-                path: place.to_owned(),
-                free,
-                keep_free,
-            });
-        }
-        file.write_all(&piece).map_err(at)?;
+    // The kernel copies the pieces.
+    while io::copy(&mut Read::by_ref(from).take(PIECE_BYTES), &mut file).map_err(at)? > 0 {
+        free_space::check(place, 0, keep_free)?;
     }
+    file.rewind().map_err(at)?;
+    Ok(file)
 }
 
 /// The end of the name of a bad batch that has none of its own.

@@ -34,6 +34,7 @@ pub mod decide;
 pub mod error;
 pub mod explain;
 pub mod file;
+mod free_space;
 pub mod group_files;
 mod handed;
 pub mod headers_only;

@@ -122,7 +122,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     if is_flowing {
         // Before the lock is taken: a sender may pause.
-        let keep_free = spooling::keep_free(&directory).unwrap_or_default();
+        let keep_free = spooling::keep_free(&directory).map_or(0, |(bytes, _)| bytes);
         for input in &mut inputs {
             match input.clone().gathered(directory.root(), keep_free) {
                 Ok(gathered) => *input = gathered,
@@ -245,9 +245,13 @@ fn handed(input: &Input) -> Option<&Handed> {
 
 /// Saves what came through pipes in bad/ if it was neither filed nor saved, because it cannot be read again. Returns false if that fails.
 fn save_unkept(directory: &NewsDirectory, unkept: &[Handed], watch: &mut Watcher) -> bool {
+    let unkept: Vec<&Handed> = unkept.iter().filter(|handed| handed.is_private).collect();
+    if unkept.is_empty() {
+        return true;
+    }
+    let keep_free = spooling::keep_free(directory).map_or(0, |(bytes, _)| bytes);
     let mut are_saved = true;
-    for handed in unkept.iter().filter(|handed| handed.is_private) {
-        let keep_free = spooling::keep_free(directory).unwrap_or_default();
+    for handed in unkept {
         let name = &handed.name;
         watch.message(&match handed.save(directory.root(), keep_free) {
             Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),

@@ -14,6 +14,7 @@ use super::name::{self, Grade, Name};
 use super::stop::{incoming_dir, sync};
 use crate::Error;
 use crate::bad_batches::{self, TEMPORARY};
+use crate::free_space;
 use crate::log::Now;
 
 /// Default of [`SpoolOptions::keep_free`], bytes: 5 MiB, about as in C News (5000 KB).
@@ -23,7 +24,7 @@ pub const SECONDS_AHEAD_MAX: u64 = 3600;
 /// Length of a batch's start that is read to detect its compression, bytes.
 const HEAD_BYTES: usize = 4096;
 /// Bytes copied between two checks of the free space.
-pub(crate) const COPY_BYTES: usize = 1 << 20;
+const COPY_BYTES: usize = 1 << 20;
 
 /// Options of spooling.
 #[derive(Debug, Clone, Copy)]
@@ -116,14 +117,7 @@ fn copy(
     let mut piece = head;
     while !piece.is_empty() {
         let length = piece.len() as u64;
-        let free = free_bytes(dir)?;
-        if free < keep_free.saturating_add(length) {
-            return Err(Error::NoRoom {
-                path: dir.to_owned(),
-                free,
-                keep_free,
-            });
-        }
+        free_space::check(dir, length, keep_free)?;
         file.write_all(&piece)
             .map_err(|source| StoreError::io("write", path, source))?;
         bytes = bytes.saturating_add(length);
@@ -139,13 +133,6 @@ fn copy(
 /// Reads `count` bytes, or fewer at the end.
 fn fill(from: &mut dyn Read, out: &mut Vec<u8>, count: usize) -> io::Result<usize> {
     from.take(count as u64).read_to_end(out)
-}
-
-/// Free space of the file system of a directory, bytes.
-pub(crate) fn free_bytes(dir: &Path) -> Result<u64, Error> {
-    let space = rustix::fs::statvfs(dir)
-        .map_err(|errno| StoreError::io("read the free space of", dir, errno.into()))?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
 /// Links the file to an unused name. A link, unlike a rename, never replaces another file.

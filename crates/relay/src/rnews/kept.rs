@@ -8,7 +8,7 @@ use article::{Article, Form, Header};
 use super::{InputState, Run, Status, UNFILED_NAMED_MAX};
 use crate::bad_batches;
 use crate::file::Refusal;
-use crate::incoming::spool::free_bytes;
+use crate::free_space;
 use crate::input::{Reread, Source};
 
 impl Run<'_> {
@@ -105,12 +105,9 @@ impl Run<'_> {
     /// Fails if a copy in bad/ would leave less than keep_free.
     fn check_room(&mut self, source: &Source) -> io::Result<()> {
         let filer = self.outlet.filer();
-        let free = free_bytes(filer.dir()).map_err(io::Error::other)?;
-        let needed = source.file.metadata()?.len();
-        match free < filer.keep_free().saturating_add(needed) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => Ok(()),
-        }
+        let bytes = source.file.metadata()?.len();
+        free_space::check(filer.dir(), bytes, filer.keep_free())
+            .map_err(|_| io::ErrorKind::StorageFull.into())
     }
 
     pub(super) fn report_loss(

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::check::derived_files::Removals;
-use crate::check::report::names_of;
-use crate::check::report::{LOST_IDS_MAX, Report};
+use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;

@@ -17,7 +17,7 @@ const KNOWN: [&str; 7] = [
     "password",
 ];
 
-/// Keys that say how innfeed itself works, and where its files are; nothing is told of them.
+/// Keys about the work and the files of innfeed itself; the report has no line for them.
 const OWN: [&str; 46] = [
     "news-spool",
     "input-file",
@@ -148,7 +148,7 @@ pub fn report_rest(
     }
 }
 
-/// What a key asks of innfeed that is not done here.
+/// The function of innfeed that a key turns on or off, and that feeds do not have here.
 fn loss(pair: &Pair) -> Option<&'static str> {
     let is_on = is_on(&pair.value);
     match pair.key.as_str() {

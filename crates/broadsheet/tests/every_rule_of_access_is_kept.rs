@@ -344,7 +344,7 @@ fn written() -> impl Strategy<Value = Written> {
         .prop_map(
             |(groups, how, comma, approved, how_approved, order, field, how_order)| {
                 let (mut lines, mut is_plain) = spelled("Newsgroups", groups.join(comma), how);
-                is_plain &= comma == "," || groups.len() < 2;
+                is_plain &= [",", ", ", "\r\n ,"].contains(&comma) || groups.len() < 2;
                 if approved {
                     let (line, plain) =
                         spelled("Approved", "a@example.com".to_owned(), how_approved);
@@ -404,6 +404,7 @@ fn filed(bytes: &[u8], form: Form, active: &Active, sender: &dyn Sender) -> Opti
         zone: &Utc,
         sender: Some(sender),
         is_announced: form == Form::Wire,
+        checks: relay::checks::Checks::default(),
     };
     let article = Article::parse(bytes, form);
     if form == Form::Wire && WireFacts::of(bytes).has_hidden_lines(bytes, article.header_len()) {
@@ -552,7 +553,8 @@ proptest! {
             wire::push_native(&mut native, &wire);
             let named = field(&native, "Newsgroups");
             prop_assert_eq!(named.len(), 1);
-            let names: Vec<&str> = named[0].split(',').filter(|name| !name.is_empty()).collect();
+            let names = named[0].split(',').map(str::trim);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             prop_assert!(may_send(list, &table, &names), "{:?}", names);
             for group in groups {
                 prop_assert_ne!(verdict(list, group), '@', "{}", group);

@@ -193,7 +193,8 @@ fn a_new_cluster_decides_by_the_newest_version() {
     }
 }
 
-/// Before version 3, a Path of one element made an article of a peer one that was posted here, which is filed wherever its groups are.
+/// Before version 3, a Path of one element made an article of a peer one that was posted here, which is filed wherever its groups are;
+/// before version 4, Newsgroups had to be without blanks.
 #[test]
 fn articles_of_peers_are_checked_as_the_version_in_force_has_it() {
     let Some(servers) = Servers::start(3) else {
@@ -213,7 +214,11 @@ fn articles_of_peers_are_checked_as_the_version_in_force_has_it() {
         let (_, rest) = text.split_once('\n').unwrap();
         format!("Path: q\n{rest}").into_bytes()
     };
-    for (versions, newest, code) in [("1-2", 2, "239"), ("1-3", 3, "439")] {
+    for (versions, newest, local, folded) in [
+        ("1-2", 2, "239", "439"),
+        ("1-3", 3, "439", "439"),
+        ("1-4", 4, "439", "239"),
+    ] {
         let served: Vec<Served> = programs
             .iter()
             .map(|program| {
@@ -226,7 +231,10 @@ fn articles_of_peers_are_checked_as_the_version_in_force_has_it() {
             !told.out.is_empty() && told.count("decisions") == newest
         });
         let id = id(versions, 1);
-        assert_eq!(offer(&served[1].address, &id, &text(&id)), code);
+        assert_eq!(offer(&served[1].address, &id, &text(&id)), local);
+        let id = self::id(versions, 2);
+        let text = article(&id, "comp.none,\n comp.test");
+        assert_eq!(offer(&served[0].address, &id, &text), folded);
         until_equal(&programs);
         for served in served {
             served.daemon.stop();

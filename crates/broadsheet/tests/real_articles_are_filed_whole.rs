@@ -19,8 +19,6 @@ const REFUSED: &[(&str, usize)] = &[
     ("unapproved article in moderated group(s)", 163),
     // A header of the present century written as `Name:value`: C News wants white space after the colon.
     ("article \"header\" contains non-RFC-1036-header line", 3),
-    // Newsgroups folded over two lines.
-    ("space in groups", 1),
 ];
 /// Articles of feed/, and of feed/duplicates.
 const FEED: usize = 15_161;
@@ -231,17 +229,19 @@ pub fn why_refused(article: &[u8], moderated: &HashSet<String>) -> Option<&'stat
     {
         return Some("article \"header\" contains non-RFC-1036-header line");
     }
-    let mut lines = header.lines();
-    let groups = lines
-        .by_ref()
-        .find_map(|line| line.strip_prefix("Newsgroups:"))?
-        .trim();
+    let mut lines = header
+        .lines()
+        .skip_while(|line| !line.starts_with("Newsgroups:"));
+    let first = lines.next()?.strip_prefix("Newsgroups:")?;
+    let folded = lines.take_while(|line| is_fold(line));
+    let groups: String = std::iter::once(first).chain(folded).collect();
+    let groups: Vec<&str> = groups.split(',').map(str::trim).collect();
     let approved = header.lines().any(|line| line.starts_with("Approved:"));
-    if !approved && groups.split(',').any(|group| moderated.contains(group)) {
+    if !approved && groups.iter().any(|group| moderated.contains(*group)) {
         return Some("unapproved article in moderated group(s)");
     }
-    let is_folded = lines.next().is_some_and(is_fold);
-    (is_folded || groups.contains(' ')).then_some("space in groups")
+    let has_blank = |group: &&str| group.contains([' ', '\t']);
+    groups.iter().any(has_blank).then_some("space in groups")
 }
 
 /// Compares filed articles with what was given, Path and Xref aside; returns how many there were.

@@ -6,6 +6,7 @@
 //! | 1 | – |
 //! | 2 | nodes compare what cancels, removals and expire did, and the low marks |
 //! | 3 | an article that a peer announced never counts as posted here, has no CR without LF in its header, and is measured in native form |
+//! | 4 | the names in Newsgroups may have white space around them |
 
 use std::fmt;
 
@@ -18,6 +19,8 @@ pub const COMPARES_CHANGES: u16 = 2;
 /// The version from which on an article that a peer announced never counts as posted here, whatever its Path says; its header has no CR
 /// without LF, and the limits of size are compared with its native form.
 pub const CHECKS_PEERS: u16 = 3;
+/// The version from which on the names in Newsgroups may have white space around them (RFC 5536, 3.1.4).
+pub const FOLDED_GROUPS: u16 = 4;
 
 /// The versions of the decisions that a build can apply. Builds that do not tell theirs can apply [`FIRST`] alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +55,7 @@ impl DecisionRange {
     /// force. `oldest` is at most the newest version of the release before.
     pub const OF_THIS_BUILD: DecisionRange = DecisionRange {
         oldest: FIRST,
-        newest: CHECKS_PEERS,
+        newest: FOLDED_GROUPS,
     };
 
     /// Whether it is the range of builds that do not tell theirs.

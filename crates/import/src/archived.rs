@@ -230,9 +230,7 @@ pub fn groups_of(article: &Article<'_>, active: &Active) -> Result<Vec<Vec<u8>>,
     let wanted = if is_control { b"control" } else { named };
     let mut found = BTreeSet::new();
     for name in newsgroups::split(wanted) {
-        let id = active
-            .find(name.trim_ascii())
-            .and_then(|id| active.resolve(id));
+        let id = active.find(name).and_then(|id| active.resolve(id));
         let id = id.filter(|id| !matches!(active.flag(*id), Flag::Excluded | Flag::Junked));
         found.extend(id.map(|id| active.name(id).to_vec()));
     }

@@ -80,7 +80,7 @@ pub(crate) fn required<'d>(draft: &'d Draft, name: &'static str) -> Result<&'d [
     draft.value(name).ok_or(Refusal::Missing(name))
 }
 
-/// Checks Newsgroups: a list of valid names, separated by commas, without blanks, at most as many as the rules permit.
+/// Checks Newsgroups: a list of valid names, separated by commas, at most as many as the rules permit.
 ///
 /// # Errors
 /// The first violation.

@@ -3,6 +3,7 @@
 //! The poster's headers keep their order. Path is added before them, other headers after them.
 
 use article::date::{self, LocalZone};
+use article::newsgroups;
 use groups::Active;
 use relay::Rules;
 use relay::cancel_lock::Secret;
@@ -145,6 +146,7 @@ pub fn inject(
 ) -> Result<Injected, Refusal> {
     let rules = site.rules;
     check::headers(&draft)?;
+    names_without_blanks(&mut draft);
     classic_rewriting(&mut draft, rules);
     check::required(&draft, "Subject")?;
     check::newsgroups(&draft, &rules.limits)?;
@@ -209,6 +211,22 @@ fn is_administrative(draft: &Draft) -> bool {
     draft
         .value("Control")
         .is_some_and(|control| cancel_locks::withdrawn(Some(control), None).is_none())
+}
+
+/// Removes the white space around the names in Newsgroups and Followup-To, which old relays refuse; an injecting agent may
+/// (RFC 5536, 3.1.4).
+fn names_without_blanks(draft: &mut Draft) {
+    for header in ["Newsgroups", "Followup-To"] {
+        let value = draft.value(header).unwrap_or_default();
+        if value.iter().any(u8::is_ascii_whitespace) {
+            let names: Vec<&[u8]> = value
+                .split(|&byte| byte == b',')
+                .map(newsgroups::trimmed)
+                .collect();
+            let value = names.join(&b","[..]);
+            draft.set(header, &value);
+        }
+    }
 }
 
 /// Rewrites headers as C News did: removes `Distribution: world`, which has no effect, and honours old forms of Control.

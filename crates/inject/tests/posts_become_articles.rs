@@ -103,6 +103,21 @@ fn required_headers_occur_once() {
     assert_eq!(refused.to_string(), "no From: header");
 }
 
+/// Old relays refuse them.
+#[test]
+fn blanks_around_names_of_groups_are_removed() {
+    let post = PLAIN.replace("misc.test", "misc.test ,\n\tno.such");
+    let article = text(&post.replacen("Subject", "Followup-To: misc.test, poster.a\nSubject", 1));
+    assert!(
+        article.contains("\nNewsgroups: misc.test,no.such\n"),
+        "{article}"
+    );
+    assert!(
+        article.contains("\nFollowup-To: misc.test,poster.a\n"),
+        "{article}"
+    );
+}
+
 #[test]
 fn values_are_checked() {
     for header in [
@@ -113,7 +128,7 @@ fn values_are_checked() {
         "Expires: soon",
         "Message-ID: <a b@c>",
         "Message-ID: a@b",
-        "Followup-To: a, b",
+        "Followup-To: a b",
         "Distribution: a b",
         "Supersedes: x",
         "Control: cancel x",
@@ -126,7 +141,8 @@ fn values_are_checked() {
         "header-value"
     );
     for groups in [
-        "misc.test, misc.j",
+        "misc.test misc.j",
+        "misc.test, ,misc.j",
         "misc.test,,misc.j",
         "misc/test",
         "misc.test,",

@@ -15,6 +15,7 @@ use groups::Sender;
 use groups::active::{Active, Flag, GroupId};
 use groups::matrix::{ME_BIT, Matrix, SiteSet};
 
+use crate::checks::Checks;
 use crate::permit::permitted;
 use crate::reason::Reason;
 use crate::rules::Rules;
@@ -45,6 +46,8 @@ pub struct State<'a> {
     pub sender: Option<&'a dyn Sender>,
     /// A peer announced the article: it is from another site, whatever its Path says, and its sizes are those in native form.
     pub is_announced: bool,
+    /// The checks in force.
+    pub checks: Checks,
 }
 
 /// The decision. [`Scratch`] has the groups of an accepted article.
@@ -136,6 +139,7 @@ pub fn decide<'a, E>(
     let moderated = is_any_moderated(state.active, &scratch.named);
     if let Err(reason) =
         check_approval_and_dates(article, &required, moderated, arrival, state.zone, rules)
+            .and_then(|()| check_blanks(required.newsgroups, state.checks))
     {
         return refuse(reason);
     }
@@ -273,7 +277,7 @@ fn look_up_groups<'a>(
     Ok(unknown)
 }
 
-/// Runs the tests between the message-id and the history: approval, dates, blanks.
+/// Runs the tests between the message-id and the blanks in Newsgroups: approval and dates.
 fn check_approval_and_dates<'a>(
     article: &Article<'a>,
     required: &Required<'a>,
@@ -296,13 +300,24 @@ fn check_approval_and_dates<'a>(
     {
         return Err(Reason::AncientDate(date));
     }
-    // The value is trimmed, so this finds blanks and line ends between groups.
-    if has_below(required.newsgroups, b'!')
-        && required.newsgroups.iter().any(u8::is_ascii_whitespace)
-    {
-        return Err(Reason::SpaceInGroups(required.newsgroups));
-    }
     Ok(())
+}
+
+/// Refuses blanks and line ends within a name; C News also refused those around one.
+fn check_blanks(newsgroups: &[u8], checks: Checks) -> Result<(), Reason<'_>> {
+    // The value is trimmed, and most have no blank.
+    if !has_below(newsgroups, b'!') {
+        return Ok(());
+    }
+    let has_blank = |text: &[u8]| text.iter().any(u8::is_ascii_whitespace);
+    let is_refused = match checks >= Checks::FoldedGroups {
+        true => newsgroups::split(newsgroups).any(has_blank),
+        false => has_blank(newsgroups),
+    };
+    match is_refused {
+        true => Err(Reason::SpaceInGroups(newsgroups)),
+        false => Ok(()),
+    }
 }
 
 /// Number of sites that the article has passed; 0 for one that was posted here, which one of a peer never was.

@@ -15,6 +15,7 @@ use article::{Article, Form, Header, Identity, LeftOut, date, old};
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
+use crate::checks::Checks;
 use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
@@ -179,8 +180,7 @@ pub struct Filer {
     is_last_duplicate: bool,
     /// The free space was found sufficient since the last commit.
     is_space_checked: bool,
-    /// See [`Filer::set_earlier_checks`].
-    has_earlier_checks: bool,
+    checks: Checks,
 }
 
 impl Filer {
@@ -208,7 +208,7 @@ impl Filer {
             cancels_itself: false,
             is_last_duplicate: false,
             is_space_checked: false,
-            has_earlier_checks: false,
+            checks: Checks::default(),
             spool,
             selector,
             rules,
@@ -235,10 +235,9 @@ impl Filer {
         self.rules = rules;
     }
 
-    /// Whether articles that a peer announces are checked as by version 2 of the decisions of a cluster and before: a Path without a site
-    /// makes one an article posted here, a CR without LF may be in its header, and the limits of size are compared with its wire form.
-    pub fn set_earlier_checks(&mut self, has_earlier_checks: bool) {
-        self.has_earlier_checks = has_earlier_checks;
+    /// Changes the checks for the next articles.
+    pub fn set_checks(&mut self, checks: Checks) {
+        self.checks = checks;
     }
 
     /// Bytes of the disk that have to stay free.
@@ -396,11 +395,12 @@ impl Filer {
     ) -> Result<Verdict, Error> {
         let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
+        let has_checks_of_peers = self.checks >= Checks::OfPeers;
         let error: Option<&[u8]> = if own != id {
             Some(b"Message-ID differs from the announced one")
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
-        } else if !self.has_earlier_checks && has_bare_carriage_return(&article) {
+        } else if has_checks_of_peers && has_bare_carriage_return(&article) {
             // RFC 5536, 2.2 forbids it; some take it for the end of the line.
             Some(b"a CR without LF in the header")
         } else if facts.has_nul {
@@ -424,7 +424,7 @@ impl Filer {
         }
         let source = Source {
             sender,
-            is_announced: !self.has_earlier_checks,
+            is_announced: has_checks_of_peers,
         };
         self.file_parsed(&article, IdTest::InOrder, source, now)
     }
@@ -522,6 +522,7 @@ impl Filer {
             zone: self.options.zone,
             sender: source.sender,
             is_announced: source.is_announced,
+            checks: self.checks,
         };
         let arrival = Arrival {
             seconds: now.seconds,

@@ -1,12 +1,14 @@
 //! Inputs as open files: of another program, or of this one for an input that can be read only once.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
 use crate::error::Error;
@@ -111,12 +113,27 @@ impl Input {
 fn gather(place: &Path, from: &mut File, keep_free: u64) -> Result<File, Error> {
     let at = |source| store::Error::io("copy a pipe to", place, source);
     let mut file = create_unnamed(place).map_err(at)?;
-    // The kernel copies the pieces.
-    while io::copy(&mut Read::by_ref(from).take(PIECE_BYTES), &mut file).map_err(at)? > 0 {
+    loop {
+        // The kernel copies the pieces.
+        match io::copy(&mut Read::by_ref(from).take(PIECE_BYTES), &mut file) {
+            Ok(0) => break,
+            Ok(_) => {}
+            // Whoever made the pipe asked not to wait for its sender; we have to.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for(from).map_err(at)?,
+            Err(error) => return Err(at(error).into()),
+        }
         free_space::check(place, 0, keep_free)?;
     }
     file.rewind().map_err(at)?;
     Ok(file)
+}
+
+/// Waits until a pipe has something, or has ended.
+fn wait_for(from: &File) -> io::Result<()> {
+    match poll(&mut [PollFd::new(from, PollFlags::IN)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The end of the name of a bad batch that has none of its own.
@@ -127,4 +144,36 @@ fn own_tail() -> String {
 /// The message about an input that cannot be opened.
 pub(crate) fn cannot_open(name: &str, error: &io::Error) -> String {
     format!("cannot open {name}: {error}; the others go on")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+    use std::thread;
+    use std::time::Duration;
+
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    use super::*;
+
+    /// Some shells and servers make the pipes of their children so.
+    #[test]
+    fn a_pipe_that_does_not_wait_is_read_to_its_end() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        fcntl_setfl(&reader, OFlags::NONBLOCK).unwrap();
+        let sender = thread::spawn(move || {
+            for _ in 0..3 {
+                thread::sleep(Duration::from_millis(20));
+                writer.write_all(b"part of a batch\n").unwrap();
+            }
+        });
+        let place = tempfile::tempdir().unwrap();
+        let mut from = File::from(OwnedFd::from(reader));
+        let mut file = gather(place.path(), &mut from, 0).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        sender.join().unwrap();
+        assert_eq!(text, "part of a batch\n".repeat(3));
+    }
 }

@@ -28,6 +28,7 @@
 
 pub mod bad_batches;
 pub mod cancel_lock;
+pub mod checks;
 pub mod compose;
 pub mod control;
 pub mod decide;

@@ -53,8 +53,8 @@ const REST: &[(&str, &str)] = &[
         "ancient date `1 Apr 2001 12:00:00 GMT'",
     ),
     (
-        "Newsgroups: misc.test, comp.lang.c",
-        "space in groups `misc.test, comp.lang.c'",
+        "Newsgroups: misc.test, comp lang.c",
+        "space in groups `misc.test, comp lang.c'",
     ),
     ("Message-ID: <old@a.example>", "duplicate"),
     (

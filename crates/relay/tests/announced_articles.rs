@@ -5,6 +5,7 @@ use crate::newsdir;
 
 use article::wire_facts::WireFacts;
 use newsdir::{NOW, Newsdir};
+use relay::checks::Checks;
 use relay::{Filer, Rules, Verdict};
 
 fn article(id: &str, body: &str) -> Vec<u8> {
@@ -105,8 +106,9 @@ fn one_with_a_path_of_one_element_is_not_local() {
 fn earlier_checks_stay_as_they_were() {
     let newsdir = Newsdir::with(newsdir::ACTIVE, LOCAL_SYS);
     let mut filer = newsdir.filer();
-    for (is_earlier, first) in [(true, 1), (false, 4)] {
-        filer.set_earlier_checks(is_earlier);
+    for (checks, first) in [(Checks::First, 1), (Checks::OfPeers, 4)] {
+        let is_earlier = checks == Checks::First;
+        filer.set_checks(checks);
         filer.set_rules(Rules {
             junk: false,
             ..Rules::new(newsdir::HOST.as_bytes())
@@ -128,6 +130,29 @@ fn earlier_checks_stay_as_they_were() {
             "comp.std",
         );
         assert_eq!(measured == Verdict::Filed, !is_earlier, "{measured:?}");
+    }
+}
+
+/// RFC 5536, 3.1.4: white space around the names is accepted by all, and stays as it was. C News refused it, and a cluster does until
+/// all nodes have the new check.
+#[test]
+fn names_in_newsgroups_may_be_folded() {
+    let folded = "comp.std ,\r\n\tcomp.lang.c";
+    let path = "far.example!not-for-mail";
+    for (checks, is_filed) in [(Checks::OfPeers, false), (Checks::FoldedGroups, true)] {
+        let newsdir = Newsdir::new();
+        let mut filer = newsdir.filer();
+        filer.set_checks(checks);
+        let verdict = announce(&mut filer, 1, path, folded);
+        assert_eq!(verdict == Verdict::Filed, is_filed, "{verdict:?}");
+        let within = announce(&mut filer, 2, path, "comp.std comp.lang.c");
+        assert!(matches!(within, Verdict::Refused(_)), "{within:?}");
+        filer.commit().unwrap();
+        let id = "<1@far.example>";
+        let links = is_filed.then_some("comp.lang.c/42 comp.std/1");
+        assert_eq!(newsdir.links(id).as_deref(), links);
+        let native = folded.replace('\r', "");
+        assert_eq!(newsdir.article(id).contains(&native), is_filed);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use expire::{Explist, Policy, Warning};
+use groups::active::{GroupId, READABLE_NUMBER_MAX};
 use groups::newsgroups::Newsgroups;
 use groups::wildmat::Wildmat;
 use groups::{Active, Flag, size as sizes};
@@ -168,7 +169,9 @@ fn active(text: Vec<u8>, root: &Path, has_junk: bool) -> Result<String, String> 
             groups::escaped(alias)
         ));
     }
-    if is_cut && let Err(error @ store::Error::Active { .. }) = store::check_active(root) {
+    if (is_cut || active.bad_line_count() == 0)
+        && let Err(error @ store::Error::Active { .. }) = store::check_active(root)
+    {
         faults.push(error.to_string());
     }
     told_or_faults(faults, untold, || {
@@ -178,8 +181,26 @@ fn active(text: Vec<u8>, root: &Path, has_junk: bool) -> Result<String, String> 
             }
             true => "",
         };
-        count_by_flag(&active) + warning
+        count_by_flag(&active) + warning + &numbers_too_high(&active)
     })
+}
+
+/// A warning of groups whose next article gets a number that no client has to understand (RFC 3977, 6).
+fn numbers_too_high(active: &Active) -> String {
+    let is_high = |id: &GroupId| active.high(*id) >= READABLE_NUMBER_MAX;
+    let mut groups = active.ids().filter(is_high);
+    let Some(first) = groups.next() else {
+        return String::new();
+    };
+    let more = match groups.count() {
+        0 => String::new(),
+        more => format!(" and {more} more groups"),
+    };
+    format!(
+        "\n    warning: the numbers in {}{more} are above {READABLE_NUMBER_MAX}, the highest that clients have to understand (RFC 3977, 6): \
+         they may not show these articles",
+        groups::escaped(active.name(first))
+    )
 }
 
 /// `826 groups: 805 y, 21 m`.
@@ -278,8 +299,9 @@ fn explist(
 ) -> Result<String, String> {
     let archive = match expiry {
         Ok(tables) if tables.rules.is_empty() => tables.archive_directory(),
-        // It is not used, or the settings have an error; any directory will do.
-        _ => Some(&b"/"[..]),
+        Ok(_) => return Ok("not used: expire goes by [[expire]]".to_owned()),
+        // The settings have an error; any directory will do.
+        Err(_) => Some(&b"/"[..]),
     };
     let list = Explist::parse(text, "explist", archive).map_err(|fault| fault.to_string())?;
     policy(list, active, root, "")

@@ -62,14 +62,13 @@ pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<(u64, Option<setti
     }
 }
 
-/// The exit status for the sender of a batch: after an error, [`Status::AGAIN`] if the batch came through a pipe (`is_flowing`), because nobody
-/// else has a copy.
+/// The exit status for the sender of a batch: after an error, [`Status::AGAIN`] if nobody else may have a copy of it.
 ///
 /// # Errors
-/// The error, if there was no pipe, or of the command line.
-pub fn for_sender(done: anyhow::Result<Status>, is_flowing: bool) -> anyhow::Result<Status> {
+/// The error, if somebody has, or of the command line.
+pub fn for_sender(done: anyhow::Result<Status>, is_only_copy: bool) -> anyhow::Result<Status> {
     match done {
-        Err(error) if is_flowing && !error.is::<UsageError>() => {
+        Err(error) if is_only_copy && !error.is::<UsageError>() => {
             failure::report(&error);
             Ok(Status::AGAIN)
         }

@@ -137,6 +137,44 @@ fn half_an_active_files_nothing() {
     program.assert_clean();
 }
 
+/// The same of a copy that was cut between two lines, where no line tells of it. A single group may well be taken out.
+#[test]
+fn an_active_without_its_end_files_nothing() {
+    let groups = ["comp.test", "comp.misc", "rec.test"];
+    let lines = groups.map(|group| format!("{group} 0000000000 00001 y\n"));
+    let program = Program::with_news(&lines.concat());
+    file(&program, "<1@example.com>", "rec.test");
+    let whole = program.read("news/active");
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let cut = lines[..lines.len() - 2].concat();
+    let late = batch(&[article("<2@example.com>", "rec.test")]);
+    let repair = ["fsck", "--dir", "news", "--repair"];
+    for is_removed in [true, false] {
+        program.write("news/active", cut.as_bytes());
+        let told = program.rnews(&late);
+        assert_eq!(told.status, 75, "{told:?}");
+        assert!(told.err.contains("its end is missing, with"), "{told:?}");
+        let told = program.run(&["check", "--dir", "news", "-q"]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.out.contains("its end is missing"), "{told:?}");
+        assert_eq!(program.read("news/active"), cut);
+        match is_removed {
+            true => std::fs::remove_file(program.path("news/active")).unwrap(),
+            false => assert_eq!(program.run(&repair).status, 0),
+        }
+        assert_eq!(program.rnews(&late).status, 0);
+    }
+    assert_eq!(links(&program, "<2@example.com>"), "rec.test/2");
+    let kept = lines[..lines.len() - 1].concat();
+    program.write("news/active", kept.as_bytes());
+    file(
+        &program,
+        "<3@example.com>",
+        lines[0].split(' ').next().unwrap(),
+    );
+    program.assert_clean();
+}
+
 /// The line before the lost ones is whole but for its end, so no line is bad.
 #[test]
 fn fsck_repairs_an_active_that_ends_behind_a_line() {

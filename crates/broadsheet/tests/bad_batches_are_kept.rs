@@ -396,6 +396,24 @@ fn an_error_in_the_settings_loses_no_pipe() {
     let told = program.rnews(&text);
     assert_eq!(told.status, 75, "{told:?}");
     assert!(told.err.contains("nonsense"), "{told:?}");
+    // uuxqt gives a file, and removes it; an operand stays where it is.
+    program.write("given", &text);
+    program.write("empty", b"");
+    for (directory, name, status) in [
+        ("news", "given", 75),
+        ("nwes", "given", 75),
+        ("news", "empty", 78),
+    ] {
+        let mut rnews = program.command(&["rnews", "--dir", directory]);
+        rnews.stdin(std::fs::File::open(program.path(name)).unwrap());
+        assert_eq!(
+            rnews.status().unwrap().code(),
+            Some(status),
+            "{directory} {name}"
+        );
+    }
+    let told = program.run(&["rnews", "--dir", "news", "given"]);
+    assert_eq!(told.status, 78, "{told:?}");
     for words in [&["rnews", "--spool"][..], &["newsspool"]] {
         let told = program.feed(&[words, &["--dir", "news"]].concat(), &text);
         assert_eq!(told.status, 0, "{told:?}");

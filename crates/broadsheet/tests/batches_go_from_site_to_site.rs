@@ -182,6 +182,9 @@ fn batchparms_says_how_and_by_class() {
         "news/batchparms",
         b"north u! 100 - batcher | sh -c 'cat > day'\n",
     );
+    // Nothing waits for it.
+    let told = program.run(&["sendbatches", "--dir", "news"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
     program.rnews(&articles::batch(&articles::many("more", 1, "test.a", 10)));
     let told = program.run(&["sendbatches", "--dir", "news", "--json"]);
     assert_eq!(told.status, 1, "{told:?}");

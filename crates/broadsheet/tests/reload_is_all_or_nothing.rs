@@ -383,3 +383,54 @@ fn what_takes_a_new_start_is_named() {
     assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
     served.daemon.stop();
 }
+
+/// What waits for a file, or for another argument of expire, keeps nothing else from being put into force; but whoever asked is told.
+#[test]
+fn what_does_not_keep_a_reload_is_told() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let good = program.read("news/broadsheet.toml");
+    let daemon = Daemon::start(&program);
+    let site = "\n[[site]]\nname = \"far\"\ngroups = \"comp\"\nvia = { nntp = \"127.0.0.1:9\", user = \"a\", password_file = \"nosuch\", allow_plaintext_login = true }\n";
+    program.write("news/broadsheet.toml", format!("{good}{site}").as_bytes());
+    program.write("news/explist", b"all x 7 @\n");
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    for part in ["far: ", "nosuch: cannot read", "archives to `@'"] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+    program.write("news/broadsheet.toml", good.as_bytes());
+    program.write("news/explist", b"comp.other x 7 -\n");
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("explist"), "{told:?}");
+    // With tables, it is not used.
+    let tables = "\n[[expire]]\npatterns = \"all\"\nkeep_days = 7\n";
+    program.write("news/broadsheet.toml", format!("{good}{tables}").as_bytes());
+    program.write("news/explist", b"garbage\n");
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    let told = program.run(&["check", "--dir", "news", "-q"]);
+    assert!(!told.out.contains("explist"), "{told:?}");
+    daemon.stop();
+}
+
+#[test]
+fn a_failed_task_that_is_gone_is_forgotten() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let good = program.read("news/broadsheet.toml");
+    let file = "news/schedule.failed";
+    program.write(
+        file,
+        b"expire\t1\texit status: 2\npull far\t2\texit status: 75\n",
+    );
+    let daemon = Daemon::start(&program);
+    assert_eq!(program.read(file), "expire\t1\texit status: 2\n");
+    let off = good.replace("expire = \"04:30\"", "expire = \"off\"");
+    assert_ne!(off, good);
+    program.write("news/broadsheet.toml", off.as_bytes());
+    assert_eq!(program.run(&["reload", "--dir", "news"]).status, 0);
+    assert_eq!(program.read(file), "");
+    let told = program.run(&["status", "--dir", "news"]);
+    assert!(!told.out.contains("failed task"), "{told:?}");
+    daemon.stop();
+}

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use expire::{Error as ExplistError, Explist, Policy};
-
-use settings::{NewsDirectory, Read};
+use groups::nntp_server::NntpServer;
+use groups::sites::Via;
+use settings::{NewsDirectory, Read, Settings};
 
 /// The faults of the files.
 #[derive(Debug, Default)]
@@ -14,9 +15,9 @@ pub struct OtherFaults {
     pub faults: Vec<String>,
     /// One of them is in broadsheet.toml.
     pub are_of_settings: bool,
-    /// A group without a rule for expire. It may have come by a control message, so it does not keep other changes from being put into
-    /// force.
-    pub uncovered: Option<String>,
+    /// What does not keep other changes from being put into force: a group without a rule for expire (it may have come by a control
+    /// message), `@` without an archive directory (a command may give one), and files of logins at other servers (a feed waits for them).
+    pub warnings: Vec<String>,
 }
 
 impl OtherFaults {
@@ -38,14 +39,14 @@ impl fmt::Display for OtherFaults {
     }
 }
 
-/// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm, the keys, and the login of the object
-/// store.
+/// Looks at explist or `[[expire]]`, batchparms, mailpaths, moderators, users, control.ctl, controlperm, the keys, and the logins at the object
+/// store and at other servers.
 pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
     let root = directory.root();
     let OtherFaults {
         mut faults,
         mut are_of_settings,
-        mut uncovered,
+        mut warnings,
     } = OtherFaults::default();
     match &read.expiry {
         Err(error) => {
@@ -54,11 +55,17 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
         }
         Ok(tables) => {
             let are_tables = !tables.rules.is_empty();
-            // `@` is the directory of `expire -a`, which is not known here; any will do.
-            let list = match are_tables {
-                true => tables.explist(settings::FILE, Some(b"/")),
-                false => Explist::read(&directory.file("explist"), Some(b"/")),
+            let with_archive = |archive| match are_tables {
+                true => tables.explist(settings::FILE, archive),
+                false => Explist::read(&directory.file("explist"), archive),
             };
+            // `@` is the directory of `expire -a`, which is not known here; any will do. The daemon's own runs have none.
+            let list = with_archive(Some(b"/"));
+            if list.is_ok()
+                && let Err(error) = with_archive(tables.archive_directory())
+            {
+                warnings.push(error.to_string());
+            }
             let covers_all = |list| match directory.active() {
                 Ok(active) => Policy::compile(list, &active).map(drop),
                 // Its fault is reported where it is needed.
@@ -67,7 +74,7 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
             match list.and_then(covers_all) {
                 // Expire may be given another one.
                 Ok(()) | Err(ExplistError::Missing { .. }) => {}
-                Err(error @ ExplistError::Uncovered { .. }) => uncovered = Some(error.to_string()),
+                Err(error @ ExplistError::Uncovered { .. }) => warnings.push(error.to_string()),
                 Err(error) => {
                     are_of_settings |= are_tables;
                     faults.push(error.to_string());
@@ -89,11 +96,32 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
         let location = read.settings.object_location(directory);
         faults.extend(fault_of(objects::connect(&location)));
     }
+    warnings.extend(faults_of_logins(directory, &read.settings));
     OtherFaults {
         faults,
         are_of_settings,
-        uncovered,
+        warnings,
     }
+}
+
+/// The files of passwords and certificates of other servers that cannot be used.
+fn faults_of_logins(directory: &NewsDirectory, settings: &Settings) -> Vec<String> {
+    let fault = |name: &str, server: &NntpServer| {
+        let error = feed::Remote::open(directory.root(), server).err()?;
+        Some(format!("{name}: {error}"))
+    };
+    let pulls = settings.pulls.iter();
+    let mut faults: Vec<String> = pulls
+        .filter_map(|source| fault(&source.name, &source.server))
+        .collect();
+    // An error in sys is reported by who needs it.
+    if let Ok(sites) = directory.sys(settings) {
+        faults.extend(sites.feeds().filter_map(|(name, site)| match &site.via {
+            Via::Nntp(via) => fault(&groups::shown(name), &via.server),
+            _ => None,
+        }));
+    }
+    faults
 }
 
 fn fault_of<T, E: std::fmt::Display>(read: Result<T, E>) -> Option<String> {

@@ -90,9 +90,8 @@ impl Schedule {
             is_urgent: false,
         });
         let tasks: Vec<Task> = tasks.collect();
-        let mut failed = failed_tasks::read(dir);
-        failed.retain(|failed| tasks.iter().any(|task| task.name == failed.task));
-        Ok(Schedule {
+        let failed = failed_tasks::read(dir);
+        let schedule = Schedule {
             dir: dir.to_owned(),
             program: program.to_owned(),
             timer,
@@ -101,7 +100,9 @@ impl Schedule {
             is_feeding: AtomicBool::new(true),
             is_lent: AtomicBool::new(false),
             readers: Readers::new(dir, settings),
-        })
+        };
+        schedule.forget_failed_of_none(&schedule.tasks());
+        Ok(schedule)
     }
 
     /// Starts due tasks, in a thread that runs until the process ends.
@@ -148,6 +149,7 @@ impl Schedule {
             is_urgent: false,
             ..task
         }));
+        self.forget_failed_of_none(&tasks);
         self.wake(&tasks);
     }
 
@@ -354,7 +356,25 @@ impl Schedule {
             at: Now::read().seconds,
             how,
         }));
-        let text = failed_tasks::text_of(&failed);
+        self.write_failed(&failed);
+    }
+
+    /// Takes tasks that are gone or switched off from those that failed: nothing would run them well.
+    fn forget_failed_of_none(&self, tasks: &[Task]) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = failed.len();
+        let runs = |name: &str| {
+            let mut named = tasks.iter().filter(|task| task.name == name);
+            named.any(|task| task.when != When::Off)
+        };
+        failed.retain(|failed| runs(&failed.task));
+        if failed.len() < known {
+            self.write_failed(&failed);
+        }
+    }
+
+    fn write_failed(&self, failed: &[FailedTask]) {
+        let text = failed_tasks::text_of(failed);
         let path = self.dir.join(failed_tasks::FILE);
         let written = store::replace(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0));
         if let Err(error) = written {

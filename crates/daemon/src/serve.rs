@@ -167,7 +167,7 @@ impl Daemon {
             })
         });
         // None of these files keeps it from serving.
-        for fault in other_faults.faults.iter().chain(&other_faults.uncovered) {
+        for fault in other_faults.faults.iter().chain(&other_faults.warnings) {
             warn(fault);
         }
         notify("READY=1");

@@ -670,7 +670,7 @@ impl Writer {
         let micros = monotonic.tv_sec * 1_000_000 + monotonic.tv_nsec / 1_000;
         notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
         let (told, status) = match self.read_again() {
-            Ok((files, certificates)) => self.go_by(files, certificates),
+            Ok(read) => self.go_by(read),
             Err(error) => {
                 let text = failure::text_of(&error);
                 let text = format!("{text}\nthe settings are unchanged");
@@ -694,10 +694,10 @@ impl Writer {
     }
 
     /// Reads everything that a reload reads. After an error nothing has changed.
-    fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
+    fn read_again(&self) -> anyhow::Result<ReadAgain> {
         let read = self.directory.settings()?;
-        let other_faults = other_files::look_at(&self.directory, &read);
-        other_faults.uncovered.iter().for_each(|fault| warn(fault));
+        let mut other_faults = other_files::look_at(&self.directory, &read);
+        let warnings = std::mem::take(&mut other_faults.warnings);
         other_faults.refuse()?;
         let files = Files::of(&self.directory, read.settings)?;
         if files.settings.is_node() != self.log_options.is_some() {
@@ -715,14 +715,21 @@ impl Writer {
             &self.directory,
             &files.settings,
         )?;
-        Ok((files, certificates))
+        Ok(ReadAgain {
+            files,
+            certificates,
+            warnings,
+        })
     }
 
     /// Puts new settings into force; returns the messages for the client that requested the reload.
     fn go_by(
         &mut self,
-        files: Files,
-        certificates: Option<Arc<Certificates>>,
+        ReadAgain {
+            files,
+            certificates,
+            warnings,
+        }: ReadAgain,
     ) -> (Vec<String>, u8) {
         self.schedule.set(&files.settings);
         self.files = files;
@@ -751,7 +758,10 @@ impl Writer {
             nntp_service.reload(&self.directory, &self.files.settings, certificates);
         }
         let told = |key| format!("{key} has changed: restart the daemon to apply it");
-        let mut told: Vec<String> = others.into_iter().map(told).collect();
+        let mut told: Vec<String> = warnings
+            .into_iter()
+            .chain(others.into_iter().map(told))
+            .collect();
         match opened {
             Ok(()) => (told, OK),
             Err(error) => {
@@ -760,6 +770,14 @@ impl Writer {
             }
         }
     }
+}
+
+/// What a reload has read.
+struct ReadAgain {
+    files: Files,
+    certificates: Option<Arc<Certificates>>,
+    /// Messages for the client that requested it.
+    warnings: Vec<String>,
 }
 
 /// Reports to the main thread that the writer has ended, for any reason.

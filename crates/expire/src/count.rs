@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use article::xref::Xref;
-use store::{ExpiryDecision, ExpiryState, Position, Row, Snapshot, Survey};
+use store::{ExpiryDecision, ExpiryState, GroupRows, Position, Row, Snapshot, Survey};
 
 /// Approximate size of an article on the disk besides its own bytes and its overview row, bytes: the record's header, the
 /// history line, the index of the row.
@@ -161,6 +161,35 @@ impl<'p> RemovedLinks<'p> {
             }
         }
     }
+}
+
+/// Number of links that have not expired, those of cancelled articles included. Reads no row of a group without exceptions.
+pub(crate) fn unexpired_links(expired: &ExpiryState, surveys: &[Survey]) -> u64 {
+    let in_rows = |rows: GroupRows<'_>| {
+        let span = (rows.number_at(0), rows.last_number());
+        let is_here = |number: &u64| rows.number_at(rows.place_of(*number)) == *number;
+        let above = rows.len() - rows.place_of(expired.cut(rows.name));
+        let survivors = expired.survivors_in(rows.name, span).filter(is_here);
+        let early = expired.early_in(rows.name, span).filter(is_here);
+        (above + survivors.count()).saturating_sub(early.count()) as u64
+    };
+    surveys.iter().flat_map(Survey::groups).map(in_rows).sum()
+}
+
+/// Number of links that readers can reach. Reads all rows.
+pub(crate) fn live_links(snapshot: &Snapshot, surveys: &[Survey]) -> u64 {
+    let in_survey = |survey: &Survey| {
+        let in_rows = |rows: GroupRows<'_>| {
+            let is_alive = |row: &Row<'_>| {
+                let position = Position(survey.base() + u64::from(row.record));
+                snapshot.is_alive_in(rows.name, row.number, position)
+            };
+            let rows = rows.range(snapshot.expired().low(rows.name), u64::MAX);
+            rows.filter(is_alive).count() as u64
+        };
+        survey.groups().map(in_rows).sum::<u64>()
+    };
+    surveys.iter().map(in_survey).sum()
 }
 
 /// Whether an article is removed completely with this link: none of its links is kept, and this is the first of those that it

@@ -22,7 +22,8 @@ pub struct Plan {
     pub hierarchies: Hierarchies,
     /// All removals.
     pub total: RemovalCount,
-    /// Upper bound of the number of links (an article in a group) before the run.
+    /// Number of links (an article in a group) before the run: at most this many. Cancelled articles count where they are too few to decide
+    /// whether a run may remove so much; expired ones where the run removes nothing.
     pub live: u64,
     /// Overview rows of all segments, of removed articles too.
     pub(crate) rows: u64,

@@ -7,7 +7,7 @@ use store::{ExpiryDecision, Options, ReclaimPolicy, Reclaimed, Reserve, Snapshot
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
-use crate::count::hierarchy;
+use crate::count::{hierarchy, live_links, unexpired_links};
 use crate::decide::{Plan, decide_on};
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
@@ -23,6 +23,9 @@ const FORGET_STEP_SECONDS: i64 = 600;
 /// Dead fraction above which a segment is rewritten when space is short. Small, because expired articles count as free space,
 /// so their space must be reclaimed.
 const SHORTAGE_DEAD_FRACTION: f64 = 0.02;
+
+/// More links than a cancelled article has on an average: if the part is allowed without so many, they need not be counted.
+const CANCELLED_LINKS: u64 = 4;
 
 /// The options of a run.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +166,9 @@ fn carry_out(
     check_exceptions(&snapshot, &surveys, &plan)?;
     let mut refusal = None;
     if !options.force {
-        refusal = check_fraction(&plan, shortage.is_some(), options.space.max_fraction).err();
+        let most = options.space.max_fraction;
+        count_live(&snapshot, &surveys, most, &mut plan);
+        refusal = check_fraction(&plan, shortage.is_some(), most).err();
     }
     if let Some(error) = refusal.take_if(|_| !is_dry) {
         return Err(error);
@@ -306,6 +311,20 @@ fn check_exceptions(
     let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
     let mut touched = surveys.iter().filter(touched);
     touched.try_for_each(|survey| survey.check_exceptions(snapshot.expired()))
+}
+
+/// Counts the links of which one run may remove a part, as exactly as the part asks for. The marks of a group count what is long gone
+/// between its oldest article and the next, and the rows what no segment was rewritten for.
+fn count_live(snapshot: &Snapshot, surveys: &[Survey], max_fraction: f64, plan: &mut Plan) {
+    if plan.total.links == 0 {
+        return;
+    }
+    plan.live = unexpired_links(snapshot.expired(), surveys);
+    let cancelled = CANCELLED_LINKS.saturating_mul(snapshot.cancelled_count() as u64);
+    let certain = plan.live.saturating_sub(cancelled);
+    if plan.total.links as f64 > max_fraction * certain as f64 {
+        plan.live = live_links(snapshot, surveys);
+    }
 }
 
 /// Refuses to run if it would remove more than one run may.

@@ -8,6 +8,7 @@ mod archiving_loses_nothing;
 mod classic_regression;
 mod damaged_files_remove_nothing;
 mod expire_ctl_is_converted;
+mod one_run_removes_only_a_part;
 mod policy_against_a_model;
 mod removals_agree_with_a_model;
 mod space_removes_the_oldest_by_share_of_life;

@@ -535,6 +535,11 @@ impl Sent {
     pub fn why_it_waits(&self) -> Option<String> {
         match &self.stopped {
             Stopped::Empty | Stopped::Enough => None,
+            Stopped::Off | Stopped::QueueFull { .. } | Stopped::DiskFull { .. }
+                if self.backlog == 0 =>
+            {
+                None
+            }
             Stopped::Off => Some("batches are disabled in batchparms (`!')".to_owned()),
             Stopped::Paused => Some("paused during the run".to_owned()),
             Stopped::QueueFull { waiting } => {

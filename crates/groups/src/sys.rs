@@ -212,6 +212,10 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineErro
 fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, SysLineError> {
     Ok(match (batch, command) {
         (Some(_), b"") => Via::Batch(BatchVia::default()),
+        // The file that C News means by none.
+        (Some(_), file) if file.strip_suffix(b"/togo") == Some(name) => {
+            Via::Batch(BatchVia::default())
+        }
         (Some(form), file) => {
             let path = match file {
                 [b'/', ..] => file.to_vec(),

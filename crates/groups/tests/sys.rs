@@ -207,3 +207,15 @@ proptest! {
         }
     }
 }
+
+/// An empty file field means this file in C News; sendbatches sends what it lists.
+#[test]
+fn the_default_batch_file_may_be_named() {
+    let sites = Sites::parse(b"ME:all\nb:all:f:b/togo\nc:all:f:b/togo\n", b"us.example").unwrap();
+    let sites = sites.sites();
+    assert_eq!(sites[1].via, Via::Batch(BatchVia::default()));
+    assert_eq!(
+        list(&sites[2]),
+        (ListForm::NameSize, Path::new("out.going/b/togo"))
+    );
+}

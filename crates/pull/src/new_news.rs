@@ -6,24 +6,13 @@ use nntp::client::is_id;
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
 use crate::marks::{NewNewsTime, REMEMBERED_MAX};
-use crate::run::{Row, Visit, clock};
+use crate::run::{NewNews, Row, Visit, clock};
 
 /// Most lines of a reply to NEWNEWS.
 pub const NEWNEWS_LINES_MAX: u64 = 1_000_000;
 
 /// Time before the last visit from which NEWNEWS is asked, seconds: an article may be listed a moment after its arrival.
 const NEWNEWS_OVERLAP_SECONDS: i64 = 60;
-
-/// How much of what NEWNEWS lists was fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NewNews {
-    /// All of it.
-    All,
-    /// The first [`REMEMBERED_MAX`] articles that are unknown here.
-    Some,
-    /// The server does not allow the command, or its clock went back.
-    NotAllowed,
-}
 
 /// Whether NEWNEWS since a time lists all that has come: the server's clock has not gone back meanwhile. It did if less time has passed there
 /// than here.

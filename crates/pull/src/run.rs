@@ -15,7 +15,6 @@ use store::Snapshot;
 use crate::connection::{Connection, Text, words};
 use crate::error::Error;
 use crate::marks::{Mark, Marks, REMEMBERED_MAX};
-use crate::new_news::NewNews;
 use crate::news::{News, Pulled, SHOWN};
 use crate::posts;
 use crate::source::Source;
@@ -134,6 +133,17 @@ pub(crate) struct Visit<'a> {
     /// Groups whose marks stay before such an article.
     pub(crate) held: BTreeSet<Vec<u8>>,
     pub(crate) pulled: &'a mut Pulled,
+}
+
+/// How much of what NEWNEWS lists was fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewNews {
+    /// All of it.
+    All,
+    /// The first [`REMEMBERED_MAX`] articles that are unknown here.
+    Some,
+    /// The server does not allow the command, or its clock went back.
+    NotAllowed,
 }
 
 /// A row of an overview.

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
 use crate::error::Error;
 use crate::free_space;
-use crate::input::{Handed, Input, Reread, Source};
+use crate::input::{Handed, Input, Reread, STANDARD_INPUT, Source};
 use crate::log::Now;
 
 /// Bytes of a pipe that are copied between two looks at the free space.
@@ -76,6 +76,16 @@ impl Input {
         kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
     }
 
+    /// Whether its sender may have no other copy: what can be read only once, and standard input (uuxqt gives a file that it removes), unless
+    /// that is an empty file.
+    pub fn may_be_only_copy(&self) -> bool {
+        let is_filled_file = || {
+            let facts = rustix::fs::fstat(io::stdin());
+            facts.is_ok_and(|facts| facts.st_size > 0)
+        };
+        self.is_flowing() || matches!(self, Input::Stdin) && is_filled_file()
+    }
+
     /// The same input; one that can be read only once (a pipe, a terminal) as a file without a name in `in.coming/` of the news directory
     /// `dir`, to which it is read until its end: nobody waits with a lock for a sender that pauses.
     ///
@@ -89,7 +99,7 @@ impl Input {
         let (name, from) = match &self {
             Input::Stdin => {
                 let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-                ("standard input".to_owned(), file)
+                (STANDARD_INPUT.to_owned(), file)
             }
             Input::File(path) => (path.display().to_string(), File::open(path)),
             Input::Spooled(_) | Input::Handed(_) => return Ok(self),

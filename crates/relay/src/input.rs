@@ -13,6 +13,9 @@ use store::MapRef;
 
 use crate::log::Now;
 
+/// The name of standard input in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
 /// The source of a batch.
 #[derive(Debug, Clone)]
 pub enum Input {
@@ -98,8 +101,8 @@ impl Source {
                 })
             }
             Input::Stdin => {
-                let name = "standard input".to_owned();
-                let fail = |error| ("standard input".to_owned(), error);
+                let name = STANDARD_INPUT.to_owned();
+                let fail = |error| (STANDARD_INPUT.to_owned(), error);
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
                 Ok(Source {
                     name,

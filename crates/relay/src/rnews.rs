@@ -17,7 +17,7 @@ use crate::bad_batches;
 use crate::error::Error;
 use crate::file::Verdict;
 use crate::handed::cannot_open;
-pub use crate::input::{Handed, Input};
+pub use crate::input::{Handed, Input, STANDARD_INPUT};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::outlet::Outlet;
@@ -615,7 +615,9 @@ impl Run<'_> {
                 Verdict::Refused(refusal) if refusal.kind == RefusalKind::Malformed => {
                     malformed = Some(refusal.text);
                 }
-                Verdict::Unfiled(refusal) => self.keep_unfiled(bytes, &refusal, (source, state)),
+                Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) => {
+                    self.keep_unfiled(bytes, &refusal, (source, state));
+                }
                 _ => {}
             }
         }

@@ -10,7 +10,7 @@ use std::fs;
 use newsdir::{NOW, Newsdir, Told, article, batch};
 use relay::incoming::tries::TRIES_MAX;
 use relay::incoming::{Drain, DrainOptions, Drained};
-use relay::rnews::Status;
+use relay::rnews::{Input, Status};
 
 /// A news directory in which control messages that make groups stop filing: their line in active.times cannot be written.
 fn newsdir() -> Newsdir {
@@ -112,4 +112,40 @@ fn stays_while_nothing_else_is_filed() {
     let (drained, told) = newsrun(&newsdir);
     assert_eq!((drained.status, drained.files), (Status::Fine, 1), "{told}");
     assert!(!newsdir.path().join("in.coming.tries").exists());
+}
+
+/// A control message, and an article of an unknown group, for which `active` has no place: it is the administrator's fault, not theirs.
+#[test]
+fn what_active_has_no_place_for_is_kept() {
+    let active = "comp.std 0000000000 00001 y\n";
+    let newsdir = Newsdir::with(active, newsdir::SYS);
+    let order = article("<1@a>", "comp.std", &["Control: newgroup comp.new"]);
+    let unknown = article("<2@a>", "comp.none", &[]);
+    let good = article("<3@a>", "comp.std", &[]);
+    let input = newsdir.input("batch", &batch(&[&order, &unknown, &good]));
+    let options = relay::rnews::Options {
+        unlink: true,
+        ..relay::rnews::Options::default()
+    };
+    let (outcome, told) = newsdir.rnews(&[input], options);
+    assert_eq!(outcome.status, Status::Attention);
+    assert!(newsdir.links("<3@a>").is_some());
+    let bad = newsdir.bad();
+    assert_eq!(bad.len(), 1, "{told:?}");
+    let kept = fs::read(newsdir.path().join("bad").join(&bad[0])).unwrap();
+    assert_eq!(kept, batch(&[&order, &unknown]));
+    assert!(
+        told.join("\n").contains("2 articles could not be filed"),
+        "{told:?}"
+    );
+    // Once there is a place, they are filed.
+    fs::write(
+        newsdir.path().join("active"),
+        format!("{active}control 0 1 y\njunk 0 1 y\n"),
+    )
+    .unwrap();
+    let path = newsdir.path().join("bad").join(&bad[0]);
+    let (outcome, told) = newsdir.rnews(&[Input::File(path)], relay::rnews::Options::default());
+    assert_eq!(outcome.status, Status::Fine, "{told:?}");
+    assert_eq!(outcome.summary.accepted, 2, "{told:?}");
 }

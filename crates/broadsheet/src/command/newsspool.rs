@@ -70,10 +70,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let options = spooling::options(&directory, grade)?;
-    let done = spooling::all(&directory, &inputs, options, false);
+    let done = spooling::options(&directory, grade)
+        .and_then(|options| spooling::all(&directory, &inputs, options, false));
     let status = spooling::answer(done, given, out);
-    let status = spooling::for_sender(status, inputs.iter().any(Input::is_flowing))?;
+    let status = spooling::for_sender(status, inputs.iter().any(Input::may_be_only_copy))?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
         let settings = directory.settings().map_err(anyhow::Error::new);

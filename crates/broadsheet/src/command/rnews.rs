@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
-use relay::rnews::{Handed, Input, Options, Summary, Watch};
+use relay::rnews::{Handed, Input, Options, STANDARD_INPUT, Summary, Watch};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -99,8 +99,8 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
         },
         Meaning {
             status: Status::AGAIN,
-            when: "the disk is full, or (for a pipe) a file of settings has an error: what came was neither filed nor \
-            saved, so the sender must keep it and retry later",
+            when: "the disk is full, or (for standard input) a file of settings has an error: what came was neither filed \
+            nor saved, so the sender must keep it and retry later",
         },
     ],
     run,
@@ -115,12 +115,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let directory = NewsDirectory::meant(given)?;
     let mut inputs = inputs(given)?;
-    let mut is_flowing = inputs.iter().any(Input::is_flowing);
+    let mut is_only_copy = inputs.iter().any(Input::may_be_only_copy);
     if given.has("spool") {
         let done = spooled(given, &directory, &inputs, out);
-        return spooling::for_sender(done, is_flowing);
+        return spooling::for_sender(done, is_only_copy);
     }
-    if is_flowing {
+    if inputs.iter().any(Input::is_flowing) {
         // Before the lock is taken: a sender may pause.
         let keep_free = spooling::keep_free(&directory).map_or(0, |(bytes, _)| bytes);
         for input in &mut inputs {
@@ -133,11 +133,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             }
         }
         let is_empty = |handed: &Handed| handed.file.metadata().is_ok_and(|data| data.len() == 0);
-        is_flowing =
-            !inputs.iter().filter_map(handed).all(is_empty) || inputs.iter().any(Input::is_flowing);
+        is_only_copy = !inputs.iter().filter_map(handed).all(is_empty)
+            || inputs.iter().any(Input::may_be_only_copy);
     }
     let done = file(given, &directory, inputs, out);
-    spooling::for_sender(done, is_flowing)
+    spooling::for_sender(done, is_only_copy)
 }
 
 /// Files the inputs, with the daemon or without it.
@@ -222,6 +222,7 @@ fn file_without_daemon(
     };
     let outcome = relay::rnews::run(inputs, &mut filer, &options, watch);
     let left = outcome.left.iter().filter_map(|index| inputs.get(*index));
+    let is_input_left = left.clone().any(|input| matches!(input, Input::Stdin));
     let unkept: Vec<Handed> = left.filter_map(handed).cloned().collect();
     let are_feeds = serving::done_filing(filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
@@ -229,7 +230,7 @@ fn file_without_daemon(
         summary.add(&filed.summary);
         status = status.max(filed.status);
     }
-    let are_saved = save_unkept(directory, &unkept, watch);
+    let are_saved = save_unkept(directory, &unkept, watch) && !is_input_left;
     let status = end(given, watch, &summary, status, out)?;
     out.flush()?;
     daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
@@ -243,15 +244,17 @@ fn handed(input: &Input) -> Option<&Handed> {
     }
 }
 
-/// Saves what came through pipes in bad/ if it was neither filed nor saved, because it cannot be read again. Returns false if that fails.
+/// Saves what came through pipes in bad/ if it was neither filed nor saved, because it cannot be read again. Returns false if that fails, or
+/// if the file that is standard input was neither.
 fn save_unkept(directory: &NewsDirectory, unkept: &[Handed], watch: &mut Watcher) -> bool {
-    let unkept: Vec<&Handed> = unkept.iter().filter(|handed| handed.is_private).collect();
-    if unkept.is_empty() {
-        return true;
+    let (pipes, files): (Vec<&Handed>, Vec<&Handed>) =
+        unkept.iter().partition(|handed| handed.is_private);
+    let mut are_saved = files.iter().all(|file| file.name != STANDARD_INPUT);
+    if pipes.is_empty() {
+        return are_saved;
     }
     let keep_free = spooling::keep_free(directory).map_or(0, |(bytes, _)| bytes);
-    let mut are_saved = true;
-    for handed in unkept {
+    for handed in pipes {
         let name = &handed.name;
         watch.message(&match handed.save(directory.root(), keep_free) {
             Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),

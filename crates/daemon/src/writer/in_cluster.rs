@@ -14,7 +14,7 @@ use store::Reserve;
 
 use super::super::lock::lock;
 use super::super::nntp_service;
-use super::{Files, OK, State, TRY_AGAIN_FIRST, Writer};
+use super::{Files, OK, ReadAgain, State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
 use crate::node::copying::Copying;
 use crate::node::freshness::BEHIND_SECONDS_MAX;
@@ -127,7 +127,11 @@ impl Writer {
             nntp_service::look_at_certificates(service, &self.directory, &files.settings)?
         };
         self.has_new_settings = false;
-        let (told, status) = self.go_by(files, certificates);
+        let (told, status) = self.go_by(ReadAgain {
+            files,
+            certificates,
+            warnings: Vec::new(),
+        });
         match (status, told.join("\n")) {
             (OK, told) => {
                 say("an entry of the log has put new settings into force");

@@ -247,10 +247,10 @@ fn site_entry(
             None,
         );
     }
-    let togo = Path::new("out.going").join(&name).join("togo");
+    let togo = cnews.articles.join("out.going").join(&name).join("togo");
     let (via, new) = match &site.via {
         // The file of C News's batches, in full.
-        Via::FileList { path, .. } if *path == togo || *path == cnews.articles.join(&togo) => {
+        Via::FileList { path, .. } if *path == togo => {
             let fields: Vec<&str> = line.splitn(4, ':').take(3).collect();
             (
                 Via::Batch(groups::sites::BatchVia::default()),

@@ -140,6 +140,16 @@ impl ExpiryState {
         gone.flat_map(|gone| gone.early.iter().copied())
     }
 
+    /// Removed numbers at or above the cut, between two numbers inclusive.
+    pub fn early_in(&self, group: &[u8], (first, last): (u64, u64)) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).into_iter();
+        gone.flat_map(move |gone| {
+            let first = first.max(gone.cut);
+            let above = (first <= last).then(|| gone.early.range(first..=last));
+            above.into_iter().flatten().copied()
+        })
+    }
+
     /// The position below which no article of a group needs to be examined for its default.
     pub fn settled(&self, group: &[u8]) -> u64 {
         self.groups.get(group).map_or(0, |gone| gone.settled)

@@ -361,12 +361,7 @@ impl File for RealFile {
 }
 
 /// Reads until the buffer is full or the file ends. `unit`: a file that is read in units of so many bytes ends in the middle of one.
-pub(crate) fn fill(
-    file: &fs::File,
-    mut buffer: &mut [u8],
-    mut offset: u64,
-    unit: usize,
-) -> io::Result<usize> {
+fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64, unit: usize) -> io::Result<usize> {
     let mut total = 0_usize;
     while !buffer.is_empty() && total.is_multiple_of(unit) {
         match file.read_at(buffer, offset) {

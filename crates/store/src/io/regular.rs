@@ -1,14 +1,12 @@
 //! Opens files that must be regular ones. A FIFO in the place of a file would make the program wait for ever.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-
-use crate::io::disk::fill;
 
 /// Makes opening a FIFO return at once. Regular files ignore it; reading a place of a FIFO is an error.
 pub fn at_once(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -71,11 +69,8 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It cannot be read, or is something else.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    let length = file.metadata()?.len();
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-    let got = fill(&file, &mut bytes, 0, 1)?;
-    bytes.truncate(got);
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -410,6 +410,11 @@ impl Snapshot {
         self.log.cancelled.contains(position)
     }
 
+    /// Number of cancelled articles whose records are still there.
+    pub fn cancelled_count(&self) -> usize {
+        self.log.cancelled.len()
+    }
+
     /// The expiry state.
     pub fn expired(&self) -> &ExpiryState {
         &self.log.expired

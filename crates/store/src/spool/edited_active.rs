@@ -7,6 +7,7 @@ use std::sync::Arc;
 use groups::{Active, GroupId};
 
 use crate::Error;
+use crate::index::Index;
 use crate::io::disk::{Disk, RealDisk};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
@@ -28,8 +29,12 @@ impl Spool {
 
     /// Refuses an `active` that has lost groups by damage, or by a mistake of who edited it: articles of these groups would be refused, and their
     /// ids kept.
-    pub(crate) fn check_groups(&self) -> Result<(), Error> {
-        check_file(&self.active, &self.segments, &self.dir)
+    pub(crate) fn check_groups(&self, is_edited: bool) -> Result<(), Error> {
+        check_file(&self.active, &self.segments, &self.dir)?;
+        match is_edited {
+            true => check_end(&self.active, &self.segments, &self.dir),
+            false => Ok(()),
+        }
     }
 
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
@@ -113,17 +118,35 @@ impl Spool {
     }
 }
 
-/// Whether articles can be filed with the `active` of a news directory, as far as its last line tells.
+/// Whether articles can be filed with the `active` of a news directory.
 ///
 /// # Errors
-/// It ends in the middle of a line or has bad lines, and lacks groups that the log has; or a file cannot be read.
+/// It ends in the middle of a line or has bad lines, and lacks groups that the log has; or nobody has taken it up, and the last groups of the
+/// log are missing; or a file cannot be read.
 pub fn check_active(dir: &Path) -> Result<(), Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    check_file(
-        &ActiveFile::open(&disk, dir)?,
-        &Segments::find(&disk, dir)?,
-        dir,
-    )
+    let active = ActiveFile::open(&disk, dir)?;
+    let segments = Segments::find(&disk, dir)?;
+    check_file(&active, &segments, dir)?;
+    let index = Index::open_to_read(&*disk, dir, None)?;
+    let now = active.identity()?;
+    match index.is_some_and(|index| index.active_identity() != now) {
+        true => check_end(&active, &segments, dir),
+        false => Ok(()),
+    }
+}
+
+fn check_end(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<(), Error> {
+    match lost_end(segments, dir, &active.table) {
+        None => Ok(()),
+        Some(what) => Err(Error::Active {
+            path: dir.join("active"),
+            what: format!(
+                "{what}: put a whole copy in its place, or remove it, and it is made again from the log; to remove these groups, do that \
+                 first, and then use `broadsheet group remove'"
+            ),
+        }),
+    }
 }
 
 fn check_file(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<(), Error> {
@@ -146,6 +169,17 @@ fn check_file(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<()
         }),
         None => Ok(()),
     }
+}
+
+/// What is wrong with a table that has all that the log has, but for the last groups, two at least: that of a file which was cut at the end
+/// of a line. A single group may well have been taken out.
+pub(crate) fn lost_end(segments: &Segments, dir: &Path, table: &Active) -> Option<String> {
+    let told = rebuild_active(segments, dir).ok()?;
+    let is_here = |id: &GroupId| table.find(told.name(*id)).is_some();
+    let first = told.ids().take_while(is_here).count();
+    let is_cut = !table.is_empty() && first == table.len() && told.len() >= first + 2;
+    let names = missing(&told, table).filter(|_| is_cut)?;
+    Some(format!("its end is missing, with {names}"))
 }
 
 /// The groups of the log that a table lacks, for a message; `None` if there is none, or no copy in the log that tells.

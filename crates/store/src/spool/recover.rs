@@ -127,7 +127,7 @@ pub fn open(
     }
     // A node takes the table from the log in these cases.
     if (is_edited || !start.sure) && !options.follows_log {
-        spool.check_groups()?;
+        spool.check_groups(is_edited)?;
     }
     // A new news directory, or a lost file.
     let is_new = spool.expired.is_missing();

@@ -49,7 +49,7 @@ impl NewsDirectory {
         found.checked()
     }
 
-    /// The directory of [`NewsDirectory::meant`], for a command that only reads. If root runs the command in another user's directory, the
+    /// The directory of [`NewsDirectory::meant`], for a command that only reads, or asks the daemon. If root runs the command in another user's directory, the
     /// program starts again as that user, so that nothing there ever belongs to root.
     ///
     /// # Errors
@@ -76,6 +76,17 @@ impl NewsDirectory {
             )));
         }
         Ok(found)
+    }
+
+    /// [`NewsDirectory::to_read`] if this run of the command only reads, else [`NewsDirectory::meant`].
+    ///
+    /// # Errors
+    /// Theirs.
+    pub fn meant_or_to_read(given: &Given, only_reads: bool) -> anyhow::Result<NewsDirectory> {
+        match only_reads {
+            true => Ok(NewsDirectory::to_read(given)?),
+            false => NewsDirectory::meant(given),
+        }
     }
 
     /// As [`NewsDirectory::meant`], for a command that makes the directory: [`DEFAULT`] need only exist.

@@ -71,7 +71,7 @@ struct Counts {
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let packing = match given.value("compress") {
         None => WrapFormat::default(),
         Some(word) => word.to_str().and_then(WrapFormat::of).ok_or_else(|| {

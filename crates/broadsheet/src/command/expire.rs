@@ -145,7 +145,7 @@ pub fn carry_out(
     free_bytes_least: u64,
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::meant_or_to_read(given, given.has("dry-run"))?;
     let Read {
         settings, expiry, ..
     } = directory.settings()?;

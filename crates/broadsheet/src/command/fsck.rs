@@ -36,8 +36,8 @@ these ids, one a line, as input for `broadsheet batchsm'.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
     let repair = given.has("repair");
+    let directory = NewsDirectory::meant_or_to_read(given, !repair)?;
     let report = store::fsck(directory.root(), repair)?;
     given.print(&report, out)?;
     // What was lost is not repaired, even where the files are in order again.

@@ -22,6 +22,6 @@ Ends an `intake pause'.",
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     asked::told_none(directory.root(), client::pause(directory.root(), None)?)
 }

@@ -38,7 +38,7 @@ filed into.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     directory.settings()?;
     let snapshot = Snapshot::open(directory.root())?;
     let places = offload::list(&snapshot)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::client_identity::ClientIdentity;
 use crate::login::{Login, PasswordCheck};
 use crate::program::Connection;
-use crate::rights::{Rights, Rule};
+use crate::rights::{LoginAvailability, Rights, Rule};
 use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
 use crate::tables::{Entry, Tables};
@@ -44,22 +44,23 @@ impl Access {
         let found = self.rules.iter().position(fits);
         // After a login, only an entry before the one that matches now can match instead.
         let before = self.rules.get(..found.unwrap_or(self.rules.len()));
-        let for_users = |rule: &&Arc<Rule>| {
-            !rule.entry.users.is_empty() && is_from(&rule.entry, client.address)
+        let before = before.unwrap_or_default();
+        let lacks_login = |rule: &Arc<Rule>, client: &ClientIdentity<'_>| {
+            mismatch(&rule.entry, client) == Some(Mismatch::NotLoggedIn)
         };
-        let mut logins = before
-            .unwrap_or_default()
-            .iter()
-            .filter(for_users)
-            .peekable();
-        let can_log_in = client.user.is_none() && logins.peek().is_some();
-        let could_post = can_log_in && logins.any(|rule| !rule.entry.post.is_empty());
+        let with_tls = ClientIdentity {
+            is_secure: true,
+            ..*client
+        };
+        let mut logins = before.iter().filter(|rule| lacks_login(rule, &with_tls));
+        let login = match before.iter().any(|rule| lacks_login(rule, client)) {
+            true => LoginAvailability::Now,
+            false if logins.clone().next().is_some() => LoginAvailability::AfterTls,
+            false => LoginAvailability::Never,
+        };
+        let could_post = logins.any(|rule| !rule.entry.post.is_empty());
         let rule = found.and_then(|found| self.rules.get(found));
-        Rights::new(
-            Arc::clone(rule.unwrap_or(&self.nothing)),
-            can_log_in,
-            could_post,
-        )
+        Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), login, could_post)
     }
 
     /// The entries in order, each with the reason why it does not match a client; `None` if it matches. The first match counts.

@@ -11,8 +11,17 @@ use crate::tables::{Entry, Feature, Limits};
 #[derive(Debug, Clone)]
 pub struct Rights {
     rule: Arc<Rule>,
-    can_log_in: bool,
+    login: LoginAvailability,
     could_post: bool,
+}
+
+/// Whether a login may grant more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoginAvailability {
+    Never,
+    Now,
+    /// After the start of TLS.
+    AfterTls,
 }
 
 /// An entry with its patterns compiled.
@@ -94,10 +103,10 @@ impl Rule {
 }
 
 impl Rights {
-    pub(crate) fn new(rule: Arc<Rule>, can_log_in: bool, could_post: bool) -> Rights {
+    pub(crate) fn new(rule: Arc<Rule>, login: LoginAvailability, could_post: bool) -> Rights {
         Rights {
             rule,
-            can_log_in,
+            login,
             could_post,
         }
     }
@@ -134,12 +143,22 @@ impl Rights {
 
     /// Whether logging in may grant more: denied commands get 480, otherwise 502 (RFC 4643, 2.1). False after a login.
     pub fn can_log_in(&self) -> bool {
-        self.can_log_in && self.has(Feature::AuthInfo)
+        self.login == LoginAvailability::Now && self.has(Feature::AuthInfo)
     }
 
-    /// Whether some user may post after a login from here: the greeting is then 200.
+    /// Whether logging in may grant more, but only after the start of TLS: denied commands get 483 (RFC 3977, 3.2.1).
+    pub fn needs_tls_to_log_in(&self) -> bool {
+        self.login == LoginAvailability::AfterTls && self.has(Feature::AuthInfo)
+    }
+
+    /// Whether logging in may grant more, now or after the start of TLS.
+    pub fn could_log_in(&self) -> bool {
+        self.can_log_in() || self.needs_tls_to_log_in()
+    }
+
+    /// Whether some user may post after a login from here, perhaps after the start of TLS: the greeting is then 200.
     pub fn could_post(&self) -> bool {
-        self.could_post && self.can_log_in()
+        self.could_post && self.could_log_in()
     }
 
     /// Whether the client may read a group, and learn that it exists.
@@ -241,7 +260,7 @@ impl Grant {
         } else {
             entry.send = groups;
         }
-        let rights = Rights::new(Arc::new(Rule::new(entry)), false, false);
+        let rights = Rights::new(Arc::new(Rule::new(entry)), LoginAvailability::Never, false);
         match is_post {
             true => Grant::Post(rights),
             false => Grant::Send(rights),

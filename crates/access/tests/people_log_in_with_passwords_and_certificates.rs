@@ -235,3 +235,35 @@ fn a_change_of_the_file_counts_at_once() {
         403
     );
 }
+
+/// A table that matches only over TLS, or only with a certificate that the client does not have, makes no login useful without it.
+#[test]
+fn a_login_is_invited_only_where_it_helps() {
+    let table = |tls, certificates: &[[u8; 32]]| Entry {
+        name: "members".to_owned(),
+        users: vec!["*".to_owned()],
+        tls,
+        certificates: certificates.to_vec(),
+        post: "*".to_owned(),
+        ..Entry::default()
+    };
+    let rights = |entry: Entry, is_secure| {
+        let tables = Tables {
+            entries: vec![entry],
+        };
+        let client = ClientIdentity {
+            is_secure,
+            ..ClientIdentity::default()
+        };
+        let rights = Access::new(&tables, Login::none()).rights(&client);
+        (
+            rights.can_log_in(),
+            rights.needs_tls_to_log_in(),
+            rights.could_post(),
+        )
+    };
+    assert_eq!(rights(table(false, &[]), false), (true, false, true));
+    assert_eq!(rights(table(true, &[]), false), (false, true, true));
+    assert_eq!(rights(table(true, &[]), true), (true, false, true));
+    assert_eq!(rights(table(false, &[HERS]), true), (false, false, false));
+}

@@ -73,7 +73,7 @@ fn has(given: &Given, flag: &str) -> bool {
 /// The FILEs one after the other, or standard input.
 fn input(given: &Given) -> anyhow::Result<Box<dyn Read>> {
     let mut all: Box<dyn Read> = match given.operands.is_empty() {
-        true => Box::new(std::io::stdin().lock()),
+        true => Box::new(relay::StandardInput),
         false => Box::new(std::io::empty()),
     };
     for path in &given.operands {

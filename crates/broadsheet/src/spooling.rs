@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use relay::StandardInput;
 use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use relay::rnews::Input;
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ pub fn all(
             }
             Input::Stdin => {
                 let name = Path::new("standard input");
-                one(directory, name, &mut std::io::stdin().lock(), options)?
+                one(directory, name, &mut StandardInput, options)?
             }
             Input::File(path) | Input::Spooled(path) => {
                 let mut file = File::open(path).map_err(|error| {

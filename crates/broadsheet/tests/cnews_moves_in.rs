@@ -534,7 +534,11 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
             .read("news/mailpaths")
             .contains("rec.test rec-test@example.org\n")
     );
-    assert!(program.read("news/sys").contains("\nfull:all:f:\n"));
+    assert!(
+        program
+            .read("news/sys")
+            .contains("\nfull:all:f:full/togo\n")
+    );
     assert!(
         program
             .read("news/active.times")

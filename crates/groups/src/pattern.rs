@@ -12,6 +12,8 @@
 //! scores the first one found counts, so the pattern with the earliest `all`
 //! wins.
 
+use article::newsgroups;
+
 use crate::shown;
 
 /// Score of a word that is equal.
@@ -58,12 +60,9 @@ impl Pattern {
         !group.is_empty() && self.verdict(group) == Some(true)
     }
 
-    /// Whether the list matches any group of a Newsgroups value (names separated
-    /// by commas, no blanks): an excluded group does not veto the others.
+    /// Whether the list matches any group of a Newsgroups value: an excluded group does not veto the others.
     pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
-        newsgroups
-            .split(|&byte| byte == b',')
-            .any(|group| self.matches(group))
+        newsgroups::split(newsgroups).any(|group| self.matches(group))
     }
 
     /// Whether the list includes nothing, as `!comp,!misc` does: it matches no group.

@@ -15,6 +15,7 @@
 
 mod search;
 
+use article::newsgroups;
 use search::Search;
 
 /// Most steps (or mask words) for each byte of a text, with a pattern
@@ -61,12 +62,9 @@ impl Wildmat {
         self.result(text) == WildmatResult::Match
     }
 
-    /// Whether the expression matches any group of a Newsgroups value (names separated by
-    /// commas).
+    /// Whether the expression matches any group of a Newsgroups value.
     pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
-        newsgroups
-            .split(|&byte| byte == b',')
-            .any(|group| !group.is_empty() && self.matches(group))
+        newsgroups::split(newsgroups).any(|group| self.matches(group))
     }
 
     /// The result of the rightmost matching pattern.

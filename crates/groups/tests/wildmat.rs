@@ -57,6 +57,7 @@ fn the_rightmost_pattern_decides() {
     );
     assert!(Wildmat::parse(b"comp.*").matches_any(b"rec.x,comp.y"));
     assert!(!Wildmat::parse(b"*").matches_any(b",,"));
+    assert!(Wildmat::parse(b"comp.*").matches_any(b"rec.x,\r\n\tcomp.y"));
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub struct Permissions {
     pub headfeed: bool,
     /// Logging in may grant more: denied commands get 480 instead of 502 (RFC 3977, 3.2.1).
     pub could_log_in: bool,
+    /// It may, but only after STARTTLS: denied commands get 483.
+    pub needs_tls_to_log_in: bool,
     /// Some login may post.
     pub could_post: bool,
     /// Has logged in.

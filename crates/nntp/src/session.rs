@@ -28,6 +28,8 @@ use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 /// Number of lines between two looks at the clock: a pipeline of short commands must not keep the other sessions waiting.
 const LINES_PER_LOOK: u32 = 16;
+/// The reply where a login could help, but needs TLS (RFC 3977, 3.2.1).
+const TLS_FIRST: &[u8] = b"483 TLS required (STARTTLS)\r\n";
 
 pub use activity::{Activity, Doing};
 pub use identity::LoginResult;
@@ -137,7 +139,7 @@ impl Session {
     pub fn greet(&mut self, out: &mut OutBuffer) {
         let Permissions { reads, sends, .. } = self.permissions;
         let posts = self.may_post();
-        if !(reads || posts || sends || self.could_log_in()) {
+        if !(reads || posts || sends || self.could_log_in_later()) {
             self.state = State::Closed;
             return out.push(b"502 Permission denied\r\n");
         }
@@ -152,9 +154,21 @@ impl Session {
         out.push(format!("{code} {host} {software} ready, {what}\r\n").as_bytes());
     }
 
-    /// Logging in may grant more, and AUTHINFO is not disabled.
+    /// Logging in may grant more, and AUTHINFO is neither disabled nor over (RFC 8054, 2.2.2).
     fn could_log_in(&self) -> bool {
-        self.permissions.could_log_in && self.capabilities.has("AUTHINFO")
+        self.permissions.could_log_in && self.capabilities.has("AUTHINFO") && !self.is_compressed
+    }
+
+    /// It may after STARTTLS.
+    fn needs_tls_to_log_in(&self) -> bool {
+        let capabilities = &self.capabilities;
+        let is_allowed = capabilities.has_tls && capabilities.has("AUTHINFO");
+        self.permissions.needs_tls_to_log_in && is_allowed && !self.is_secure && !self.is_compressed
+    }
+
+    /// It may now or after STARTTLS.
+    fn could_log_in_later(&self) -> bool {
+        self.could_log_in() || self.needs_tls_to_log_in()
     }
 
     /// The client may post. Posts are whole articles.
@@ -164,7 +178,7 @@ impl Session {
 
     /// Whether the client may post after a login.
     fn could_post(&self) -> bool {
-        let could = self.permissions.could_post && self.could_log_in();
+        let could = self.permissions.could_post && self.could_log_in_later();
         could && !self.capabilities.headers_only
     }
 
@@ -456,6 +470,7 @@ impl Session {
     fn denial(&self) -> &'static [u8] {
         match self.could_log_in() {
             true => b"480 Authentication required (AUTHINFO)\r\n",
+            false if self.needs_tls_to_log_in() => TLS_FIRST,
             false => b"502 Permission denied\r\n",
         }
     }
@@ -533,7 +548,7 @@ impl Session {
     fn capabilities<W: Backend>(&self, backend: &mut W, out: &mut OutBuffer) {
         let capabilities = &self.capabilities;
         let permissions = self.permissions;
-        let could = self.could_log_in();
+        let could = self.could_log_in_later();
         let mut lines = vec![
             "VERSION 2".to_owned(),
             format!("IMPLEMENTATION {}", capabilities.software),
@@ -546,7 +561,7 @@ impl Session {
                 offer(capability);
             }
         }
-        if !capabilities.headers_only && (permissions.posts || could && permissions.reads) {
+        if self.may_post() || self.could_post() {
             offer("POST");
         }
         if permissions.is_peer_only() && !(could && capabilities.has("READER")) {

@@ -13,6 +13,7 @@ const COULD: Permissions = Permissions {
     sends: false,
     headfeed: false,
     could_log_in: true,
+    needs_tls_to_log_in: false,
     could_post: false,
     is_logged_in: false,
 };
@@ -103,6 +104,49 @@ fn without_logins_no_reply_asks_for_one() {
     let mut client = Client::with(Fake::usual(), capabilities, COULD);
     client.play(
         "> GROUP test.a
+         < 502 Permission denied",
+    );
+}
+
+/// RFC 3977, 3.2.1: 483 where TLS has to come first, 502 where only a new connection helps.
+#[test]
+fn a_login_that_needs_tls() {
+    let needs_tls = Permissions {
+        could_log_in: false,
+        needs_tls_to_log_in: true,
+        could_post: true,
+        ..COULD
+    };
+    let mut capabilities = capabilities();
+    capabilities.has_tls = true;
+    let mut client = Client::with(Fake::usual(), capabilities.clone(), needs_tls);
+    let mut greeting = nntp::OutBuffer::default();
+    client.session.greet(&mut greeting);
+    let greeting: Vec<u8> = greeting.ready().flatten().copied().collect();
+    assert!(greeting.starts_with(b"200 "));
+    client.play(
+        "> POST
+         < 483 TLS required (STARTTLS)
+         > GROUP test.a
+         < 483 TLS required (STARTTLS)
+         > AUTHINFO USER me
+         < 483 TLS required (STARTTLS)
+         > AUTHINFO SASL SCRAM-SHA-256
+         < 483 TLS required (STARTTLS)
+         > MODE READER
+         < 200 Posting allowed
+         > STARTTLS
+         < 382 Begin TLS negotiation",
+    );
+    // Without a certificate nothing helps.
+    capabilities.has_tls = false;
+    let mut client = Client::with(Fake::usual(), capabilities, needs_tls);
+    client.play(
+        "> POST
+         < 440 Posting not permitted
+         > AUTHINFO USER me
+         < 502 Authentication not available
+         > GROUP test.a
          < 502 Permission denied",
     );
 }

@@ -193,6 +193,11 @@ fn a_client_without_permissions() {
         "> CHECK <n@test>
          < 480 Authentication required (AUTHINFO)
          > POST
+         < 440 Posting not permitted",
+    );
+    permissions.could_post = true;
+    Client::with(Fake::usual(), capabilities(), permissions).play(
+        "> POST
          < 480 Authentication required (AUTHINFO)",
     );
 }

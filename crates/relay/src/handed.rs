@@ -138,8 +138,23 @@ fn gather(place: &Path, from: &mut File, keep_free: u64) -> Result<File, Error> 
     Ok(file)
 }
 
+/// Standard input, which may be a pipe that does not block: reading it waits all the same.
+pub struct StandardInput;
+
+impl Read for StandardInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut input = io::stdin().lock();
+        loop {
+            match input.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for(&input)?,
+                read => return read,
+            }
+        }
+    }
+}
+
 /// Waits until a pipe has something, or has ended.
-fn wait_for(from: &File) -> io::Result<()> {
+fn wait_for(from: &impl AsFd) -> io::Result<()> {
     match poll(&mut [PollFd::new(from, PollFlags::IN)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),

@@ -138,6 +138,16 @@ fn what_active_has_no_place_for_is_kept() {
         told.join("\n").contains("2 articles could not be filed"),
         "{told:?}"
     );
+    // Filed from there, it stays, and there is no second copy.
+    let path = newsdir.path().join("bad").join(&bad[0]);
+    let (outcome, told) = newsdir.rnews(&[Input::File(path)], options);
+    assert_eq!(outcome.status, Status::Attention);
+    assert!(
+        told.join("\n")
+            .contains("2 articles could not be filed; the batch stays"),
+        "{told:?}"
+    );
+    assert_eq!(newsdir.bad(), bad);
     // Once there is a place, they are filed.
     fs::write(
         newsdir.path().join("active"),

@@ -180,7 +180,7 @@ impl Client {
 
     /// True if it has no permissions and cannot log in.
     pub fn has_no_access(&self) -> bool {
-        self.rights.is_nothing() && !self.rights.can_log_in()
+        self.rights.is_nothing() && !self.rights.could_log_in()
     }
 
     /// Evaluates the access rules again after its identity changed, and counts it under its new entry. Returns false without a change if
@@ -322,6 +322,7 @@ impl Client {
             sends: rights.is_peer(),
             headfeed: rights.has_headfeed(),
             could_log_in: rights.can_log_in() && self.user.is_none(),
+            needs_tls_to_log_in: rights.needs_tls_to_log_in() && self.user.is_none(),
             could_post: rights.could_post() && self.user.is_none(),
             is_logged_in: self.user.is_some(),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -285,7 +286,8 @@ impl SessionContext<'_> {
         let who = match (&self.client.user, self.client.address) {
             (Some(user), _) => access::Poster::User(user),
             (None, Some(address)) => access::Poster::Address(address.ip()),
-            (None, None) => return None,
+            // A session on a pipe, which counts for itself.
+            (None, None) => access::Poster::Address(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         };
         let floods = self.shared.floods.lock();
         let mut floods = floods.unwrap_or_else(PoisonError::into_inner);
@@ -420,10 +422,10 @@ impl Backend for SessionContext<'_> {
             }
         }
         if is_post && let Some(wait) = self.is_flood() {
-            let why = format!(
-                "Too many posts; try again in {} seconds",
-                wait.as_secs() + 1
-            );
+            let why = match wait.as_secs() {
+                0 => "Too many posts; try again in a second".to_owned(),
+                more => format!("Too many posts; try again in {} seconds", more + 1),
+            };
             self.client.tally.add(Counter::Flood, 1);
             return Some(TransferOutcome::Refused(why.into_bytes()));
         }

@@ -154,6 +154,12 @@ impl Answer for Found<'_> {
                 word(sends)
             )?;
         }
+        if self.needs_tls_to_log_in() {
+            writeln!(
+                out,
+                "the client may log in after STARTTLS; another entry can match it then"
+            )?;
+        }
         match (self.can_log_in(), access.takes_passwords(visitor)) {
             (true, true) => writeln!(
                 out,
@@ -272,6 +278,10 @@ impl Found<'_> {
         let is_off = |one: &Feature| !self.rights.has(*one) || self.off_for_all.contains(one);
         let off = Feature::ALL.iter().filter(|(_, one)| is_off(one));
         off.map(|(word, _)| *word).collect()
+    }
+
+    fn needs_tls_to_log_in(&self) -> bool {
+        self.rights.needs_tls_to_log_in() && !self.off_for_all.contains(&Feature::AuthInfo)
     }
 
     fn can_log_in(&self) -> bool {

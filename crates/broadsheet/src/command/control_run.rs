@@ -53,8 +53,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let most = settings.limits.article_bytes_max;
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
+    relay::StandardInput
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

@@ -40,12 +40,11 @@ allowed for the key. Changes nothing.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let directory = NewsDirectory::to_read(given)?;
     let article_bytes_max = directory.settings()?.settings.limits.article_bytes_max;
     let keyring = Keyring::read(directory.root())?;
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
+    relay::StandardInput
         .take(article_bytes_max.saturating_add(1))
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > article_bytes_max {

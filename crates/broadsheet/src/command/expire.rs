@@ -145,7 +145,9 @@ pub fn carry_out(
     free_bytes_least: u64,
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant_or_to_read(given, given.has("dry-run"))?;
+    let only_reads = ["dry-run", "check", "trace", "what-if"];
+    let only_reads = only_reads.iter().any(|flag| given.has(flag));
+    let directory = NewsDirectory::meant_or_to_read(given, only_reads)?;
     let Read {
         settings, expiry, ..
     } = directory.settings()?;

@@ -99,7 +99,7 @@ pub fn explained(
 fn read(given: &Given, article_bytes_max: u64) -> anyhow::Result<Vec<u8>> {
     let source: Box<dyn Read> = match given.operands.first() {
         Some(path) if path != "-" => Box::new(operand::open(path)?),
-        _ => Box::new(io::stdin().lock()),
+        _ => Box::new(relay::StandardInput),
     };
     let mut bytes = Vec::new();
     source

@@ -113,9 +113,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .usage(format!("-d of relaynews is not supported: {hint}"))
             .into());
     }
-    let directory = NewsDirectory::meant(given)?;
     let mut inputs = inputs(given)?;
     let mut is_only_copy = inputs.iter().any(Input::may_be_only_copy);
+    let directory = match NewsDirectory::meant(given) {
+        Ok(directory) => directory,
+        Err(error) => return spooling::for_sender(Err(error), is_only_copy),
+    };
     if given.has("spool") {
         let done = spooled(given, &directory, &inputs, out);
         return spooling::for_sender(done, is_only_copy);

@@ -94,7 +94,7 @@ impl Pump {
         let (mut into, told) = (socket.try_clone()?, error.clone());
         std::thread::Builder::new().spawn(move || {
             // Before the session ends of it, so that the error is not missed.
-            if let Err(error) = copy_until_closed(&mut io::stdin().lock(), &mut into) {
+            if let Err(error) = copy_until_closed(&mut relay::StandardInput, &mut into) {
                 keep(&told, error, "cannot read standard input");
             }
             let _ = into.shutdown(Shutdown::Write);

@@ -10,7 +10,7 @@ use crate::out::OutBuffer;
 
 use crate::LOGINS_FAILED_MAX;
 
-use super::{Next, Session, State};
+use super::{Next, Session, State, TLS_FIRST};
 
 /// The result of credentials whose check took time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Session {
     }
 
     fn may_log_in(&self) -> bool {
-        self.could_log_in() && !self.permissions.is_logged_in && !self.is_compressed
+        self.could_log_in() && !self.permissions.is_logged_in
     }
 
     pub(super) fn push_identity_capabilities<W: Backend>(
@@ -106,6 +106,10 @@ impl Session {
         if self.permissions.is_logged_in || self.is_compressed {
             // Only once (RFC 4643, 2.2), and not after COMPRESS (RFC 8054, 2.2.2).
             out.push(b"502 Command not available now\r\n");
+            return None;
+        }
+        if self.needs_tls_to_log_in() {
+            out.push(TLS_FIRST);
             return None;
         }
         if !self.could_log_in() {

@@ -165,7 +165,7 @@ impl Session {
         let permissions = self.permissions;
         match (
             self.may_post() || self.could_post(),
-            permissions.reads || self.could_log_in(),
+            permissions.reads || self.could_log_in_later(),
         ) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 Posting prohibited\r\n"),
@@ -212,7 +212,7 @@ impl Session {
     ) -> Option<(Marks, u64)> {
         // Before the lookup: no reply reveals whether a closed group exists.
         if !backend.may_read(name) {
-            out.push(match self.could_log_in() {
+            out.push(match self.could_log_in_later() {
                 true => self.denial(),
                 false => NO_GROUP,
             });

@@ -177,7 +177,7 @@ impl Session {
 
     pub(super) fn post<W: Backend>(&mut self, backend: &mut W, out: &mut OutBuffer) {
         if !self.may_post() {
-            return match self.could_log_in() && !self.capabilities.headers_only {
+            return match self.could_post() {
                 true => self.deny(out),
                 false => out.push(b"440 Posting not permitted\r\n"),
             };

@@ -457,6 +457,7 @@ pub const ALL: Permissions = Permissions {
     sends: true,
     headfeed: true,
     could_log_in: false,
+    needs_tls_to_log_in: false,
     could_post: false,
     is_logged_in: false,
 };

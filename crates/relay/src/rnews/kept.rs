@@ -31,6 +31,13 @@ impl Run<'_> {
         let mut kept = match state.unfiled.take() {
             None if is_first => {
                 let bad = self.outlet.filer().dir().join(bad_batches::BAD);
+                if let Reread::Path(path) = &source.reread
+                    && is_in(path, &bad)
+                {
+                    // It is kept already.
+                    state.status = Status::Attention;
+                    return;
+                }
                 bad_batches::create(&bad, &format!("{}.unfiled", source.stem))
             }
             Some(kept) => Ok(kept),
@@ -55,6 +62,12 @@ impl Run<'_> {
     /// Syncs the batch of articles that could not be filed, and reports where it is.
     pub(super) fn close_unfiled(&mut self, source: &Source, state: &mut InputState) {
         let Some((file, path)) = state.unfiled.take() else {
+            if state.unfiled_articles > 0 && !state.is_unsaved {
+                self.watch.message(&format!(
+                    "{}: {} articles could not be filed; the batch stays",
+                    source.name, state.unfiled_articles
+                ));
+            }
             return;
         };
         let synced = file

@@ -95,7 +95,7 @@ impl Network {
         }
         peer.connected.increment();
         // Only programs that check passwords need it.
-        let local = match rights.can_log_in() {
+        let local = match rights.could_log_in() {
             true => rustix::net::getsockname(&socket).ok(),
             false => None,
         };
@@ -135,7 +135,7 @@ impl Network {
 
     /// The refusal of a client without permissions, or of all clients of a node that is behind.
     fn refusal(&self, rights: &Rights, is_tls: bool) -> Option<Refusal> {
-        if !is_tls && rights.is_nothing() && !rights.can_log_in() {
+        if !is_tls && rights.is_nothing() && !rights.could_log_in() {
             return Some(Refusal {
                 reply: NO_ACCESS.into(),
                 why: "no permission",

@@ -19,7 +19,7 @@ use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
-use crate::spool::edited_active::{CUT, lost_end, lost_groups};
+use crate::spool::edited_active::{CUT, is_edited, lost_end, lost_groups};
 use crate::spool::options::Options;
 use crate::spool::recover;
 
@@ -231,10 +231,13 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
         Ok(file) => match (file.table.bad_lines(), file.is_cut) {
             ([first, ..], _) => first.to_string(),
             ([], true) if lost_groups(segments, dir, &file.table).is_some() => CUT.to_owned(),
-            ([], _) => match lost_end(segments, dir, &file.table) {
-                Some(what) => what,
-                None => return Ok(()),
-            },
+            ([], _) => {
+                let is_edited = is_edited(&**disk, dir, &file).unwrap_or(false);
+                match lost_end(segments, dir, &file.table).filter(|_| is_edited) {
+                    Some(what) => what,
+                    None => return Ok(()),
+                }
+            }
         },
         // If it is missing, opening the spool makes it again.
         Err(_) => return Ok(()),

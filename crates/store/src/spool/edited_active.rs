@@ -9,6 +9,7 @@ use groups::{Active, GroupId};
 use crate::Error;
 use crate::index::Index;
 use crate::io::disk::{Disk, RealDisk};
+use crate::log::record::Kind;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
 use crate::spool::active_file::ActiveFile;
@@ -50,6 +51,7 @@ impl Spool {
                 self.active.rewrite()?;
                 return self.publish();
             }
+            self.log_lost_groups(&told)?;
             if let Some(names) = missing(&told, &self.active.table) {
                 self.notices.push(format!(
                     "active has no line for {names} any more; if that was not meant, add them again"
@@ -92,6 +94,17 @@ impl Spool {
         Ok(())
     }
 
+    /// Logs that groups were taken out: a long active is not copied.
+    fn log_lost_groups(&mut self, told: &Active) -> Result<(), Error> {
+        for name in told.ids().map(|id| told.name(id)) {
+            if self.active.table.find(name).is_none() {
+                self.make_room((name.len() + 512) as u64)?;
+                self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
+            }
+        }
+        Ok(())
+    }
+
     /// Groups that somebody added by hand may have been there before: their numbers are not given again.
     fn raise_groups_unknown_to(&mut self, told: &Active) -> Result<(), Error> {
         let table = &self.active.table;
@@ -128,12 +141,17 @@ pub fn check_active(dir: &Path) -> Result<(), Error> {
     let active = ActiveFile::open(&disk, dir)?;
     let segments = Segments::find(&disk, dir)?;
     check_file(&active, &segments, dir)?;
-    let index = Index::open_to_read(&*disk, dir, None)?;
-    let now = active.identity()?;
-    match index.is_some_and(|index| index.active_identity() != now) {
+    match is_edited(&*disk, dir, &active)? {
         true => check_end(&active, &segments, dir),
         false => Ok(()),
     }
+}
+
+/// Whether somebody else wrote `active` and nobody has taken it up. Without an index nothing tells.
+pub(crate) fn is_edited(disk: &dyn Disk, dir: &Path, active: &ActiveFile) -> Result<bool, Error> {
+    let index = Index::open_to_read(disk, dir, None)?;
+    let now = active.identity()?;
+    Ok(index.is_some_and(|index| index.active_identity() != now))
 }
 
 fn check_end(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<(), Error> {

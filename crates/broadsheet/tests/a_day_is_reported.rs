@@ -89,6 +89,11 @@ fn as_text_html_and_json() {
         json(&program)["readers"]["networks"][0]["connections"] == 1
     });
     drop((peer, reader));
+    // Not by the report, which would record them.
+    until("the ends of the connections", || {
+        let told = program.run(&["connections", "--dir", "news", "--json"]);
+        told.out.is_empty()
+    });
     served.daemon.stop();
     // What happened between the last report and the end is recorded.
     let last = json(&program);

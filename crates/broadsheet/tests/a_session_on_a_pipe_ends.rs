@@ -108,3 +108,19 @@ fn what_comes_after_quit_is_no_error() {
         assert_eq!(told.status.code(), Some(0), "{told:?}");
     }
 }
+
+/// Lines that end with LF alone are commands, but no end of an article: whoever types them would hear nothing.
+#[test]
+fn an_input_that_ends_within_an_article_is_an_error() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let text = b"POST\nFrom: a@example.com\nNewsgroups: comp.test\nSubject: s\n\ntext\n.\nQUIT\n";
+    let told = program.feed(&["session", "--dir", "news"], text);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.out.contains("\r\n340 "), "{told:?}");
+    assert!(told.err.contains("ended within an article"), "{told:?}");
+    let text = String::from_utf8_lossy(text).replace('\n', "\r\n");
+    let told = program.feed(&["session", "--dir", "news"], text.as_bytes());
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    assert!(told.out.contains("\r\n240 "), "{told:?}");
+}

@@ -89,9 +89,7 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
         "{told}"
     );
     assert!(
-        told.ends_with(
-            "the client may log in; another entry can match it then. Passwords are accepted only over TLS\n"
-        ),
+        told.ends_with("the client may log in after STARTTLS; another entry can match it then\n"),
         "{told}"
     );
     let (status, told) = explain(
@@ -142,6 +140,7 @@ fn json_says_the_same() {
     assert!(told["fits"].is_null());
     assert_eq!(told["passed"][1]["why"], "does not use TLS");
     assert_eq!(told["can_log_in"], true);
+    assert_eq!(told["login_needs_tls"], true);
 }
 
 #[test]

@@ -31,7 +31,8 @@ const DAEMON_PATIENCE: Duration = Duration::from_secs(2);
 /// Interval between checks whether other programs filed articles.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Serves one session over a socket to its end. `address` is that of the client; `None` means this machine. `program` is the path of broadsheet.
+/// Serves one session over a socket to its end. `address` is that of the client; `None` means this machine. `program` is the path of broadsheet. Returns
+/// whether it ended within an article.
 ///
 /// # Errors
 /// Errors of the settings and the store.
@@ -40,7 +41,7 @@ pub fn serve_one(
     socket: OwnedFd,
     address: Option<SocketAddr>,
     program: &Path,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     let settings = directory.settings()?.settings;
     journal::set_format(&settings.log_format);
     let certificates = nntp_service::certificates(directory, &settings)?;

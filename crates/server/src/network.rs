@@ -94,6 +94,8 @@ pub(crate) struct Network {
     is_stopping: bool,
     /// The thread ends with its only connection.
     is_single: bool,
+    /// That connection ended within an article.
+    has_cut_article: bool,
 }
 
 #[derive(Default)]
@@ -146,6 +148,7 @@ impl Network {
             batch_builder: BatchBuilder::default(),
             is_stopping: false,
             is_single: false,
+            has_cut_article: false,
         };
         network.register_listeners()?;
         Ok(network)
@@ -160,13 +163,14 @@ impl Network {
         Ok(())
     }
 
-    /// Serves one connection to its end.
-    pub fn serve_one(&mut self, socket: OwnedFd, address: Option<SocketAddr>) {
+    /// Serves one connection to its end. Returns whether that came within an article.
+    pub fn serve_one(&mut self, socket: OwnedFd, address: Option<SocketAddr>) -> bool {
         self.is_single = true;
         self.admit(socket, address, false, ticks());
         if self.tokens().next().is_some() {
             self.run();
         }
+        self.has_cut_article
     }
 
     /// Runs until [`Message::Stop`].

@@ -154,16 +154,16 @@ impl Drop for Server {
     }
 }
 
-/// Serves one connection to its end in this thread, for inetd and the like. `address` is the client's; `None` for this machine.
+/// Serves one connection to its end in this thread, for inetd and the like. `address` is the client's; `None` for this machine. Returns
+/// whether it ended within an article, which is then lost.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<(), Error> {
+pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<bool, Error> {
     let snapshot = Snapshot::open_live(&plan.dir, plan.published.clone())?;
     let store = ThreadStore::new(&plan.dir, snapshot);
     let mailbox = Arc::new(Mailbox::new()?);
     (plan.begin)();
     let (shared, listeners) = share(plan)?;
-    Network::new(0, store, (shared, mailbox, listeners))?.serve_one(socket, address);
-    Ok(())
+    Ok(Network::new(0, store, (shared, mailbox, listeners))?.serve_one(socket, address))
 }

@@ -40,6 +40,10 @@ later.
 /// RFC 3977, 3.2.1 and 5.1: the service is not available now; the client is to come again.
 const NOT_IN_SERVICE: &[u8] = b"400 Not in service; come again later\r\n";
 
+/// A person who types, or a script, sees no reply to such an article.
+const CUT_ARTICLE: &str = "standard input ended within an article, which was not filed: the lines of an article end with CRLF, and a line with \
+     a dot alone ends it (RFC 3977, 3.1.1)";
+
 /// Size of the buffer of each direction, bytes.
 const BUFFER_BYTES: usize = 16 << 10;
 
@@ -61,7 +65,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
 }
 
-/// Serves the session. Returns the error that ended it, if standard input could not be read or standard output not be written.
+/// Serves the session. Returns the error that ended it: standard input could not be read or ended within an article, or standard output not be
+/// written.
 fn serve(given: &Given) -> anyhow::Result<Option<anyhow::Error>> {
     let directory = NewsDirectory::meant(given)?.by_full_name()?;
     let input = io::stdin();
@@ -76,8 +81,12 @@ fn serve(given: &Given) -> anyhow::Result<Option<anyhow::Error>> {
     rustix::io::ioctl_fionbio(&socket, true)?;
     let peer = rustix::net::getpeername(&socket).ok().flatten();
     let address = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-    daemon::serve_one(&directory, socket, address, Path::new(OWN_PROGRAM))?;
-    Ok(pump.and_then(Pump::end))
+    let is_cut = daemon::serve_one(&directory, socket, address, Path::new(OWN_PROGRAM))?;
+    let Some(pump) = pump else {
+        return Ok(None);
+    };
+    let cut = || is_cut.then(|| anyhow::anyhow!(CUT_ARTICLE));
+    Ok(pump.end().or_else(cut))
 }
 
 /// Carries bytes between the socket and the standard streams, which may be files or pipes and are others' too, so that they must not be

@@ -240,6 +240,7 @@ impl Network {
         }
         self.forget_address(client.address);
         self.is_stopping |= self.is_single;
+        self.has_cut_article = self.is_single && connection.session.is_receiving();
         self.free.push(client.token.slot() as u32);
     }
 

@@ -384,7 +384,8 @@ fn what_takes_a_new_start_is_named() {
     served.daemon.stop();
 }
 
-/// What waits for a file, or for another argument of expire, keeps nothing else from being put into force; but whoever asked is told.
+/// A missing file of a password, and `@` in explist without an archive directory, do not keep other changes from being put into force. The
+/// client is told.
 #[test]
 fn what_does_not_keep_a_reload_is_told() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");

@@ -15,7 +15,7 @@ pub struct OtherFaults {
     pub faults: Vec<String>,
     /// One of them is in broadsheet.toml.
     pub are_of_settings: bool,
-    /// What does not keep other changes from being put into force: a group without a rule for expire (it may have come by a control
+    /// The faults that do not keep other changes from being put into force: a group without a rule for expire (it may have come by a control
     /// message), `@` without an archive directory (a command may give one), and files of logins at other servers (a feed waits for them).
     pub warnings: Vec<String>,
 }

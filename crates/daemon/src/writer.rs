@@ -772,7 +772,7 @@ impl Writer {
     }
 }
 
-/// What a reload has read.
+/// The files that a reload has read.
 struct ReadAgain {
     files: Files,
     certificates: Option<Arc<Certificates>>,

@@ -189,8 +189,8 @@ fn check_file(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<()
     }
 }
 
-/// What is wrong with a table that has all that the log has, but for the last groups, two at least: that of a file which was cut at the end
-/// of a line. A single group may well have been taken out.
+/// The fault of a table that lacks the last groups of the log, two at least, and no others: its file was cut at the end of a line. The
+/// administrator may well have taken out a single group.
 pub(crate) fn lost_end(segments: &Segments, dir: &Path, table: &Active) -> Option<String> {
     let told = rebuild_active(segments, dir).ok()?;
     let is_here = |id: &GroupId| table.find(told.name(*id)).is_some();

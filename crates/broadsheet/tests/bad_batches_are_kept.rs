@@ -456,3 +456,26 @@ fn a_slow_sender_delays_nobody() {
     assert!(slow.wait().unwrap().success());
     assert_eq!(program.rnews(&text).count("duplicates"), 2);
 }
+
+/// The daemon gets the open file without its name.
+#[test]
+fn a_batch_that_is_filed_from_bad_has_no_second_copy_there() {
+    let program = news();
+    let mut text = batch(&many("short", 2, "comp.test", 100));
+    text.truncate(text.len() - 10);
+    program.write("short", &text);
+    for has_daemon in [false, true] {
+        let daemon = has_daemon.then(|| program::daemon::Daemon::start(&program));
+        let told = program.run(&["rnews", "--dir", "news", "short"]);
+        let before = program.files("news/bad");
+        assert!(!before.is_empty(), "{told:?}");
+        for path in &before {
+            let name = path.to_str().unwrap();
+            let told = program.run(&["rnews", "--dir", "news", "-u", name]);
+            assert_eq!(told.status, 1, "{told:?}");
+            assert!(told.err.contains("the batch is saved in"), "{told:?}");
+        }
+        assert_eq!(program.files("news/bad"), before);
+        drop(daemon);
+    }
+}

@@ -385,7 +385,7 @@ fn what_takes_a_new_start_is_named() {
 }
 
 /// A missing file of a password, and `@` in explist without an archive directory, do not keep other changes from being put into force. The
-/// client is told.
+/// daemon tells the client.
 #[test]
 fn what_does_not_keep_a_reload_is_told() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");

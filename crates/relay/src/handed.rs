@@ -6,14 +6,12 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
-use rustix::io::Errno;
 
 use crate::bad_batches::{self, BAD, INCOMING, create_unnamed};
 use crate::error::Error;
 use crate::free_space;
-use crate::input::{Handed, Input, Reread, STANDARD_INPUT, Source};
+use crate::input::{Handed, Input, Reread, STANDARD_INPUT, Source, wait_for};
 use crate::log::Now;
 
 /// Bytes of a pipe that are copied between two looks at the free space.
@@ -136,29 +134,6 @@ fn gather(place: &Path, from: &mut File, keep_free: u64) -> Result<File, Error> 
     }
     file.rewind().map_err(at)?;
     Ok(file)
-}
-
-/// Standard input, which may be a pipe that does not block: reading it waits all the same.
-pub struct StandardInput;
-
-impl Read for StandardInput {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut input = io::stdin().lock();
-        loop {
-            match input.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for(&input)?,
-                read => return read,
-            }
-        }
-    }
-}
-
-/// Waits until a pipe has something, or has ended.
-fn wait_for(from: &impl AsFd) -> io::Result<()> {
-    match poll(&mut [PollFd::new(from, PollFlags::IN)], None) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// The end of the name of a bad batch that has none of its own.

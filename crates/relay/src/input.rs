@@ -1,12 +1,13 @@
 //! Inputs of a run: files and standard input, which may be a file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use store::MapRef;
@@ -15,6 +16,29 @@ use crate::log::Now;
 
 /// The name of standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
+
+/// Standard input, which may be a pipe that does not block: reading it waits all the same.
+pub struct StandardInput;
+
+impl Read for StandardInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut input = io::stdin().lock();
+        loop {
+            match input.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for(&input)?,
+                read => return read,
+            }
+        }
+    }
+}
+
+/// Waits until a pipe has something, or has ended.
+pub(crate) fn wait_for(from: &impl AsFd) -> io::Result<()> {
+    match poll(&mut [PollFd::new(from, PollFlags::IN)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// The source of a batch.
 #[derive(Debug, Clone)]

@@ -60,7 +60,7 @@ pub use decide::{Arrival, CONTROL, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};
 pub use file::{CancelPolicy, Filer, FilerOptions, Refusal, Verdict};
-pub use handed::StandardInput;
+pub use input::StandardInput;
 pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
 pub use permit::permitted;

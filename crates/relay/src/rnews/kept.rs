@@ -1,7 +1,9 @@
 //! What a run of rnews keeps: bad batches, and articles that could not be filed.
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use article::{Article, Form, Header};
 
@@ -31,10 +33,7 @@ impl Run<'_> {
         let mut kept = match state.unfiled.take() {
             None if is_first => {
                 let bad = self.outlet.filer().dir().join(bad_batches::BAD);
-                if let Reread::Path(path) = &source.reread
-                    && is_in(path, &bad)
-                {
-                    // It is kept already.
+                if kept_as(&source.file, &bad).is_some() {
                     state.status = Status::Attention;
                     return;
                 }
@@ -96,8 +95,11 @@ impl Run<'_> {
             return;
         }
         let bad = self.outlet.filer().dir().join(bad_batches::BAD);
+        if let Some(path) = kept_as(&source.file, &bad) {
+            state.saved = Some(path);
+            return;
+        }
         let saved = match &source.reread {
-            Reread::Path(path) if is_in(path, &bad) => Ok(path.clone()),
             // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
             Reread::Path(path) if source.is_spooled => {
                 bad_batches::save_file(&bad, &source.stem, path)
@@ -142,8 +144,14 @@ impl Run<'_> {
     }
 }
 
-/// Whether a file lies in a directory: one that is filed from bad/ is not copied there again.
-fn is_in(path: &Path, directory: &Path) -> bool {
-    let lies_in = path.parent().and_then(|parent| parent.canonicalize().ok());
-    lies_in.is_some() && lies_in == directory.canonicalize().ok()
+/// The name of an open file in `bad/`, if it has one there: a batch that is filed from `bad/` is not copied there again. The daemon gets files
+/// without their names.
+fn kept_as(file: &File, bad: &Path) -> Option<PathBuf> {
+    let (file, directory) = (file.metadata().ok()?, bad.metadata().ok()?);
+    if file.dev() != directory.dev() || file.nlink() == 0 {
+        return None;
+    }
+    let mut entries = bad.read_dir().ok()?.flatten();
+    let entry = entries.find(|entry| entry.ino() == file.ino())?;
+    Some(entry.path())
 }

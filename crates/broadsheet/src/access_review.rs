@@ -101,6 +101,14 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             ));
         }
     }
+    if settings.nntp.certificate.is_empty() && !settings.nntp.plaintext_passwords {
+        for entry in entries.iter().filter(|entry| !entry.users.is_empty()) {
+            told.push_str(&format!(
+                "\n    warning: {} requires a login, and without TLS the server accepts only SCRAM-SHA-256, which most newsreaders do not have: set nntp.certificate",
+                named(entry)
+            ));
+        }
+    }
     for note in entries.iter().flat_map(idle_keys) {
         told.push_str(&format!("\n    note: {note}"));
     }

@@ -260,3 +260,18 @@ fn check_counts_the_tables_and_tells_those_that_never_count() {
         "{told:?}"
     );
 }
+
+#[test]
+fn check_tells_of_logins_without_tls() {
+    let table = "[[access]]\nname = \"anna\"\nusers = \"*\"\nread = \"*\"\n";
+    let program = with(table);
+    let warning = "anna requires a login, and without TLS the server accepts only SCRAM-SHA-256";
+    for is_told in [true, false] {
+        let told = program.run(&["check", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        assert_eq!(told.out.contains(warning), is_told, "{told:?}");
+        let text = program.read("news/broadsheet.toml");
+        let text = text.replace("plaintext_passwords = false", "plaintext_passwords = true");
+        program.write("news/broadsheet.toml", text.as_bytes());
+    }
+}

@@ -18,7 +18,8 @@ use super::nntp_service::{self, Listen};
 use super::notify::{notify, start_watchdog};
 use super::sandbox::{Sandbox, Starter};
 use super::schedule::Schedule;
-use super::writer::{Files, Writer};
+use super::writer::Writer;
+use super::writer::files::Files;
 use super::writer_handle::WriterHandle;
 use super::{client, incoming, other_files, say, signals, socket, warn};
 

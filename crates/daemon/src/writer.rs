@@ -3,7 +3,9 @@
 //! *Invariant:* between two jobs no article waits for a commit. So the spool can be closed there without loss, to lend the lock or to
 //! end.
 
+pub mod files;
 mod in_cluster;
+mod reload;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,15 +20,13 @@ use ::cluster::jetstream::segments::Answering;
 use ::cluster::log::LogOptions;
 use article::date::Utc;
 use feed::Permit;
-use groups::Sites;
 use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
-use server::certificates::Certificates;
-use store::{AppliedEntry, Durability, Lock, Published, Spool, control_socket};
+use store::{Durability, Lock, Published, Spool, control_socket};
 
-use self::in_cluster::{NOT_IN_FORCE, RULES_CHANGED};
+use self::files::Files;
 use super::connection::Client;
 use super::event::Event;
 use super::feed_lease::{FeedHolder, MayFeed, Message};
@@ -38,19 +38,16 @@ use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
 use super::mails::Mails;
-use super::nntp_service;
 use super::node::Node;
-use super::notify::notify;
 use super::posts::Posts;
 use super::recorder::Recorder;
-use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
+use super::request::{Answer, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::schedule::Schedule;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
-use super::{other_files, say, warn};
+use super::{say, warn};
 use crate::failure;
-use settings::cluster::hash_of_parts;
-use settings::{NewsDirectory, Settings, in_force};
+use settings::NewsDirectory;
 
 /// Interval before the next attempt after filing of in.coming/ stopped (a full disk): a second, then twice as long each time, five
 /// minutes at most.
@@ -59,64 +56,6 @@ const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
 
 /// Interval at which network threads reopen all their files, while articles arrive.
 const OPEN_FILES_ANEW: Duration = Duration::from_secs(600);
-
-/// The files of the administrator, read completely or not at all.
-#[derive(Debug)]
-pub struct Files {
-    /// broadsheet.toml
-    pub settings: Settings,
-    sites: Sites,
-    /// The hash of the settings by which the nodes of a cluster decide.
-    rules: u64,
-}
-
-impl Files {
-    /// Reads the files. A node of a cluster decides by the settings in force, whatever its files say.
-    ///
-    /// # Errors
-    /// The error, with file and line.
-    pub fn read(directory: &NewsDirectory) -> anyhow::Result<Files> {
-        let files = Files::of(directory, directory.settings()?.settings)?;
-        if !files.settings.is_node() {
-            return Ok(files);
-        }
-        let rules = AppliedEntry::read(directory.root())?.rules;
-        match in_force::copy_of(directory, rules) {
-            Some(copy) if rules != files.rules => {
-                say(NOT_IN_FORCE);
-                Files::in_force(directory, &copy, rules)
-            }
-            _ => Ok(files),
-        }
-    }
-
-    /// The settings with those of a copy in the place of the deciding ones; `rules`: its hash.
-    fn in_force(
-        directory: &NewsDirectory,
-        copy: &NewsDirectory,
-        rules: u64,
-    ) -> anyhow::Result<Files> {
-        let settings = in_force::settings_with(directory, copy)?;
-        Ok(Files {
-            sites: directory.sys_of(&settings, copy)?,
-            settings,
-            rules,
-        })
-    }
-
-    fn of(directory: &NewsDirectory, settings: Settings) -> anyhow::Result<Files> {
-        let sites = directory.sys(&settings)?;
-        let mut rules = 0;
-        if settings.is_node() {
-            rules = hash_of_parts(&settings.deciding_parts(directory)?);
-        }
-        Ok(Files {
-            sites,
-            settings,
-            rules,
-        })
-    }
-}
 
 /// The state of the thread.
 pub struct Writer {
@@ -169,14 +108,6 @@ pub struct Writer {
     program: PathBuf,
     /// The events of the main thread.
     events: Sender<Event>,
-}
-
-/// The exit status of `reload` after an error.
-fn status_of(error: &anyhow::Error) -> u8 {
-    match failure::is_of_settings(error) {
-        true => BAD_SETTINGS,
-        false => ATTENTION,
-    }
 }
 
 impl Writer {
@@ -664,120 +595,6 @@ impl Writer {
         }
         self.feeds.tell();
     }
-
-    fn reload(&mut self, client: Option<Client>) {
-        let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let micros = monotonic.tv_sec * 1_000_000 + monotonic.tv_nsec / 1_000;
-        notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
-        let (told, status) = match self.read_again() {
-            Ok(read) => self.go_by(read),
-            Err(error) => {
-                let text = failure::text_of(&error);
-                let text = format!("{text}\nthe settings are unchanged");
-                (vec![text], status_of(&error))
-            }
-        };
-        notify("READY=1");
-        if status == OK {
-            say("settings reloaded");
-        }
-        told.iter().for_each(|text| warn(text));
-        if let Some(mut client) = client {
-            // The journal has those of opening the spool already.
-            let opened = self.filer.as_ref().filter(|_| status == OK);
-            let notices = opened.map_or(&[][..], |filer| filer.spool().notices());
-            for text in told.iter().chain(notices) {
-                client.say(&Answer::Message(text.clone()));
-            }
-            client.say(&Answer::Done(status));
-        }
-    }
-
-    /// Reads everything that a reload reads. After an error nothing has changed.
-    fn read_again(&self) -> anyhow::Result<ReadAgain> {
-        let read = self.directory.settings()?;
-        let mut other_faults = other_files::look_at(&self.directory, &read);
-        let warnings = std::mem::take(&mut other_faults.warnings);
-        other_faults.refuse()?;
-        let files = Files::of(&self.directory, read.settings)?;
-        if files.settings.is_node() != self.log_options.is_some() {
-            anyhow::bail!("cluster.servers has changed: restart the daemon");
-        }
-        if files.rules != self.files.rules {
-            anyhow::bail!(RULES_CHANGED);
-        }
-        if files.settings.headers_only != self.files.settings.headers_only {
-            anyhow::bail!("headers_only has changed: restart the daemon");
-        }
-        let nntp_service = lock(&self.writer.nntp_service);
-        let certificates = nntp_service::look_at_certificates(
-            nntp_service.as_ref(),
-            &self.directory,
-            &files.settings,
-        )?;
-        Ok(ReadAgain {
-            files,
-            certificates,
-            warnings,
-        })
-    }
-
-    /// Puts new settings into force; returns the messages for the client that requested the reload.
-    fn go_by(
-        &mut self,
-        ReadAgain {
-            files,
-            certificates,
-            warnings,
-        }: ReadAgain,
-    ) -> (Vec<String>, u8) {
-        self.schedule.set(&files.settings);
-        self.files = files;
-        self.apply();
-        self.posts = None;
-        store::offload::reconnect(self.directory.root());
-        let mailer = self.files.settings.mailer(&self.directory);
-        self.mails = Mails::new(self.directory.root(), mailer, &self.starter);
-        self.mails.retry();
-        // Tries the files that stayed in in.coming/ again.
-        self.drain = None;
-        self.writer.is_drain_due.store(true, Ordering::SeqCst);
-        // Opens the spool again, so that an edited active is read too, and new sites get a cursor before they are served.
-        self.close(State::Closed);
-        let opened = self.open().map(drop);
-        self.start_feeders();
-        let nntp = &self.files.settings.nntp;
-        let mut others = nntp.wants_new_start(&self.started);
-        if self.files.settings.sandbox != self.is_confined {
-            others.push("sandbox");
-        }
-        if nntp.certificate.is_empty() && certificates.is_some() {
-            others.push("nntp.certificate");
-        }
-        if let Some(nntp_service) = &mut *lock(&self.writer.nntp_service) {
-            nntp_service.reload(&self.directory, &self.files.settings, certificates);
-        }
-        let told = |key| format!("{key} has changed: restart the daemon to apply it");
-        let mut told: Vec<String> = warnings
-            .into_iter()
-            .chain(others.into_iter().map(told))
-            .collect();
-        match opened {
-            Ok(()) => (told, OK),
-            Err(error) => {
-                told.push(failure::text_of(&error));
-                (told, status_of(&error))
-            }
-        }
-    }
-}
-
-/// The files that a reload has read.
-struct ReadAgain {
-    files: Files,
-    certificates: Option<Arc<Certificates>>,
-    /// Messages for the client that requested it.
-    warnings: Vec<String>,
 }
 
 /// Reports to the main thread that the writer has ended, for any reason.

@@ -18,6 +18,9 @@ use crate::new_directory::must_be_new;
 use super::contents::{Checksum, Contents, is_damage};
 use super::manifest::{self, Entry, Manifest};
 
+/// The list of groups.
+const ACTIVE: &str = "active";
+
 /// Finds a backup: of this time, or the newest.
 ///
 /// # Errors
@@ -182,7 +185,9 @@ pub fn restore(
     gap: u64,
 ) -> anyhow::Result<store::Rebuilt> {
     must_be_new(root)?;
-    fill(backups, manifest, root, gap).with_context(|| {
+    let contents = Contents::of(backups);
+    let active = raised(&contents, manifest, gap)?;
+    fill(&contents, manifest, root, &active).with_context(|| {
         format!(
             "{} is not a whole news directory: remove it before you try again, or with another backup (--at)",
             root.display()
@@ -191,12 +196,11 @@ pub fn restore(
 }
 
 fn fill(
-    backups: &Path,
+    contents: &Contents,
     manifest: &Manifest,
     root: &Path,
-    gap: u64,
+    active: &Active,
 ) -> anyhow::Result<store::Rebuilt> {
-    let contents = Contents::of(backups);
     let mut directories = vec![root.to_owned()];
     make(root)?;
     for name in SUBDIRECTORIES {
@@ -211,20 +215,22 @@ fn fill(
             make(&parent)?;
             directories.push(parent);
         }
-        write(&contents, entry, &path)?;
+        write(contents, entry, &path)?;
     }
-    raise(&root.join("active"), gap)?;
+    store::replace(&RealDisk, &root.join(ACTIVE), |file| {
+        file.write_at(active.image(), 0)
+    })?;
     for directory in &directories {
         sync(directory)?;
     }
     for entry in manifest.entries.iter().filter(is_settings) {
-        connect(&contents, entry, root)?;
+        connect(contents, entry, root)?;
     }
     let rebuilt = store::rebuild(root)?;
     // No backup has it.
     store::Reserve::of_expire(root).create();
     for entry in manifest.entries.iter().filter(is_settings) {
-        write(&contents, entry, &root.join(&entry.path))?;
+        write(contents, entry, &root.join(&entry.path))?;
     }
     sync(root)?;
     Ok(rebuilt)
@@ -267,11 +273,16 @@ fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> 
         .with_context(|| format!("cannot restore {}", path.display()))
 }
 
-/// Raises the high marks in `active`.
-fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
-    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut active =
-        Active::parse(text).with_context(|| format!("{} cannot be used", path.display()))?;
+/// The `active` of a backup, with the high marks raised by `gap`. It is checked before anything is written.
+fn raised(contents: &Contents, manifest: &Manifest, gap: u64) -> anyhow::Result<Active> {
+    let mut entries = manifest.entries.iter();
+    let entry = entries.find(|entry| entry.path == Path::new(ACTIVE));
+    let entry = entry.context("the backup has no file `active'")?;
+    let path = contents.path(&entry.checksum);
+    let verified = contents.verify(&entry.checksum, entry.size);
+    let text = verified.and_then(|()| fs::read(&path));
+    let text = text.with_context(|| format!("the backup is damaged: {}", path.display()))?;
+    let mut active = Active::parse(text).context("`active' of the backup cannot be used")?;
     let groups: Vec<_> = active.ids().collect();
     for group in groups {
         let high = active.high(group).saturating_add(gap);
@@ -288,6 +299,5 @@ fn raise(path: &Path, gap: u64) -> anyhow::Result<()> {
         }
         active.set_high(group, high);
     }
-    store::replace(&RealDisk, path, |file| file.write_at(active.image(), 0))?;
-    Ok(())
+    Ok(active)
 }

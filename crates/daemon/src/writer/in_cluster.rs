@@ -14,7 +14,9 @@ use store::Reserve;
 
 use super::super::lock::lock;
 use super::super::nntp_service;
-use super::{Files, OK, ReadAgain, State, TRY_AGAIN_FIRST, Writer};
+use super::files::Files;
+use super::reload::ReadAgain;
+use super::{OK, State, TRY_AGAIN_FIRST, Writer};
 use crate::feed_lease::{FeedHolder, Keeper};
 use crate::node::copying::Copying;
 use crate::node::freshness::BEHIND_SECONDS_MAX;

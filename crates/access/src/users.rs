@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use store::disk::RealDisk;
 
@@ -16,7 +16,8 @@ use crate::error::Error;
 use crate::fingerprint::{fingerprint, fingerprint_text};
 use crate::password::Hash;
 use crate::prepared::prepared;
-use crate::sasl::verifier::Verifier;
+use crate::random::random;
+use crate::sasl::verifier::{Verifier, hmac};
 
 /// The file's name in the news directory.
 pub const FILE: &str = "users";
@@ -396,6 +397,8 @@ fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
 pub struct UsersFile {
     path: Option<PathBuf>,
     read: Arc<Mutex<Option<LoadedUsers>>>,
+    /// See [`UsersFile::secret`].
+    secret: Arc<OnceLock<[u8; 32]>>,
 }
 
 /// The users of one version of the file, or of a missing file.
@@ -411,6 +414,7 @@ impl UsersFile {
         UsersFile {
             path: Some(news.join(FILE)),
             read: Arc::default(),
+            secret: Arc::default(),
         }
     }
 
@@ -419,6 +423,7 @@ impl UsersFile {
         UsersFile {
             path: None,
             read: Arc::default(),
+            secret: Arc::default(),
         }
     }
 
@@ -446,6 +451,21 @@ impl UsersFile {
             users: Arc::clone(&users),
         });
         Ok(users)
+    }
+
+    /// The secret that makes the salts of unknown users. It comes from the key of the news directory, so that these salts, like those of
+    /// known users, stay the same when the daemon starts again; without a key it lasts as long as `self`.
+    pub(crate) fn secret(&self) -> io::Result<[u8; 32]> {
+        if let Some(secret) = self.secret.get() {
+            return Ok(*secret);
+        }
+        let news = self.path.as_deref().and_then(Path::parent);
+        let key = news.and_then(|news| store::hash_key::read(&RealDisk, news).ok().flatten());
+        let secret = match key {
+            Some(key) => hmac(key.bytes(), &[b"salts of unknown users"]),
+            None => random()?,
+        };
+        Ok(*self.secret.get_or_init(|| secret))
     }
 
     /// Whether any user can use SCRAM.

@@ -150,6 +150,21 @@ fn an_unknown_user_looks_like_a_known_one_until_the_end() {
     assert_eq!(done(exchange.take(Some(last.as_bytes()))).code(), 481);
 }
 
+/// Else a restart of the daemon would show who exists.
+#[test]
+fn the_salts_of_unknown_users_stay_the_same() {
+    let (news, _) = access();
+    let challenge = || {
+        let mut exchange = Exchange::scram_with_nonce(&of(news.path()), NONCE);
+        asked(exchange.take(Some(b"n,,n=nobody,r=x")))
+    };
+    store::hash_key::make(&store::disk::RealDisk, news.path()).unwrap();
+    let first = challenge();
+    assert_eq!(first, challenge());
+    store::hash_key::make(&store::disk::RealDisk, news.path()).unwrap();
+    assert_ne!(first, challenge());
+}
+
 #[test]
 fn nonces_are_new_each_time() {
     let (_news, access) = access();

@@ -7,6 +7,37 @@ use feed::{ConnectionError, RemoteError};
 use nntp::client::PeerError;
 use thiserror::Error;
 
+/// How often a connection may break at an article, or at a post, before the next visit gives it up.
+pub const BREAKS_MAX: u64 = 5;
+
+/// What becomes of an article at which so many connections broke.
+fn times(count: u64) -> String {
+    match BREAKS_MAX.saturating_sub(count) {
+        0 => format!("{count} times in succession: the next run gives it up"),
+        _ => format!("{count} of {BREAKS_MAX} times, after which it is given up"),
+    }
+}
+
+impl Error {
+    /// Whether the server, or the network, ended the connection without a word.
+    pub(crate) fn is_break(&self) -> bool {
+        use ConnectionError::{Closed, Io, Silent};
+        matches!(self, Error::Connection(Closed | Io(..) | Silent(..)))
+    }
+
+    /// The error of a connection that broke at this article, for the `count`th time in succession; others stay as they are.
+    pub(crate) fn at(self, id: &[u8], count: u64) -> Error {
+        match self {
+            Error::Connection(error) => Error::Broken {
+                error,
+                id: id.into(),
+                count,
+            },
+            other => other,
+        }
+    }
+}
+
 impl From<PeerError> for Error {
     fn from(error: PeerError) -> Error {
         Error::Connection(error.into())
@@ -23,6 +54,16 @@ pub enum Error {
     /// The connection.
     #[error("{0}")]
     Connection(#[from] ConnectionError),
+    /// The connection broke at an article, or at a post.
+    #[error("{error}, at {} ({})", id.escape_ascii(), times(*count))]
+    Broken {
+        /// The cause.
+        error: ConnectionError,
+        /// Its message-id.
+        id: Box<[u8]>,
+        /// How many connections in succession broke at it.
+        count: u64,
+    },
     /// The articles cannot be filed.
     #[error("{0}")]
     Filing(String),

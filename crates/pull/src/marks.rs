@@ -21,6 +21,8 @@ const POSTS: &str = "*posts";
 const NEWNEWS: &str = "*newnews";
 /// The first word of a line with an article that the server refuses.
 const REFUSED: &str = "*refused";
+/// The first word of the line with the article at which the connection broke.
+const BROKEN: &str = "*broken";
 
 /// How far a group was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub struct Marks {
     pub newnews: Option<NewNewsTime>,
     /// Articles that the server refuses, with the time since when, seconds since 1970.
     refused: BTreeMap<Box<[u8]>, i64>,
+    /// The article, or the post, at which the connection of the last visits broke, and how many there were in succession.
+    broken: Option<(Box<[u8]>, u64)>,
     is_changed: bool,
 }
 
@@ -74,6 +78,7 @@ impl Marks {
             posts: None,
             newnews: None,
             refused: BTreeMap::new(),
+            broken: None,
             is_changed: false,
         };
         for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -103,6 +108,10 @@ impl Marks {
         }
         if group == REFUSED.as_bytes() {
             self.refused.insert(id?.into(), number.parse().ok()?);
+            return Some(());
+        }
+        if group == BROKEN.as_bytes() {
+            self.broken = Some((id?.into(), number.parse().ok()?));
             return Some(());
         }
         let number = number.parse().ok()?;
@@ -169,6 +178,32 @@ impl Marks {
         self.is_changed |= self.refused.len() != before;
     }
 
+    /// How many connections in succession broke at an article.
+    pub fn breaks_at(&self, id: &[u8]) -> u64 {
+        match &self.broken {
+            Some((broken, count)) if **broken == *id => *count,
+            _ => 0,
+        }
+    }
+
+    /// Whether the connection of the last visit broke at an article, and none came to its end since.
+    pub fn has_break(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// Notes, in memory, that the connection broke at an article. Returns how many did in succession.
+    pub fn note_break(&mut self, id: &[u8]) -> u64 {
+        let count = self.breaks_at(id).saturating_add(1);
+        self.broken = Some((id.into(), count));
+        self.is_changed = true;
+        count
+    }
+
+    /// Forgets, in memory, where the connection broke.
+    pub fn forget_break(&mut self) {
+        self.is_changed |= self.broken.take().is_some();
+    }
+
     /// Writes the file, durably, if something has changed.
     ///
     /// # Errors
@@ -186,6 +221,11 @@ impl Marks {
         }
         for (id, since) in &self.refused {
             text.extend_from_slice(format!("{REFUSED} {since} ").as_bytes());
+            text.extend_from_slice(id);
+            text.push(b'\n');
+        }
+        if let Some((id, count)) = &self.broken {
+            text.extend_from_slice(format!("{BROKEN} {count} ").as_bytes());
             text.extend_from_slice(id);
             text.push(b'\n');
         }
@@ -231,11 +271,14 @@ mod tests {
         marks.set_newnews(Some(time));
         assert_eq!(marks.refuse(b"<r@b>", 50), 50);
         assert_eq!(marks.refuse(b"<r@b>", 60), 50);
+        assert_eq!(marks.note_break(b"<c@b>"), 1);
+        assert_eq!(marks.note_break(b"<b@b>"), 1);
+        assert_eq!(marks.note_break(b"<b@b>"), 2);
         marks.save().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
-            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000 1700000003\n*refused 50 <r@b>\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
+            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000 1700000003\n*refused 50 <r@b>\n*broken 2 <b@b>\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
         );
         let mut again = Marks::read(dir.path(), "a.b").unwrap();
         assert_eq!(again.get(b"comp.test"), Some(&mark(17, Some(b"<a@b>"))));
@@ -243,6 +286,12 @@ mod tests {
         assert_eq!(again.posts, Some(Position(4096)));
         assert_eq!(again.newnews, Some(time));
         assert!(again.is_refused(b"<r@b>") && !again.is_refused(b"<a@b>"));
+        assert_eq!(
+            (again.breaks_at(b"<b@b>"), again.breaks_at(b"<c@b>")),
+            (2, 0)
+        );
+        again.forget_break();
+        assert!(!again.has_break());
         let mode = || std::fs::metadata(&path).unwrap().mode() & 0o777;
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         again.set(b"comp.other", mark(1, None));
@@ -250,6 +299,7 @@ mod tests {
         assert_eq!(mode(), 0o640);
         for line in [
             "*refused 5",
+            "*broken x <a@b>",
             "*newnews 5 x",
             "comp.test",
             "comp.test x <a@b>",

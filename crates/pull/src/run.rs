@@ -13,7 +13,7 @@ use nntp::client::{Ready, Reply};
 use store::Snapshot;
 
 use crate::connection::{Connection, Text, words};
-use crate::error::Error;
+use crate::error::{BREAKS_MAX, Error};
 use crate::marks::{Mark, Marks, REMEMBERED_MAX};
 use crate::news::{News, Pulled, SHOWN};
 use crate::posts;
@@ -204,6 +204,7 @@ impl Visit<'_> {
             self.marks.set_newnews(Some(now));
         }
         self.marks.keep_refused(&self.refused);
+        self.marks.forget_break();
         match (is_refused, posts) {
             (true, _) => Err(Error::Refused { groups, articles }),
             (false, 0) => Ok(()),
@@ -219,7 +220,9 @@ impl Visit<'_> {
         let mut rows = Vec::new();
         for (group, list) in lists {
             for row in list {
-                let is_new = !self.snapshot.has(&row.id)? && self.fetched.insert(row.id.clone());
+                let is_new = !self.snapshot.has(&row.id)?
+                    && self.fetched.insert(row.id.clone())
+                    && !self.is_given_up(&row.id);
                 match is_new {
                     true => self.pulled.wanted += 1,
                     false => self.pulled.known += 1,
@@ -229,13 +232,18 @@ impl Visit<'_> {
         }
         let mut to_ask = rows.iter().filter(|(_, _, is_new)| *is_new).peekable();
         let mut in_flight_bytes = 0;
+        // After a break one article at a time, so that the right one is blamed: a server that ends a connection may take the articles
+        // before with it.
+        let is_alone = self.marks.has_break();
+        let window = if is_alone { 0 } else { WINDOW_BYTES_MAX };
         for (group, row, is_new) in &rows {
             let mut result = Ok(());
             if *is_new {
-                if in_flight_bytes <= WINDOW_BYTES_MAX / 2 {
+                if in_flight_bytes <= window / 2 {
                     let mut commands = Vec::new();
                     while let Some((_, row, _)) = to_ask.next_if(|(_, row, _)| {
-                        in_flight_bytes + commands.len() + row.request_bytes() <= WINDOW_BYTES_MAX
+                        let bytes = in_flight_bytes + commands.len();
+                        bytes == 0 || bytes + row.request_bytes() <= window
                     }) {
                         commands.extend_from_slice(&[b"ARTICLE ", &*row.id, b"\r\n"].concat());
                     }
@@ -243,8 +251,13 @@ impl Visit<'_> {
                     self.connection.send(&commands)?;
                 }
                 result = self.article(&row.id);
-                if !matches!(result, Ok(()) | Err(Error::Endless(_))) {
-                    return result;
+                match result {
+                    Ok(()) | Err(Error::Endless(_)) => {}
+                    Err(error) if error.is_break() => {
+                        let count = self.marks.note_break(&row.id);
+                        return Err(error.at(&row.id, count));
+                    }
+                    Err(error) => return Err(error),
                 }
                 in_flight_bytes -= row.request_bytes();
             }
@@ -261,6 +274,19 @@ impl Visit<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether too many connections broke at an article: then no visit asks for it again.
+    fn is_given_up(&mut self, id: &[u8]) -> bool {
+        let is_given_up = self.marks.breaks_at(id) >= BREAKS_MAX;
+        if is_given_up {
+            self.pulled.given_up += 1;
+            self.news.message(&format!(
+                "{}: {BREAKS_MAX} connections in succession broke at this article; it is given up",
+                id.escape_ascii()
+            ));
+        }
+        is_given_up
     }
 
     /// Leaves out a group that the server refuses in this visit.

@@ -9,7 +9,7 @@
 //! A secret key ([`crate::index::key`]) hashes the ids, so that strangers cannot choose ids that fill one bucket. Even with a
 //! crowded bucket, the table grows only when it is full as a whole: its size depends on the number of ids only.
 
-pub(crate) mod key;
+pub mod key;
 pub(crate) mod watermark;
 
 use std::io::ErrorKind;

@@ -45,6 +45,7 @@ pub use history::cancels::{CancelLine, Cancels, REMOVAL_TEXT_BYTES_MAX, RemovalN
 pub use history::expires_header;
 pub use history::expires_header::Expires;
 pub use history::seen_hashes;
+pub use index::key as hash_key;
 pub use index::{IdHash, LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX};
 pub use io::directories::{make_directories, sync_directory};
 pub use io::lock::Lock;

@@ -7,8 +7,6 @@
 //! S: v=SIGNATURE
 //! ```
 
-use std::sync::OnceLock;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -21,9 +19,6 @@ use crate::users::UsersFile;
 
 /// Random bytes in the server's part of a nonce.
 pub const NONCE_BYTES: usize = 18;
-
-/// Makes the salts of unknown users constant until the process ends.
-static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
 
 /// The state of an exchange.
 #[derive(Debug)]
@@ -91,18 +86,12 @@ fn ask(
         return Err(Outcome::Refused(why.to_owned()));
     }
     let failed = |error: &dyn std::fmt::Display| Outcome::Failed(error.to_string());
-    let secret = match SECRET.get() {
-        Some(secret) => secret,
-        None => {
-            let fresh = random().map_err(|error| failed(&error))?;
-            SECRET.get_or_init(|| fresh)
-        }
-    };
     let ours = match nonce {
         Some(nonce) => nonce,
         None => STANDARD.encode(random::<NONCE_BYTES>().map_err(|error| failed(&error))?),
     };
-    let users = users.now().map_err(|error| failed(&error))?;
+    let file = users;
+    let users = file.now().map_err(|error| failed(&error))?;
     let user = str::from_utf8(&first.name).ok();
     let user = user.and_then(|name| users.named(name));
     let known = user.and_then(|user| Some((user.name.clone(), user.scram.clone()?)));
@@ -115,7 +104,8 @@ fn ask(
             let name = name
                 .as_ref()
                 .map_or(&first.name[..], |name| name.as_bytes());
-            (None, Verifier::of_unknown_user(secret, name))
+            let secret = file.secret().map_err(|error| failed(&error))?;
+            (None, Verifier::of_unknown_user(&secret, name))
         }
     };
     let nonce = [first.nonce, ours.as_bytes()].concat();

@@ -118,7 +118,7 @@ impl fmt::Display for Verifier {
 }
 
 /// HMAC-SHA-256 of these pieces, concatenated.
-pub(super) fn hmac(key: &[u8], pieces: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], pieces: &[&[u8]]) -> [u8; 32] {
     let mut mac = keyed(key);
     for piece in pieces {
         mac.update(piece);

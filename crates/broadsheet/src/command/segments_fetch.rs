@@ -33,11 +33,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let mut bases = segments_offload::bases(given)?;
+    let mut faults = Vec::new();
     match (bases.is_empty(), given.has("all")) {
         (true, true) => {
             let places = offload::list(&Snapshot::open(directory.root())?)?;
             let away = places.iter().filter(|place| place.object.is_some());
             bases.extend(away.map(|place| place.base));
+            faults.extend(places.into_iter().filter_map(|place| place.fault));
         }
         (false, false) => {}
         _ => return Err(given.usage("name segments, or --all").into()),
@@ -49,5 +51,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     });
     given.print(&moved, out)?;
     done?;
+    if !faults.is_empty() {
+        anyhow::bail!("{}; run `broadsheet fsck'", faults.join("; "));
+    }
     Ok(Status::OK)
 }

@@ -32,7 +32,7 @@ filed into.",
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "with --check: the object store lacks an object",
+        when: "a segment has a damaged header; with --check: the object store lacks an object",
     }],
     run,
 };
@@ -46,10 +46,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         true => offload::check(directory.root(), &places)?,
         false => Vec::new(),
     };
-    let status = if lost.is_empty() {
-        Status::OK
-    } else {
-        Status::NO
+    let status = match lost.is_empty() && places.iter().all(|place| place.fault.is_none()) {
+        true => Status::OK,
+        false => Status::NO,
     };
     given.print(&Listed { places, lost }, out)?;
     Ok(status)
@@ -65,11 +64,12 @@ impl Answer for Listed {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         for place in &self.places {
             let newest = place.newest.map_or_else(|| "-".to_owned(), text::utc);
-            let object = match (&place.object, place.is_current) {
+            let object = match (&place.object, &place.fault) {
                 (Some(object), _) if self.lost.contains(&place.base) => &format!("LOST: {object}"),
                 (Some(object), _) => object,
-                (None, true) => "current",
-                (None, false) => "here",
+                (None, Some(fault)) => &format!("DAMAGED: {fault}"),
+                (None, None) if place.is_current => "current",
+                (None, None) => "here",
             };
             let (base, bytes) = (place.base, text::rough_bytes(place.bytes));
             let local = text::rough_bytes(place.local_bytes);
@@ -83,7 +83,7 @@ impl Answer for Listed {
             json!({
                 "base": place.base, "newest": place.newest, "bytes": place.bytes,
                 "local_bytes": place.local_bytes, "object": place.object, "current": place.is_current,
-                "lost": self.lost.contains(&place.base),
+                "lost": self.lost.contains(&place.base), "fault": place.fault,
             })
         });
         json!({ "segments": segments.collect::<Vec<_>>() })

@@ -90,6 +90,8 @@ pub struct Fake {
     pub replies: Vec<(&'static str, &'static str)>,
     /// Its reply to the text of a post; empty: it takes the post.
     pub after_post: &'static str,
+    /// It closes the connection at a command, or at a line of a post, that is one of these.
+    pub breaks_at: Vec<String>,
     /// A line that it repeats without end after these replies.
     pub endless: &'static str,
     /// The commands that it got.
@@ -130,6 +132,9 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
         let words: Vec<&str> = line.split(' ').collect();
         let mut fake = fake.lock().unwrap();
         fake.asked.push(line.clone());
+        if fake.breaks_at.contains(&line) {
+            return Ok(());
+        }
         let reply = fake
             .replies
             .iter()
@@ -185,7 +190,11 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
             },
             "POST" => {
                 socket.write_all(b"340 send it\r\n")?;
-                while lines.next().transpose()?.is_some_and(|line| line != ".") {}
+                while let Some(line) = lines.next().transpose()?.filter(|line| line != ".") {
+                    if fake.breaks_at.contains(&line) {
+                        return Ok(());
+                    }
+                }
                 let reply = match fake.after_post {
                     "" => "240 it is posted\r\n",
                     reply => reply,

@@ -57,6 +57,8 @@ pub struct SegmentPlace {
     pub object: Option<String>,
     /// It is filed into.
     pub is_current: bool,
+    /// Its header is damaged, so that nobody knows its object: the error.
+    pub fault: Option<String>,
 }
 
 /// All segments, ascending.
@@ -67,7 +69,11 @@ pub fn list(snapshot: &Snapshot) -> Result<Vec<SegmentPlace>, Error> {
     let segments = snapshot.segment_files();
     let current = snapshot.segments().last().copied();
     let place = |&base: &u64| {
-        let header = segments.header(base)?;
+        let (header, fault) = match segments.header(base) {
+            Ok(header) => (header, None),
+            Err(error @ Error::Damaged { .. }) => (None, Some(error.to_string())),
+            Err(error) => return Err(error),
+        };
         let (bytes, local_bytes) = segments.art_bytes(base);
         let object = header.and_then(|header| header.object);
         Ok(SegmentPlace {
@@ -77,6 +83,7 @@ pub fn list(snapshot: &Snapshot) -> Result<Vec<SegmentPlace>, Error> {
             newest: snapshot.newest_arrival_in(base)?,
             object: object.map(|sum| ObjectName { base, sum }.to_string()),
             is_current: Some(base) == current,
+            fault,
         })
     };
     snapshot.segments().iter().map(place).collect()
@@ -117,6 +124,7 @@ pub fn place_of_copy(copy: &Path) -> Result<Option<SegmentPlace>, Error> {
         newest: None,
         object: Some(ObjectName { base, sum }.to_string()),
         is_current: false,
+        fault: None,
     }))
 }
 

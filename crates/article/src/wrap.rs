@@ -39,6 +39,11 @@ pub const EXPANDED_BYTES_MAX: u64 = 4 << 30;
 pub const RATIO_MAX: u64 = 1000;
 /// Expanded bytes of a layer before the ratio is checked: 1 MiB.
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
+/// Members (streams one behind the other) of bzip2 and xz data that may be of any size. Each takes time before it expands to anything.
+pub const MEMBERS_MAX: u64 = 1000;
+/// Bytes to which members expand on average, where there are more than [`MEMBERS_MAX`]: 16 KiB. Programs that compress in parallel make
+/// members of 900 kB and more.
+pub const MEMBER_BYTES: u64 = 16 << 10;
 /// Default of [`WrapLimits::layers_max`]: c7 around compress inside one more wrapper, and one to spare.
 pub const LAYERS_MAX: usize = 4;
 /// Data of compress shorter than this, bytes, has no code, so the batch is empty and ignored, as in C News.
@@ -159,6 +164,16 @@ pub enum WrapError {
         kind: Compression,
         /// The limit, bytes.
         limit: u64,
+    },
+    /// The data has more than [`MEMBERS_MAX`] members, most of them smaller than [`MEMBER_BYTES`].
+    #[error(
+        "{kind} data consists of more than {MEMBERS_MAX} small parts, up to byte {at}; if you trust it, expand it by hand"
+    )]
+    TooManyMembers {
+        /// The compression.
+        kind: Compression,
+        /// The place of the next one in the compressed data.
+        at: u64,
     },
     /// The data expands by more than [`WrapLimits::ratio_max`].
     #[error(

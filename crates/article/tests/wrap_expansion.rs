@@ -237,6 +237,34 @@ fn members_one_after_another_and_padding() {
     }
 }
 
+/// Each costs time before it expands to anything.
+#[test]
+fn small_members_without_end() {
+    let large = text(40_000);
+    for (kind, small) in all_compressions(b"x") {
+        if !matches!(
+            kind,
+            Compression::Bzip2 | Compression::Xz | Compression::Zstd
+        ) {
+            continue;
+        }
+        let many = small.repeat(1001);
+        let (out, _, error) = read(&many);
+        match kind {
+            // Its decoder is made once.
+            Compression::Zstd => assert_eq!((out.len(), error), (1001, None)),
+            _ => {
+                assert_eq!(out.len(), 1000, "{kind}");
+                let is_refused = matches!(error, Some(WrapError::TooManyMembers { .. }));
+                assert!(is_refused, "{kind}: {error:?}");
+            }
+        }
+    }
+    // Those of a program that compresses in parallel are larger.
+    let many = bzip2(&large).repeat(1001);
+    assert_eq!(read(&many).0.len(), large.len() * 1001);
+}
+
 #[test]
 fn gzip_header_with_every_part() {
     let plain = text(50_000);

@@ -30,6 +30,14 @@ pub fn store(directory: &NewsDirectory, settings: &Settings) -> Result<String, S
         refused(&paths, Access::WRITE_OK, "cannot be written")?;
         told = String::from("can be written");
     }
+    let faults = store::fsck::segment_faults(directory.root()).unwrap_or_default();
+    if let Some(fault) = faults.first() {
+        let more = match faults.len() - 1 {
+            0 => String::new(),
+            more => format!(" ({more} more)"),
+        };
+        return Err(format!("{fault}{more}"));
+    }
     if let Some(warning) = space(&segments, settings) {
         told.push_str("\n    warning: ");
         told.push_str(&warning);
@@ -93,8 +101,12 @@ fn refused(paths: &[PathBuf], access: Access, what: &str) -> Result<(), String> 
         0 => String::new(),
         more => format!(", nor can {}", text::counted(more as u64, "other")),
     };
+    let remedy = match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "its file system is mounted read-only",
+        _ => "give it back by chown or chmod",
+    };
     Err(format!(
-        "{} {what} by the owner of the news directory ({error}){more}: nothing can be filed; give it back by chown or chmod",
+        "{} {what} by the owner of the news directory ({error}){more}: nothing can be filed; {remedy}",
         path.display()
     ))
 }

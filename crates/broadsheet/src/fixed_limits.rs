@@ -33,6 +33,7 @@ fixed! {
     article::batch::BATCH_LINE_BYTES_MAX, Unit::Bytes, "batch line", "A longer `#! rnews N' line is an error.";
     article::batch::LEADING_BLANK_BYTES_MAX, Unit::Bytes, "empty lines before a batch", "With more, the batch is an error.";
     article::wrap::LAYERS_MAX, Unit::Count("layers"), "layers of compression", "A batch with more layers of compression is moved to bad/.";
+    article::wrap::MEMBERS_MAX, Unit::Count("parts"), "small parts of bzip2 or xz data", "A batch of more parts, which expand to less than 16 KiB on average, is moved to bad/.";
     article::wrap::RATIO_FREE_BYTES, Unit::Bytes, "batch without a limit on its ratio", "limits.expansion_ratio_max does not apply to a smaller batch.";
     article::wrap::ZSTD_WINDOW_LOG_MAX, Unit::Count("bits"), "zstd window, as a power of two", "A zstd batch that needs a larger window is moved to bad/.";
     article::wrap::XZ_MEMORY_BYTES_MAX, Unit::Bytes, "xz memory", "An xz batch that needs more memory is moved to bad/.";
@@ -272,6 +273,8 @@ fixed! {
     server::HANDSHAKE_SHARE_BYTES_MAX, Unit::Bytes, "unfinished TLS handshakes of one address", "Where no address has more than this, the slowest handshake of all is aborted.";
     server::HANDSHAKE_SECONDS_MAX, Unit::Count("seconds"), "TLS handshake", "Timeout of the handshake; nntp.first_seconds applies as well.";
     layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
+    layers::deflate::COMPRESSORS_MAX, Unit::Count("connections"), "connections whose output is being compressed", "Further compressed connections get theirs in DEFLATE's stored form, which takes no memory.";
+    layers::deflate::STREAMS_MAX, Unit::Count("connections"), "compressed connections", "COMPRESS of another client gets 403.";
     layers::client::PLAIN_BYTES_MAX, Unit::Bytes, "decompressed in one step, from a peer", "The rest stays compressed until that is processed.";
     layers::trust::CA_FILE_BYTES_MAX, Unit::Bytes, "file of CA certificates", "A larger file is an error.";
     server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "time that a peer may take to send an article it offered", "Then every peer that offers the article is asked to send it.";

@@ -161,7 +161,9 @@ fn an_archive_and_binary_data_are_no_batch() {
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
     is_no_batch("binary", &binary);
-    // Larger than an article may be.
+    // Longer than a header may be, and larger than an article may be.
+    is_no_batch("zeros", &[0; 200_000]);
+    is_no_batch("base64", &b"aGVhZGVyIHdpdGhvdXQgZW5k\n".repeat(10_000));
     is_no_batch("large.tar", &tar.repeat(9 << 10));
 }
 

@@ -7,6 +7,7 @@ pub mod files;
 mod in_cluster;
 mod reload;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -24,7 +25,7 @@ use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
-use store::{Durability, Lock, Published, Spool, control_socket};
+use store::{Durability, Lock, Published, Reserve, Spool, control_socket};
 
 use self::files::Files;
 use super::connection::Client;
@@ -350,7 +351,7 @@ impl Writer {
 
     fn open_filer(&self) -> anyhow::Result<Filer> {
         let root = self.directory.root();
-        let lock = Lock::take_as_daemon(root)?;
+        let lock = Cell::new(Some(Lock::take_as_daemon(root)?));
         if self.was_open {
             // A stop waits: an end in the middle of a sync would leave the derived files in doubt. At the start, where a repair of hours may run,
             // it does not.
@@ -366,7 +367,18 @@ impl Writer {
             options.keep_free = 0;
             options.zone = &Utc;
         }
-        let mut spool = Spool::open_with(lock, root, store)?;
+        let open = || {
+            let lock = match lock.take() {
+                Some(lock) => lock,
+                None => Lock::take_as_daemon(root)?,
+            };
+            Spool::open_with(lock, root, store)
+        };
+        let mut spool = match self.was_open {
+            true => open()?,
+            // After a crash on a full disk expire has to run, and the daemon starts it.
+            false => Reserve::of_expire(root).with(open)?,
+        };
         spool.publish_to(self.published.clone());
         for notice in spool.notices() {
             say(notice);

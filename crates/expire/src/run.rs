@@ -122,13 +122,13 @@ fn carry_out(
 ) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let is_dry = options.dry || options.trace;
-    let lock = || store::Lock::take_named(dir, "lock.expire", false);
+    let lock = || store::Lock::take_named(dir, "lock.expire", true);
     let _one = (!is_dry).then(lock).transpose()?;
     // Opening a news directory without an index makes one.
     let open = || Snapshot::open(dir);
     let snapshot = match is_dry {
         true => open()?,
-        false => with_reserve(dir, open)?,
+        false => Reserve::of_expire(dir).with(open)?,
     };
     if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
@@ -263,7 +263,7 @@ fn apply_decision(
     expiry: &mut ExpiryDecision,
     removed: &RemovedArticles,
 ) -> Result<Vec<(Vec<u8>, u64)>, store::Error> {
-    let (kept, revised) = with_reserve(dir, || {
+    let (kept, revised) = Reserve::of_expire(dir).with(|| {
         let mut spool = Spool::open(dir, options)?;
         let mut revised = expiry.clone();
         let kept = removed.keep_restored(&spool.snapshot()?, &mut revised)?;
@@ -272,17 +272,6 @@ fn apply_decision(
     })?;
     *expiry = revised;
     Ok(kept)
-}
-
-/// On a full disk, attempts it again with the reserved space.
-fn with_reserve<T>(
-    dir: &Path,
-    attempt: impl Fn() -> Result<T, store::Error>,
-) -> Result<T, store::Error> {
-    match attempt() {
-        Err(error) if error.is_disk_full() && Reserve::of_expire(dir).release() => attempt(),
-        done => done,
-    }
 }
 
 fn reclaim_policy(space: &SpaceLimits, is_short: bool, now: i64) -> ReclaimPolicy {

@@ -187,6 +187,11 @@ pub trait Backend {
     /// false at least once in each time slice, or the session makes no progress.
     fn is_time_slice_over(&mut self) -> bool;
 
+    /// Whether there is memory to compress one more connection.
+    fn may_compress(&self) -> bool {
+        true
+    }
+
     /// The server's time zone, for NEWNEWS and NEWGROUPS without GMT (RFC 3977, 7.3.2).
     fn zone(&self) -> &dyn LocalZone {
         &Utc

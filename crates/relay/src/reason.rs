@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use article::message_id::IdError;
+use article::parse::BAD_LINE_SHOWN_BYTES_MAX;
 use article::{Header, HeaderError};
 
 use crate::permit::Denied;
@@ -172,11 +173,11 @@ impl Reason<'_> {
             Reason::HeaderBytes { bytes, limit } => {
                 too_large(out, "header too large", bytes, limit)
             }
-            // Quotes all bytes; Display would require UTF-8.
+            // Display would require UTF-8.
             Reason::Header(HeaderError::NotAHeader(line)) => quote(
                 out,
                 b"article \"header\" contains non-RFC-1036-header line `",
-                line,
+                line.get(..BAD_LINE_SHOWN_BYTES_MAX).unwrap_or(line),
                 b"'",
             ),
             Reason::Header(ref error) => push(out, error),

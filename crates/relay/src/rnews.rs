@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use article::batch::{Batch, BatchLimits, Item};
 use article::wrap::{self, WrapError, WrapLimits};
+use article::{Article, Form};
 
 use store::MapRef;
 
@@ -612,7 +613,13 @@ impl Run<'_> {
         if let Some(verdict) = verdict {
             self.count(&verdict);
             match verdict {
-                Verdict::Refused(refusal) if refusal.kind == RefusalKind::Malformed => {
+                Verdict::Refused(refusal)
+                    if refusal.kind == RefusalKind::Malformed
+                        // What is no news may look like a header without end.
+                        || is_bare
+                            && refusal.kind == RefusalKind::Size
+                            && !is_article(bytes) =>
+                {
                     malformed = Some(refusal.text);
                 }
                 Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) => {
@@ -680,4 +687,9 @@ fn read_error_status(error: &io::Error) -> Status {
         Some(_) => Status::Bad,
         None => Status::Attention,
     }
+}
+/// Whether bytes have the form of an article, whatever their size.
+fn is_article(bytes: &[u8]) -> bool {
+    let article = Article::parse(bytes, Form::Native);
+    article.error().is_none() && article.required().is_ok()
 }

@@ -15,6 +15,7 @@ use access::sasl::{Exchange, Mechanism, Step};
 use article::date::LocalZone;
 use groups::Active;
 use groups::active::GroupId;
+use layers::deflate::Deflate;
 use nntp::{
     Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
     Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
@@ -352,6 +353,10 @@ impl Backend for SessionContext<'_> {
 
     fn zone(&self) -> &dyn LocalZone {
         self.shared.config().zone
+    }
+
+    fn may_compress(&self) -> bool {
+        Deflate::has_room()
     }
 
     fn is_time_slice_over(&mut self) -> bool {

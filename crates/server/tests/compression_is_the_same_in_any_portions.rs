@@ -4,7 +4,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use proptest::prelude::*;
-use server::layers::deflate::{Deflate, DeflateError};
+use server::layers::deflate::{COMPRESSORS_MAX, Deflate, DeflateError};
 
 /// Compressed data of a client, with a sync flush or the end of the stream.
 fn pack(plain: &[u8], flush: FlushCompress) -> Vec<u8> {
@@ -69,6 +69,32 @@ fn a_rest_is_no_matter_for_the_client() {
     assert!(lengths[1] < lengths[0], "it refers to what was said");
     let mut client = Deflate::new(3);
     assert_eq!(unpack(&mut client, &packed, 1000).0, reply.repeat(5));
+}
+
+/// Without memory for a compressor the output is stored, and compressed when there is some again.
+#[test]
+fn output_beyond_the_compressors_is_stored() {
+    let text = b"430 No such article\r\n".repeat(5000);
+    let mut packed = Vec::new();
+    let mut first = Deflate::new(3);
+    first.deflate(&text, &mut packed, true);
+    let is_small = packed.len() < text.len() / 5;
+    let mut others: Vec<Deflate> = (0..COMPRESSORS_MAX).map(|_| Deflate::new(3)).collect();
+    for other in &mut others {
+        other.deflate(b"x", &mut Vec::new(), true);
+    }
+    let mut last = Deflate::new(3);
+    let mut stored = Vec::new();
+    last.deflate(&text, &mut stored, false);
+    last.deflate(b"", &mut stored, true);
+    assert!(is_small && stored.len() > text.len() && !last.has_compressor());
+    drop(others);
+    let before = stored.len();
+    last.deflate(&text, &mut stored, true);
+    assert!(last.has_compressor() && stored.len() - before < text.len() / 5);
+    let mut client = Deflate::new(3);
+    let (plain, is_over) = unpack(&mut client, &stored, 1 << 20);
+    assert!(plain == text.repeat(2) && !is_over);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod derived_files;
 pub(crate) mod directory_files;
 pub mod fsck;
+pub(crate) mod kept_histories;
 pub(crate) mod lost_ends;
 pub(crate) mod offloaded;
 pub(crate) mod offloaded_header;

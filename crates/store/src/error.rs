@@ -38,6 +38,14 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// The file of a segment has the name of another one.
+    #[error("{} is the file of another segment, which belongs to {}: give the files of segments their right names; nothing was changed", path.display(), right.display())]
+    WrongName {
+        /// The file.
+        path: PathBuf,
+        /// The name that it should have.
+        right: PathBuf,
+    },
     /// A file of ours was written by a newer release.
     #[error("{} has format version {found}; this release reads up to {known}: use a newer broadsheet", path.display())]
     Version {
@@ -120,7 +128,7 @@ const READS: [&str; 5] = ["read", "open", "map", "list", "look"];
 fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
     let fixed = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room and try again: what was committed stays"
+            "; make room (`broadsheet expire' may have space to give back) and try again: what was committed stays"
         }
         _ if is_unreadable(source) && !READS.iter().any(|read| doing.starts_with(read)) => {
             "; the disk may fail: look into the log of the system before you try again. What was committed stays"

@@ -155,7 +155,18 @@ pub fn reclaim_on(
     if let Err(error) = offload::delete_unnamed(&job.segments) {
         job.told.faults.push(error.to_string());
     }
-    if known.as_ref() != Some(&left) {
+    // With the lock of the store, so that no removal is noted meanwhile.
+    let spool = Spool::open_on(job.disk.clone(), dir, options)?;
+    let noted = unreclaimed::read(&*job.disk, dir)?;
+    let is_new = |base: &u64| known.as_ref().is_none_or(|due| !due.contains_key(base));
+    left.extend(noted.iter().flatten().filter(|(base, _)| is_new(base)));
+    left.extend(
+        spool
+            .restorable_segments(now)?
+            .into_iter()
+            .map(|base| (base, NOW)),
+    );
+    if noted.as_ref() != Some(&left) {
         unreclaimed::write(&*job.disk, dir, &left)?;
     }
     Ok(job.told)

@@ -17,6 +17,7 @@ pub(crate) mod options;
 mod publish;
 pub(crate) mod recover;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -100,6 +101,8 @@ pub struct Spool {
     publisher: Option<Publisher>,
     /// When a commit last compared the segment with its size. `None`: the first commit does.
     size_checked: Option<Instant>,
+    /// Segments that are noted as such to reclaim, since the spool was opened.
+    unreclaimed: BTreeSet<u64>,
 }
 
 impl Spool {
@@ -511,6 +514,9 @@ impl Spool {
     pub(crate) fn log_cancel(&mut self, line: &CancelLine<'_>) -> Result<(), Error> {
         if !self.derived.cancelled.is_changed_by(line) {
             return Ok(());
+        }
+        if !line.is_restored {
+            self.note_removal(line.position)?;
         }
         let mut text = Vec::with_capacity(line.id.len() + 64);
         line.push(&mut text);

@@ -145,6 +145,9 @@ fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
     let double = Double::new(news.dir());
     let mut spool = Spool::open_on(double.disk(), news.dir(), Options::default()).unwrap();
     spool.add_pending_cancel(&cancel("<first@x>")).unwrap();
+    // The first one in a segment is noted for expire, in a file.
+    let first = news.file_with(&mut spool, "<first@y>", &["a.b"], "x");
+    spool.cancel(first, b"<first@y>").unwrap();
     spool.commit().unwrap();
     double.take_trace();
     let listed = double.listed();

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::codec::{Codec, CodecStatus, Progress};
-use super::{Compression, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic};
+use super::{
+    Compression, MEMBER_BYTES, MEMBERS_MAX, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic,
+};
 
 /// Compressed bytes read at a time.
 const INPUT_BYTES: usize = 64 << 10;
@@ -28,6 +30,8 @@ pub(super) struct Expander<R> {
     read_error: Option<io::Error>,
     consumed: u64,
     produced: u64,
+    /// The members so far.
+    members: u64,
     state: State,
 }
 
@@ -59,6 +63,7 @@ impl<R: Read> Expander<R> {
             read_error: None,
             consumed: 0,
             produced: 0,
+            members: 1,
             state: State::InMember,
         })
     }
@@ -141,14 +146,33 @@ impl<R: Read> Expander<R> {
         } else if magic(self.unread()) != Some(self.kind) {
             self.state = self.damaged("unknown data follows the end".into());
         } else {
-            self.state = match decoder::of(self.kind) {
+            self.begin_member();
+        }
+    }
+
+    fn begin_member(&mut self) {
+        self.members = self.members.saturating_add(1);
+        self.state = match self.kind {
+            // Its decoder goes on with the next frame.
+            Compression::Zstd => State::InMember,
+            Compression::Bzip2 | Compression::Xz if self.has_too_many_members() => {
+                State::Failed(WrapError::TooManyMembers {
+                    kind: self.kind,
+                    at: self.consumed,
+                })
+            }
+            kind => match decoder::of(kind) {
                 Ok(codec) => {
                     self.codec = codec;
                     State::InMember
                 }
                 Err(error) => State::Failed(error),
-            };
-        }
+            },
+        };
+    }
+
+    fn has_too_many_members(&self) -> bool {
+        self.members > MEMBERS_MAX && self.produced < self.members.saturating_mul(MEMBER_BYTES)
     }
 
     fn truncated(&self) -> State {

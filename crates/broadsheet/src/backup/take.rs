@@ -146,7 +146,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         for source in &now {
             taking.copy(source)?;
         }
-        (later, store::fsck::damaged_headers(&root)?)
+        (later, store::fsck::segment_faults(&root)?)
     };
     for source in &later {
         taking.copy(source)?;

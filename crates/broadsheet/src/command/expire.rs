@@ -133,6 +133,15 @@ pub const EXITS: &[Meaning] = &[
     },
 ];
 
+/// Tells that another program holds `lock.expire`, for which this one waits next.
+pub fn tell_of_wait(root: &Path) {
+    if let Err(store::Error::Locked(_)) = store::Lock::take_named(root, "lock.expire", false) {
+        eprintln!(
+            "broadsheet: an expire, a backup, fsck, history rebuild or a command of segments is under way: this run waits for its end"
+        );
+    }
+}
+
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let file = given.operands.first().map(|file| file.as_os_str());
     carry_out(given, file, 0, out)
@@ -198,6 +207,9 @@ pub fn carry_out(
         notice: &daemon::say,
         index: given.has("print-index").then_some(&mut *out),
     };
+    if !order.dry && !order.trace {
+        tell_of_wait(directory.root());
+    }
     let began = Instant::now();
     let outcome = match &log {
         Some(log) => {

@@ -66,6 +66,7 @@ impl Answer for store::fsck::Report {
             (true, _) => {
                 "clean now, but articles were lost: see bad/. To request them from a site, see `broadsheet help batchsm'"
             }
+            (false, _) if self.repairs => "not clean: what is not repaired says what to do",
             (false, _) => "not clean: run `broadsheet fsck --repair'",
         };
         if self.offloaded > 0 {

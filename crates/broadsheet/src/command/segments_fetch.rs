@@ -5,6 +5,7 @@ use std::io::Write;
 use store::Snapshot;
 use store::offload;
 
+use super::expire;
 use super::segments_offload::{self, Moved, SEGMENTS_MAX};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -44,6 +45,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         (false, false) => {}
         _ => return Err(given.usage("name segments, or --all").into()),
     }
+    expire::tell_of_wait(directory.root());
     let mut moved = Moved::default();
     let options = segments_offload::store_options(&settings);
     let done = offload::bring_back(directory.root(), options, &bases, |segment| {
@@ -51,6 +53,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     });
     given.print(&moved, out)?;
     done?;
+    segments_offload::must_be_known(&directory, &bases)?;
     if !faults.is_empty() {
         anyhow::bail!("{}; run `broadsheet fsck'", faults.join("; "));
     }

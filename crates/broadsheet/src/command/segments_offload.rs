@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use relay::Now;
 use serde_json::{Value, json};
 use settings::Settings;
+use store::Snapshot;
 use store::offload::{self, Offloaded, Wanted};
 
 use crate::answer::Answer;
+use crate::command::expire;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -44,6 +46,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         [] => settings.offloaded_segments(Now::read().seconds),
         bases => Wanted::Bases(bases),
     };
+    expire::tell_of_wait(directory.root());
     let mut moved = Moved::default();
     let options = store_options(&settings);
     let done = offload::move_away(directory.root(), options, wanted, |segment| {
@@ -51,6 +54,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     });
     given.print(&moved, out)?;
     done?;
+    must_be_known(&directory, &bases)?;
+    for base in &bases {
+        if moved.0.iter().all(|segment| segment.base != *base) {
+            eprintln!(
+                "broadsheet: segment {base} stays: it is filed into, or its articles are in the object store already"
+            );
+        }
+    }
     Ok(Status::OK)
 }
 
@@ -75,6 +86,21 @@ pub fn bases(given: &Given) -> anyhow::Result<Vec<u64>> {
         })?);
     }
     Ok(bases)
+}
+
+/// Refuses numbers that no segment has.
+pub fn must_be_known(directory: &NewsDirectory, bases: &[u64]) -> anyhow::Result<()> {
+    if bases.is_empty() {
+        return Ok(());
+    }
+    let snapshot = Snapshot::open(directory.root())?;
+    let known = snapshot.segments();
+    match bases.iter().find(|base| known.binary_search(base).is_err()) {
+        None => Ok(()),
+        Some(base) => {
+            anyhow::bail!("there is no segment {base}: `broadsheet segments list' shows them")
+        }
+    }
 }
 
 /// The segments that were moved.

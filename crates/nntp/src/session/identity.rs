@@ -100,7 +100,9 @@ impl Session {
     ) -> Option<Next> {
         match command {
             Command::StartTls => return self.start_tls(out),
-            Command::Compress(algorithm) => return self.compress(algorithm, out),
+            Command::Compress(algorithm) => {
+                return self.compress(algorithm, backend.may_compress(), out);
+            }
             _ => {}
         }
         if self.permissions.is_logged_in || self.is_compressed {
@@ -252,7 +254,7 @@ impl Session {
         Some(Next::StartTls)
     }
 
-    fn compress(&mut self, algorithm: &[u8], out: &mut OutBuffer) -> Option<Next> {
+    fn compress(&mut self, algorithm: &[u8], has_room: bool, out: &mut OutBuffer) -> Option<Next> {
         // RFC 8054, 2.2.2: a word that is no algorithm name (5.3) is a syntax error.
         let is_of = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
         if algorithm.len() > ALGORITHM_BYTES || !algorithm.iter().all(is_of) {
@@ -269,6 +271,10 @@ impl Session {
         }
         if !self.capabilities.has_compression {
             out.push(b"403 Compression not available\r\n");
+            return None;
+        }
+        if !has_room {
+            out.push(b"403 Too many compressed connections; go on without compression\r\n");
             return None;
         }
         out.push(b"206 Compression active\r\n");

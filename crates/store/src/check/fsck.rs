@@ -6,6 +6,8 @@ use std::sync::Arc;
 use crate::Error;
 use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
+use crate::check::kept_histories::check_kept_histories;
+use crate::check::lost_ends::cut_files;
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment};
 use crate::expiry::state::ExpiryState;
@@ -36,7 +38,10 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     // Unreadable data counts as damage.
     let disk = Salvage::of(disk);
     let segments = Segments::of(&disk, dir);
-    let mut report = Report::default();
+    let mut report = Report {
+        repairs: repair,
+        ..Report::default()
+    };
     let options = Options {
         repair,
         follows_log: is_of_cluster(dir),
@@ -45,6 +50,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     // Removals by expire would look like damage.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let lock = Lock::take(dir, options.patience)?;
+    repair::check_segments(&segments, dir)?;
     if repair {
         repair::before_opening(&segments, dir, &mut report)?;
     }
@@ -108,13 +114,15 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     // First, because rebuilt files keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     spool.check_states(&segments, &mut report, repair)?;
-    if repair && !bad.is_empty() {
-        spool = repair::derived(spool, &bad)?;
+    let histories = check_kept_histories(&segments, spool.visibility()?, &mut report, repair)?;
+    let is_right = bad.is_empty() && histories.is_empty();
+    if repair && !is_right {
+        spool = repair::derived(spool, &bad, &histories)?;
     }
     for path in repair::orphans(&segments)? {
         report.tell(&path, 0, repair::ORPHAN, false);
     }
-    if repair || bad.is_empty() {
+    if repair || is_right {
         check_index(&mut spool, &mut report, repair)?;
     }
     check_active(&mut spool, &seen.given, &mut report, repair)?;
@@ -125,13 +133,19 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     Ok(report)
 }
 
-/// The segments without a valid header, each as an error. Reads nothing else of them; the caller holds the lock, or nobody can write.
+/// What is lost of the segments, each as an error: those without `.art`, those without a valid header, and those whose `.art` ends too early.
+/// Does not read the articles; the caller holds the lock, or nobody can write.
 ///
 /// # Errors
 /// The directory of the segments cannot be read.
-pub fn damaged_headers(dir: &Path) -> Result<Vec<Error>, Error> {
+pub fn segment_faults(dir: &Path) -> Result<Vec<Error>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    Segments::find(&disk, dir)?.damaged_headers()
+    let segments = Segments::find(&disk, dir)?;
+    let mut faults = segments.damaged_headers()?;
+    let lost = segments.lost()?.into_iter();
+    faults.extend(lost.map(|base| segments.lost_error(base)));
+    faults.extend(cut_files(&segments)?);
+    Ok(faults)
 }
 
 /// Checks the segments of a news directory that cannot be opened before it is repaired; what lies behind the last commit is passed over.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::check::derived_files::Removals;
+use crate::check::offloaded_header::check_header;
 use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
@@ -75,9 +76,41 @@ pub fn report_lost_ends(segments: &Segments, dir: &Path, report: &mut Report) ->
     Ok(())
 }
 
+/// The sealed segments whose `.art` ends before the end of their last article, each as an error. Reads the last history line of each.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn cut_files(segments: &Segments) -> Result<Vec<Error>, Error> {
+    let bases = segments.bases()?;
+    let Some((_, sealed)) = bases.split_last() else {
+        return Ok(Vec::new());
+    };
+    let fault = |base: &u64| {
+        let (file, end) = end_of(segments, *base)?;
+        let map = map_whole(&**segments.disk(), &segments.path(*base, SegmentFile::His))?;
+        let text = History::of_map(&map).text();
+        let mut lines = text.rsplit(|byte| *byte == b'\n');
+        let last = lines.find_map(|line| HistoryLine::parse(line)?.position)?;
+        let offset = last.0.checked_sub(*base)?;
+        let length = file.map_or(0, |file| length_at(&*file, offset));
+        (offset >= end || offset + length > end).then(|| Error::Damaged {
+            path: segments.path(*base, SegmentFile::Art),
+            offset: end,
+            what: "it ends before its last article",
+        })
+    };
+    Ok(sealed.iter().filter_map(fault).collect())
+}
+
 /// The file with the records of a segment, and its end; 0 where it is missing. `None`: the articles do not lie at their positions, or not here.
 fn end_of(segments: &Segments, base: u64) -> Option<(Option<Box<dyn File>>, u64)> {
     let path = segments.path(base, SegmentFile::Art);
+    if matches!(
+        check_header(segments, base),
+        Err(Error::UnknownObject { .. })
+    ) {
+        return None;
+    }
     let file = match segments.open(base, SegmentFile::Art, Open::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some((None, 0)),

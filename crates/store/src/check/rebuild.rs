@@ -48,12 +48,24 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let segments = Segments::find(&disk, dir)?;
     let lock = Lock::take(dir, options.patience)?;
     let mut report = Report::default();
+    repair::check_segments(&segments, dir)?;
+    repair::lost_segments(&segments, dir, &mut report)?;
+    // A rebuild that is interrupted, or one after it, finds them no more.
+    repair::list_lost(&*disk, dir, &report)?;
     repair::repair_headers(&segments, &mut report)?;
     let spool = recover::open(&segments, dir, options, lock)?;
     repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
     let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
     told.notices.extend(report.findings.iter().map(text));
+    told.damaged += report.lost;
+    if !report.lost_ids.is_empty() {
+        let count = report.lost_ids.len();
+        told.notices.push(format!(
+            "the ids of {count} lost articles are in bad/{}",
+            repair::LOST_IDS
+        ));
+    }
     let removals = Removals::of_file(&*disk, dir)?;
     for base in segments.bases()? {
         told.segments += 1;

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
+use crate::check::kept_histories::Mended;
 use crate::check::lost_ends::report_lost_ends;
 use crate::check::offloaded_header::check_header;
 use crate::check::report::Report;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::{self, HistoryLine};
+use crate::index::Index;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::{read_whole, replace, sync_parent};
 use crate::log::record::Kind;
@@ -29,27 +31,10 @@ pub const ORPHAN: &str = "its .art is missing: all articles of this segment are 
 /// Repairs what would prevent opening the spool: `active`, headers of segments, missing derived files.
 pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = segments.disk();
-    report_lost_ends(segments, dir, report)?;
-    let bases = segments.bases()?;
-    // The history before the rows, by which the next run would know an orphan after an interruption.
-    for path in orphans(segments)?.into_iter().rev() {
-        let base = base_of(&path).filter(|base| bases.last() > Some(base));
-        let is_history = path.extension().is_some_and(|end| end == "his");
-        let kept = match base.filter(|_| is_history) {
-            Some(base) => keep_gone_ids(segments, dir, base)?,
-            None => {
-                set_aside(&**disk, dir, &path)?;
-                0
-            }
-        };
-        let kept = match kept {
-            0 => String::new(),
-            kept => format!(", the ids of {kept} that were gone before are kept"),
-        };
-        report.tell(&path, 0, format!("{ORPHAN}; moved to bad/{kept}"), true);
-    }
+    lost_segments(segments, dir, report)?;
     repair_headers(segments, report)?;
     repair_active(segments, dir, report)?;
+    let bases = segments.bases()?;
     let Some((_, sealed)) = bases.split_last() else {
         return Ok(());
     };
@@ -73,18 +58,38 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
     rebuild_lost(segments, dir, &lacking).map(drop)
 }
 
-/// The derived files of segments whose `.art` is lost. Expire removes `.ovr` before `.art` and may keep `.his`, and a segment whose
-/// creation was interrupted leaves an empty `.ovr`: those are correct.
+/// Reports the articles that only history knows, and moves the files of segments without `.art` to bad/.
+///
+/// # Errors
+/// A file cannot be read or moved.
+pub fn lost_segments(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let disk = segments.disk();
+    report_lost_ends(segments, dir, report)?;
+    let bases = segments.bases()?;
+    // The history before the rows, by which the next run would know an orphan after an interruption.
+    for path in orphans(segments)?.into_iter().rev() {
+        let base = base_of(&path).filter(|base| bases.last() > Some(base));
+        let is_history = path.extension().is_some_and(|end| end == "his");
+        let kept = match base.filter(|_| is_history) {
+            Some(base) => keep_gone_ids(segments, dir, base)?,
+            None => {
+                set_aside(&**disk, dir, &path)?;
+                0
+            }
+        };
+        let kept = match kept {
+            0 => String::new(),
+            kept => format!(", the ids of {kept} that were gone before are kept"),
+        };
+        report.tell(&path, 0, format!("{ORPHAN}; moved to bad/{kept}"), true);
+    }
+    Ok(())
+}
+
+/// The derived files of segments whose `.art` is lost ([`Segments::lost`]).
 pub fn orphans(segments: &Segments) -> Result<Vec<PathBuf>, Error> {
-    let whole = segments.bases()?;
     let mut found = Vec::new();
-    for base in segments.bases_with(&[SegmentFile::Ovr])? {
-        let is_empty = |length| length == 0;
-        if whole.binary_search(&base).is_ok()
-            || segments.length(base, SegmentFile::Ovr).is_ok_and(is_empty)
-        {
-            continue;
-        }
+    for base in segments.lost()? {
         found.push(segments.path(base, SegmentFile::Ovr));
         if segments.length(base, SegmentFile::His).is_ok() {
             found.push(segments.path(base, SegmentFile::His));
@@ -141,6 +146,35 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
     sync_parent(disk, path)
 }
 
+/// Refuses what a repair would make worse: no segments at all, although the index knows of some (their disk is not mounted); and a segment whose
+/// header is whole and names another one, so that its file has a wrong name.
+///
+/// # Errors
+/// These two; the segments cannot be listed.
+pub fn check_segments(segments: &Segments, dir: &Path) -> Result<(), Error> {
+    let knows_some = || {
+        let index = Index::open_to_read(&**segments.disk(), dir, None);
+        index.is_ok_and(|index| index.is_some_and(|index| index.published().is_some()))
+    };
+    if segments.is_empty()? && knows_some() {
+        return Err(segments.none_error());
+    }
+    for base in segments.bases()? {
+        let named = match segments.header(base) {
+            Ok(Some(header)) => header.base,
+            // Damaged headers are written anew.
+            Ok(None) | Err(_) => base,
+        };
+        if named != base {
+            return Err(Error::WrongName {
+                path: segments.path(base, SegmentFile::Art),
+                right: segments.path(named, SegmentFile::Art),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Writes damaged headers anew.
 pub fn repair_headers(segments: &Segments, report: &mut Report) -> Result<(), Error> {
     let bases = segments.bases()?;
@@ -163,8 +197,7 @@ fn repair_header(
         .open(base, SegmentFile::Art, Open::Write)
         .map_err(at)?;
     let told = match SegmentHeader::read(&*file, &path) {
-        Ok(header) if header.base == base => return Ok(()),
-        Ok(_) => "its header named another segment".to_owned(),
+        Ok(_) => return Ok(()),
         Err(Error::Damaged { what, .. }) => what.to_owned(),
         Err(error) => return Err(error),
     };
@@ -257,13 +290,16 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
     Ok(())
 }
 
-/// Rebuilds the derived files of these segments. Those of the current one are rebuilt by a replay: without its index the store
+/// Writes the histories of segments without articles anew, and rebuilds the derived files of the segments `bad`. Those of the current one are rebuilt by a replay: without its index the store
 /// replays the last segment completely, and makes a new index.
-pub fn derived(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
+pub fn derived(spool: Spool, bad: &[u64], histories: &[Mended]) -> Result<Spool, Error> {
     let current = spool.current_base();
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();
     remove_index(&**disk, &dir)?;
+    for Mended { path, text } in histories {
+        replace(&**disk, path, |file| file.write_at(text, 0))?;
+    }
     let removals = Removals::of_file(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
         rebuild_derived(&segments, &dir, base, &removals)?;

@@ -29,6 +29,8 @@ pub struct Finding {
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
+    /// Whether errors were to be repaired.
+    pub repairs: bool,
     /// Number of checked segments.
     pub segments: u64,
     /// Number of those whose articles are in the object store.

@@ -365,6 +365,10 @@ impl Checked<'_> {
             report.lost += 1;
             let kept = match self.can_repair {
                 true => "; what is left of it is kept in bad/, feed it again",
+                // Of an object.
+                false if self.repair => {
+                    "; to keep the others, copy the object in the place of this file, and run this again"
+                }
                 false => "",
             };
             format!("{what}: {}{kept}", names_of(&lost))

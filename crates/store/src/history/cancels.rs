@@ -271,6 +271,14 @@ impl Cancels {
         }
     }
 
+    /// The positions of those that can still be restored at this time, ascending.
+    pub(crate) fn restorable(&self, now: i64) -> impl Iterator<Item = u64> {
+        let positions = self.positions.iter();
+        positions
+            .filter(move |(_, until)| **until > now)
+            .map(|(position, _)| *position)
+    }
+
     /// Number of cancelled articles at a position or later.
     pub fn count_from(&self, position: u64) -> usize {
         self.positions.range(position..).count()

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
+use crate::Error;
 use crate::io::regular;
 
 /// Space that expire keeps for its decision, bytes: enough for the log of a run and the derived files of a new segment.
@@ -48,6 +49,17 @@ impl Reserve {
             path: dir.join("reserve.node"),
             bytes,
             free_least: bytes.saturating_mul(FREE_TIMES),
+        }
+    }
+
+    /// Does it, and on a full disk again with the reserved space.
+    ///
+    /// # Errors
+    /// Those of `attempt`.
+    pub fn with<T>(&self, attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        match attempt() {
+            Err(error) if error.is_disk_full() && self.release() => attempt(),
+            done => done,
         }
     }
 

@@ -111,6 +111,41 @@ impl Segments {
         Ok(bases)
     }
 
+    /// The segments that have rows and no `.art`: all their articles are lost. Expire empties `.ovr` before it removes `.art`, and the
+    /// interrupted creation of a segment leaves an empty one: those are correct.
+    pub fn lost(&self) -> Result<Vec<u64>, Error> {
+        let whole = self.bases()?;
+        let mut lost = self.bases_with(&[SegmentFile::Ovr])?;
+        lost.retain(|base| {
+            let is_empty = |length| length == 0;
+            whole.binary_search(base).is_err()
+                && !self.length(*base, SegmentFile::Ovr).is_ok_and(is_empty)
+        });
+        Ok(lost)
+    }
+
+    /// The error about such a segment.
+    pub fn lost_error(&self, base: u64) -> Error {
+        Error::Damaged {
+            path: self.path(base, SegmentFile::Art),
+            offset: 0,
+            what: "it is missing, and expire did not remove it: put it back, or all its articles are lost",
+        }
+    }
+
+    /// Whether there is not a single file of a segment.
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        Ok(self.bases_with(&SegmentFile::ALL)?.is_empty())
+    }
+
+    /// The error where there are no segments at all, although there were some.
+    pub fn none_error(&self) -> Error {
+        let why = "it has no segments, and `index' knows of some: mount the disk that they are on. If they are lost, restore a backup; \
+                   to begin with an empty log, remove `index'";
+        let error = io::Error::new(io::ErrorKind::NotFound, why);
+        Error::io("use", &self.folder, error)
+    }
+
     /// The path of a file of the segment at `base`, for messages and for a file that takes its place.
     pub fn path(&self, base: u64, file: SegmentFile) -> PathBuf {
         self.folder.join(format!("{base:020}.{}", file.suffix()))

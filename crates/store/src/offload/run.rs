@@ -128,11 +128,11 @@ pub fn place_of_copy(copy: &Path) -> Result<Option<SegmentPlace>, Error> {
     }))
 }
 
-/// Moves the articles of sealed segments to the object store, the oldest first, and calls `each` after each. Takes `lock.expire`. First it
+/// Moves the articles of sealed segments to the object store, the oldest first, and calls `each` after each. Waits for `lock.expire`. First it
 /// deletes what an interrupted run, or expire, left there.
 ///
 /// # Errors
-/// [`Error::Locked`]; [`Error::ObjectStore`]; a file cannot be read or written. What was not moved is complete on this machine.
+/// [`Error::ObjectStore`]; a file cannot be read or written. What was not moved is complete on this machine.
 pub fn move_away(
     dir: &Path,
     options: Options,
@@ -150,7 +150,7 @@ pub fn move_away_on(
     wanted: Wanted<'_>,
     mut each: impl FnMut(Offloaded),
 ) -> Result<(), Error> {
-    let _alone = Lock::take_named(dir, "lock.expire", false)?;
+    let _alone = Lock::take_named(dir, "lock.expire", true)?;
     let snapshot = Snapshot::open_on(disk.clone(), dir)?;
     let segments = snapshot.segment_files().clone();
     let store = objects::of(dir)?;
@@ -320,7 +320,7 @@ fn move_one(
     Ok(Moved::Bytes(length))
 }
 
-/// Brings the articles of segments back. Takes `lock.expire`.
+/// Brings the articles of segments back. Waits for `lock.expire`.
 ///
 /// # Errors
 /// As [`move_away`].
@@ -341,22 +341,22 @@ pub fn bring_back_on(
     bases: &[u64],
     mut each: impl FnMut(Offloaded),
 ) -> Result<(), Error> {
-    let _alone = Lock::take_named(dir, "lock.expire", false)?;
+    let _alone = Lock::take_named(dir, "lock.expire", true)?;
     let snapshot = Snapshot::open_on(disk.clone(), dir)?;
     let segments = snapshot.segment_files().clone();
-    let done = bases.iter().try_for_each(|&base| {
-        let header = segments
-            .header(base)?
-            .ok_or(Error::NoArticle(crate::Position(base)))?;
-        if header.object.is_some() {
+    let mut bring = |base| {
+        let header = segments.header(base)?;
+        if let Some(header) = header.filter(|header| header.object.is_some()) {
             recall(&segments, base, &header)?;
             let bytes = segments.art_bytes(base).0;
             each(Offloaded { base, bytes });
         }
         Ok(())
-    });
+    };
+    // The others come, whatever one meets.
+    let done: Vec<Result<(), Error>> = bases.iter().map(|base| bring(*base)).collect();
     drop(Spool::open_on(disk.clone(), dir, options)?);
-    done
+    done.into_iter().collect()
 }
 
 /// Brings the articles of a segment back, and deletes the object. The caller holds `lock.expire`.
@@ -419,7 +419,7 @@ fn read_back(
         true => Ok(()),
         false => Err(objects::at("read back", name)(io::Error::new(
             io::ErrorKind::InvalidData,
-            "it has other bytes than were stored",
+            "it has other bytes than were stored; `broadsheet fsck' names the damaged articles, and to keep the others, copy the object in the place of the segment's .art and run `broadsheet fsck --repair'",
         ))),
     }
 }

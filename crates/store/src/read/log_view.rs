@@ -39,6 +39,9 @@ impl LogView {
     /// The bases of the segments up to the current one.
     pub fn bases(segments: &Segments, mark: &Watermark) -> Result<Vec<u64>, Error> {
         let mut bases = segments.bases()?;
+        if bases.is_empty() && segments.is_empty()? {
+            return Err(segments.none_error());
+        }
         bases.retain(|&base| base <= mark.base);
         Ok(bases)
     }
@@ -62,6 +65,19 @@ impl LogView {
     /// [`Error::NoArticle`] if the position lies before all segments.
     pub fn base_of(&self, position: Position) -> Result<u64, Error> {
         segments::base_of(&self.bases, position.0).ok_or(Error::NoArticle(position))
+    }
+
+    /// Why there is no article at a position: expire has removed it ([`Error::NoArticle`]), or its segment is lost.
+    pub fn why_gone(&self, position: Position) -> Error {
+        let lost = self.segments.lost().unwrap_or_default();
+        let is_of = |base: &u64| {
+            let after = self.bases.iter().find(|later| *later > base);
+            *base <= position.0 && after.is_none_or(|after| position.0 < *after)
+        };
+        match lost.iter().rfind(|base| is_of(base)) {
+            Some(base) => self.segments.lost_error(*base),
+            None => Error::NoArticle(position),
+        }
     }
 
     /// The end of a segment's articles if it is the current one.

@@ -104,6 +104,18 @@ impl OpenSegments {
         &mut self,
         log: &LogView,
         position: Position,
+        read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
+    ) -> Result<(), Error> {
+        match self.read_there(log, position, read) {
+            Err(Error::NoArticle(position)) => Err(log.why_gone(position)),
+            done => done,
+        }
+    }
+
+    fn read_there(
+        &mut self,
+        log: &LogView,
+        position: Position,
         mut read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
     ) -> Result<(), Error> {
         let base = log.base_of(position)?;

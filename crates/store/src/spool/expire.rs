@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::Error;
 use crate::expiry::decision::ExpiryDecision;
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
 use crate::history::{HistoryLine, seen_hashes};
 use crate::log::record::Kind;
-use crate::log::segments::SegmentFile;
+use crate::log::segments::{SegmentFile, base_of};
 use crate::reclaim::unreclaimed;
 use crate::spool::active_from_log::apply_low_marks;
 use crate::spool::{Committed, Spool};
+use crate::{Error, Position};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
 pub const PIECE_BYTES: usize = 128 << 10;
@@ -49,17 +49,43 @@ impl Spool {
         self.take_over(expiry)
     }
 
+    /// Notes, durably and before articles of these segments go, that reclaiming has to look at them.
+    fn note_unreclaimed(&self, bases: &[u64]) -> Result<(), Error> {
+        if bases.is_empty() {
+            return Ok(());
+        }
+        unreclaimed::add(&*self.disk, &self.dir, bases).or_else(|error| {
+            // Without the file all segments are looked at. On a full disk that is all that can be done.
+            unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)
+        })
+    }
+
+    /// As [`Spool::note_unreclaimed`], for the segment of an article that is cancelled or removed.
+    pub(crate) fn note_removal(&mut self, position: Position) -> Result<(), Error> {
+        let base = match position.0 >= self.art.header.base {
+            true => Some(self.art.header.base),
+            false => self.bases.base_of(&self.segments, position.0)?,
+        };
+        match base {
+            Some(base) if self.unreclaimed.insert(base) => self.note_unreclaimed(&[base]),
+            _ => Ok(()),
+        }
+    }
+
+    /// The segments with articles that can still be restored at this time: reclaiming looks at them again.
+    pub(crate) fn restorable_segments(&self, now: i64) -> Result<Vec<u64>, Error> {
+        let bases = self.segments.bases()?;
+        let positions = self.derived.cancelled.restorable(now);
+        let mut found: Vec<u64> = positions.filter_map(|at| base_of(&bases, at)).collect();
+        found.dedup();
+        Ok(found)
+    }
+
     fn take_over(&mut self, expiry: &ExpiryDecision) -> Result<(), Error> {
         self.check_cuts(&expiry.cuts)?;
         // Reclaiming seals, if that is worth it.
         self.size_checked = Some(Instant::now());
-        if !expiry.touched.is_empty() {
-            let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
-            if let Err(error) = added {
-                // Without the file all segments are looked at. On a full disk that is all that can be done.
-                unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)?;
-            }
-        }
+        self.note_unreclaimed(&expiry.touched)?;
         // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
         // before the cut that would take it.
         let mut text = Vec::new();

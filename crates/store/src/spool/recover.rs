@@ -9,6 +9,7 @@ pub mod log_end;
 mod replay;
 pub mod start;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use article::message_id::HashKey;
@@ -65,6 +66,9 @@ pub fn open(
         // Whatever rebuilds derived files removes the index before.
         remove_unfinished_rebuild(segments)?;
     }
+    if found.is_some() && !options.repair && segments.is_empty()? {
+        return Err(segments.none_error());
+    }
     let is_newest_lost = options.repair && !knows_segment(segments, &found)?;
     if is_newest_lost {
         found = None;
@@ -120,6 +124,7 @@ pub fn open(
         lock,
         publisher: None,
         size_checked: None,
+        unreclaimed: BTreeSet::new(),
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if is_edited {

@@ -233,13 +233,15 @@ fn nonsense_on_the_socket_is_answered_and_forgotten() {
 #[test]
 fn there_is_one_for_a_news_directory() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
-    let daemon = Daemon::start(&program);
+    let mut daemon = Daemon::start(&program);
     let second = program.run(&["serve", "--dir", "news"]);
     assert_eq!(second.status, 2, "{second:?}");
     let told = format!("is already served by process {}", daemon.pid());
     assert!(second.err.contains(&told), "{second:?}");
     let told = program.run(&["stop", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
+    // Not only the daemon, also its process: it may hold the address of the metrics.
+    assert_eq!(daemon.ended(), Some(0));
     assert_eq!(program.run(&["stop", "--dir", "news"]).status, 1);
     assert_eq!(program.run(&["reload", "--dir", "news"]).status, 1);
     let found = program.run(&["history", "find", "--dir", "news", &id("x", 1)]);

@@ -4,13 +4,15 @@
 
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Seek, SeekFrom, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use relay::rnews::{Handed, Input, Status, Summary, Watch};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::PidfdFlags;
 use store::control_socket;
 
 use super::feed_lease::ClusterFeeds;
@@ -372,6 +374,9 @@ pub fn is_served(dir: &Path) -> bool {
     dir.join(LOCK).exists() && matches!(taken(), Err(store::Error::Locked(_)))
 }
 
+/// How long a process may take to end behind its daemon: the kernel frees its memory.
+const PROCESS_PATIENCE: Duration = Duration::from_secs(30);
+
 /// Requests that the daemon ends, and waits until it has; returns false without a daemon.
 ///
 /// # Errors
@@ -380,17 +385,32 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
     let Some(mut stream) = ask_owner(dir, "stop")? else {
         return Ok(false);
     };
+    let process = process_of(&stream);
     match stream.read_to_end(&mut Vec::new()) {
         Err(error) if error.kind() != io::ErrorKind::ConnectionReset => return Err(error),
         _ => {}
     }
-    // The connection ends with the process, or the daemon has too many clients.
+    // The connection ends with the daemon, or it has too many clients.
     match is_served(dir) {
-        false => Ok(true),
+        false => {
+            // What else the process holds, such as the address of its metrics, is free when it has ended.
+            if let Some(process) = process {
+                let mut ended = [PollFd::new(&process, PollFlags::IN)];
+                let most = Timespec::try_from(PROCESS_PATIENCE).ok();
+                let _ = poll(&mut ended, most.as_ref());
+            }
+            Ok(true)
+        }
         true => Err(io::Error::other(
             "the daemon has too many clients; try again",
         )),
     }
+}
+
+/// The process at the other end; `None` where this one cannot see it, such as in a container.
+fn process_of(stream: &UnixStream) -> Option<OwnedFd> {
+    let daemon = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    rustix::process::pidfd_open(daemon.pid, PidfdFlags::empty()).ok()
 }
 
 /// As [`ask_word`], for a request that is of no use if it is refused. `None` without a daemon.

@@ -1,5 +1,7 @@
 //! Groups that are added, changed and removed.
 
+use std::collections::HashMap;
+
 use groups::Flag;
 
 use crate::Error;
@@ -19,7 +21,7 @@ impl Spool {
     /// As [`Spool::set_group`] for several groups: what lies on the disk is looked through once for all of them.
     pub fn set_groups(&mut self, groups: &[(&[u8], Flag<'_>)]) -> Result<(), Error> {
         let is_fresh = |name: &[u8]| self.active.table.find(name).is_none();
-        let mut highs: Vec<(&[u8], u64)> = groups
+        let mut highs: HashMap<&[u8], u64> = groups
             .iter()
             .filter(|(name, _)| is_fresh(name))
             .map(|(name, _)| (*name, 0))
@@ -36,9 +38,8 @@ impl Spool {
             })?;
         }
         for (name, flag) in groups {
-            let known = highs.iter().find(|(fresh, _)| fresh == name);
-            let high = match known {
-                Some((_, high)) => self.expired.state()?.highest(name).max(*high),
+            let high = match highs.get(name) {
+                Some(high) => self.expired.state()?.highest(name).max(*high),
                 None => 0,
             };
             self.log_group(name, *flag, high)?;

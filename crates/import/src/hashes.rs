@@ -12,6 +12,8 @@ use crate::error::Error;
 const FILE: &str = "import.hashes";
 /// Bytes of a hash with its arrival.
 const HASH_BYTES: usize = 20;
+/// In place of the arrival: our history has the id, so that `seen.hashes` need not have it.
+const KNOWN: u32 = 0;
 
 /// The file of hashes; it grows with the import.
 #[derive(Debug)]
@@ -49,8 +51,17 @@ impl Hashes {
 
     /// Adds a hash with the arrival of its article, epoch seconds.
     pub(crate) fn push(&mut self, hash: &[u8; 16], arrived: i64) -> Result<(), Error> {
-        self.count += 1;
         let arrival = u32::try_from(arrived.max(0)).unwrap_or(u32::MAX);
+        self.push_with(hash, arrival.max(KNOWN + 1))
+    }
+
+    /// Adds the hash of an id that our history has.
+    pub(crate) fn push_known(&mut self, hash: &[u8; 16]) -> Result<(), Error> {
+        self.push_with(hash, KNOWN)
+    }
+
+    fn push_with(&mut self, hash: &[u8; 16], arrival: u32) -> Result<(), Error> {
+        self.count += 1;
         self.file
             .write_all(hash)
             .and_then(|()| self.file.write_all(&arrival.to_le_bytes()))
@@ -63,6 +74,13 @@ impl Hashes {
             .flush()
             .and_then(|()| self.file.get_ref().sync_data())
             .map_err(Error::io("write", &self.path))
+    }
+
+    /// Reads those for `seen.hashes`.
+    pub(crate) fn seen(&self) -> Result<Vec<SeenHash>, Error> {
+        let mut hashes = self.read()?;
+        hashes.retain(|(_, arrival)| *arrival != KNOWN);
+        Ok(hashes)
     }
 
     /// Reads all hashes.

@@ -100,3 +100,23 @@ fn seen_hash(bytes: &[u8; HASH_BYTES]) -> Option<SeenHash> {
     let (hash, arrival) = bytes.split_first_chunk::<16>()?;
     Some((*hash, u32::from_le_bytes(arrival.try_into().ok()?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_our_history_has_are_not_for_seen_hashes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut hashes = Hashes::open(dir.path(), 0).unwrap();
+        // A time before 1970 is one, too.
+        hashes.push(&[1; 16], -5).unwrap();
+        hashes.push_known(&[2; 16]).unwrap();
+        hashes.sync().unwrap();
+        assert_eq!((hashes.count(), hashes.read().unwrap().len()), (2, 2));
+        assert_eq!(hashes.seen().unwrap(), [([1; 16], 1)]);
+        // An interrupted run has both.
+        let hashes = Hashes::open(dir.path(), 2).unwrap();
+        assert_eq!(hashes.read().unwrap().len(), 2);
+    }
+}

@@ -24,7 +24,7 @@ pub struct Translation {
     pub has_numbers: bool,
 }
 
-/// The number of files in a directory that are not empty and have a name that `is_meant` accepts. None, where it cannot be listed.
+/// The number of files in a directory that are not empty and have a name that `is_meant` accepts; 0 where it cannot be listed.
 pub fn files_in(dir: &Path, is_meant: impl Fn(&str) -> bool) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let meant = entries.filter(|entry| {

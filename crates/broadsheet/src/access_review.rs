@@ -78,8 +78,9 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             }
         }
     }
+    let warnings = warnings(directory, settings);
     if !faults.is_empty() {
-        return Err(faults.join("; "));
+        return Err(faults.join("; ") + &warnings);
     }
     let count = |list: fn(&Entry) -> &String| {
         entries
@@ -88,10 +89,16 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             .count()
     };
     let (read, post, send) = (count(|e| &e.read), count(|e| &e.post), count(|e| &e.send));
-    let mut told = format!(
-        "{}: {read} may read, {post} post, {send} send",
+    Ok(format!(
+        "{}: {read} may read, {post} post, {send} send{warnings}",
         text::counted(entries.len() as u64, "table")
-    );
+    ))
+}
+
+/// The warnings and notes about `[[access]]` tables, each as a line of its own.
+fn warnings(directory: &NewsDirectory, settings: &Settings) -> String {
+    let entries = &settings.access.entries;
+    let mut told = String::new();
     for (at, entry) in entries.iter().enumerate() {
         let mut earlier = entries.iter().take(at);
         if let Some(other) = earlier.find(|earlier| earlier.name == entry.name) {
@@ -102,9 +109,13 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         }
     }
     if settings.nntp.certificate.is_empty() && !settings.nntp.plaintext_passwords {
+        let by_program = match settings.auth.program.trim().is_empty() {
+            true => "",
+            false => " (and users of auth.program cannot use it: no login works for them)",
+        };
         for entry in entries.iter().filter(|entry| !entry.users.is_empty()) {
             told.push_str(&format!(
-                "\n    warning: {} requires a login, and without TLS the server accepts only SCRAM-SHA-256, which most newsreaders do not have: set nntp.certificate",
+                "\n    warning: {} requires a login, and without TLS the server accepts only SCRAM-SHA-256, which most newsreaders do not have{by_program}: set nntp.certificate",
                 named(entry)
             ));
         }
@@ -117,7 +128,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             told.push_str(&format!("\n    warning: {what}"));
         }
     }
-    Ok(told)
+    told
 }
 
 /// The tables that never match, since an earlier one matches all their clients: each with the first such one.

@@ -174,6 +174,7 @@ fixed! {
     import::inn::conf::DEPTH_MAX, Unit::Count("groups"), "depth of groups in INN's settings", "Deeper groups are read as part of the last one.";
     import::cnews::tree::ARTICLE_BYTES_MAX, Unit::Bytes, "article in C News's tree", "A larger one is not imported, and reported.";
     import::cnews::tree::GROUP_FILES_MAX, Unit::Count("articles"), "articles of one group in C News's tree", "A group with more is reported, and only its articles that the history has are imported.";
+    import::cnews::tree::DIRECTORIES_MAX, Unit::Count("directories"), "directories of C News's tree that are searched for groups that active lacks", "That there are more is reported.";
     import::mbox::mailbox::FROM_LINE_BYTES_MAX, Unit::Bytes, "`From ' line of a mailbox", "A longer one is text of the message before it.";
     import::mbox::mailbox::FIELD_NAME_BYTES_MAX, Unit::Bytes, "name of the header after a `From ' line", "With a longer one, the line is text of the message before it.";
     import::mbox::mailbox::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a too large message of a mailbox", "Its Message-ID is reported if it is in this part.";

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use groups::Active;
+use import::gone::GONE;
 use import::importer::{Counts, REFUSED, Watch};
 use import::moved::Translation;
 use import::report::{Fate, Report};
@@ -274,6 +275,16 @@ impl Answer for Moved {
                     self.articles
                 )?;
             }
+            if counts.gone_here > 0
+                && let Some(dir) = &self.dir
+            {
+                writeln!(
+                    out,
+                    "{} articles are here that were cancelled or have expired there: {dir}/{GONE} lists their ids. Remove them by\n    \
+                     xargs -d '\\n' -a {dir}/{GONE} broadsheet article remove --dir {dir} --",
+                    counts.gone_here
+                )?;
+            }
             if counts.added > 0 {
                 writeln!(out, "{} groups are new, and were added", counts.added)?;
             }
@@ -320,6 +331,7 @@ impl Answer for Moved {
                 "bytes": counts.bytes,
                 "known": counts.known,
                 "gone": counts.gone,
+                "gone_here": counts.gone_here,
                 "remembered": counts.remembered,
                 "unfiled": counts.unfiled,
                 "garbled": counts.garbled,

@@ -275,3 +275,16 @@ fn check_tells_of_logins_without_tls() {
         program.write("news/broadsheet.toml", text.as_bytes());
     }
 }
+
+#[test]
+fn an_error_hides_no_warning() {
+    let table = "[[access]]\nname = \"all\"\nread = \"*\"\n[[access]]\nname = \"anna\"\nusers = \"*\"\nread = \"*\"\n";
+    let told = with(table).run(&["check", "-q", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        "anna is never used: all, before it",
+        "anna requires a login, and without TLS",
+    ] {
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    }
+}

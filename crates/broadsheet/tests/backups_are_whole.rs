@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -520,4 +520,34 @@ fn damaged_contents_are_replaced() {
     backup(&program, &["--keep", "1"]);
     assert!(!contents(&program).iter().any(is_aside));
     assert_eq!(restore(&program, &["--verify"]).status, 0);
+}
+
+#[test]
+fn a_restored_directory_has_its_owner_and_no_interruption() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&batch(&many("a", 3, "comp.test", 20)));
+    // The secret of Cancel-Locks.
+    fs::create_dir_all(program.path("news/keys")).unwrap();
+    program.write("news/keys/cancel.secret", b"secret\n");
+    backup(&program, &[]);
+    let told = restore(&program, &[]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(!told.out.contains("after an interruption"), "{told:?}");
+    let mode = fs::metadata(program.path("restored/keys")).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    assert!(told.err.contains("restored belongs to root: "), "{told:?}");
+    // The other user can read the backups.
+    let open = std::process::Command::new("chmod")
+        .args(["-R", "a+rX"])
+        .args([program.path(""), program.path("backups")])
+        .status();
+    assert!(open.unwrap().success());
+    let told = restore(&program, &["--run-as", "nobody"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(!told.err.contains("belongs to root"), "{told:?}");
+    let owner = fs::metadata(program.path("restored/active")).unwrap().uid();
+    assert_ne!(owner, 0);
 }

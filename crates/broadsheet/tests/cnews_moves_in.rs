@@ -488,6 +488,9 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
         ("mailname", "example.org\n"),
         ("organization", "An \"Organization\"\n"),
         ("server", "other.example.org\n"),
+        ("nntp_access", "*.example.org read post *\n"),
+        ("distributions", "world\tEverywhere\n"),
+        ("moderators", "rec.*:%s@example.org\n"),
         ("newsgroups", "comp.test\tTests.\n"),
         ("active.times", "comp.test 700000000 tale@example.org\n"),
     ] {
@@ -516,6 +519,9 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
         "ctl/mailpaths:3: NOT KEPT: it is not `PATTERN ADDRESS'",
         "ctl/controlperm: kept: ",
         "ctl/server: NOT KEPT: ",
+        "ctl/nntp_access: NOT KEPT: ",
+        "ctl/distributions: kept: copied to distributions",
+        "ctl/moderators: kept: copied to moderators",
         "in.coming: NOT KEPT: 1 batches wait",
     ] {
         assert!(told.out.contains(part), "{part}: {}", told.out);
@@ -636,4 +642,58 @@ fn a_file_without_a_message_id_is_named_so() {
         refused.starts_with("comp.test/7: no Message-ID: header; the article is kept in "),
         "{refused}"
     );
+}
+
+#[test]
+fn articles_that_c_news_cancelled_since_are_listed() {
+    let mut made = Made::new(ACTIVE);
+    for (number, article) in (5..).zip(many("b", 3, "comp.test", 20)) {
+        made.add(&article, &[("comp.test", number)]);
+    }
+    let program = made.done();
+    assert_eq!(counts(&program, 0)["gone_here"], 0);
+    for number in [5, 7] {
+        fs::remove_file(program.path(&format!("arts/comp/test/{number}"))).unwrap();
+    }
+    // Of the second one, a later line has another file.
+    fs::rename(
+        program.path("arts/comp/test/6"),
+        program.path("arts/comp/test/9"),
+    )
+    .unwrap();
+    let history = program.read("ctl/history") + "<b.2@example.com>\t1700000000~-~1\tcomp.test/9\n";
+    program.write("ctl/history", history.as_bytes());
+    assert_eq!(counts(&program, 0)["gone_here"], 2);
+    assert_eq!(
+        program.read("news/import.gone"),
+        "<b.1@example.com>\n<b.3@example.com>\n"
+    );
+}
+
+#[test]
+fn articles_of_groups_that_active_lacks_are_named() {
+    let made = Made::new(ACTIVE);
+    let article = with("<1@example.com>", "comp.test", "", b"one\n");
+    made.file(&article, &[("comp.test", 5)]);
+    for (number, article) in (1..).zip(many("g", 2, "gone.group", 20)) {
+        made.file(&article, &[("gone.group", number)]);
+    }
+    let program = made.program;
+    for name in ["in.coming/bad/7", "out.going/site/8", "bad/9", "gone/core"] {
+        fs::create_dir_all(program.path(&format!("arts/{name}")).parent().unwrap()).unwrap();
+        program.write(&format!("arts/{name}"), b"x");
+    }
+    std::os::unix::fs::symlink(program.path("ctl"), program.path("arts/link")).unwrap();
+    program.write("ctl/12", b"x");
+    let told = counts(&program, 1);
+    assert_eq!((&told["filed"], &told["unfiled"]), (&1.into(), &1.into()));
+    let refused = program.read("news/import.refused");
+    assert_eq!(refused.lines().count(), 1, "{refused}");
+    assert!(
+        refused.contains("arts/gone/group: 2 articles, and gone.group is not in active: add it"),
+        "{refused}"
+    );
+    let told = program.run(&["group", "add", "--dir", "news", "gone.group"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(counts(&program, 0)["filed"], 2);
 }

@@ -464,3 +464,141 @@ fn errors_of_the_translated_settings_end_a_dry_run_too() {
     }
     assert!(!program.path("news").exists());
 }
+
+/// A tradspool with articles 1 to `count` of misc.test, and the lines of their history.
+fn tradspool(count: usize) -> (Program, Vec<String>) {
+    let program = by_hand(&[
+        ("db/active", "misc.test 0000000003 0000000001 y\n"),
+        ("spool/tradspool.map", "misc/test 1\n"),
+    ]);
+    fs::create_dir_all(program.path("inn/spool/articles/misc/test")).unwrap();
+    let lines = (1..=count).map(|number| {
+        let xref = format!("Xref: inn.example.org misc.test:{number}\n");
+        let article = with(&id("a", number), "misc.test", &xref, b"x\n");
+        program.write(&format!("inn/spool/articles/misc/test/{number}"), &article);
+        line(&id("a", number), number)
+    });
+    let lines = lines.collect();
+    (program, lines)
+}
+
+/// A line of the history: an article of misc.test.
+fn line(id: &str, number: usize) -> String {
+    let hash = store::seen_hashes::md5_of(id.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!(
+        "[{hash}]\t1700000000~-~-\t@0500{:08X}{number:08X}0000000000000000@\n",
+        1
+    )
+}
+
+/// The counts of an import by hand.
+fn counts(program: &Program, status: i32) -> serde_json::Value {
+    let told = program.run(&[&BY_HAND[..], &["--json"]].concat());
+    assert_eq!(told.status, status, "{told:?}");
+    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    told["counts"].clone()
+}
+
+#[test]
+fn articles_that_inn_cancelled_since_are_listed() {
+    let (program, mut lines) = tradspool(5);
+    program.write("inn/db/history", lines.concat().as_bytes());
+    assert_eq!(counts(&program, 0)["gone_here"], 0);
+    assert!(!program.path("news/import.gone").exists());
+    // Cancelled; expired; cancelled under one number and there under another.
+    let articles = program.path("inn/spool/articles/misc/test");
+    for number in [2, 3, 4] {
+        fs::rename(
+            articles.join(number.to_string()),
+            articles.join(format!("{number}0")),
+        )
+        .unwrap();
+    }
+    let (expired, _) = lines[2].rsplit_once('\t').unwrap();
+    lines[2] = format!("{expired}\n");
+    lines.insert(0, line(&id("a", 4), 40));
+    program.write("inn/db/history", lines.concat().as_bytes());
+    let told = program.run(&BY_HAND);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .contains("2 articles are here that were cancelled or have expired there"),
+        "{told:?}"
+    );
+    let ids = format!("{}\n{}\n", id("a", 2), id("a", 3));
+    assert_eq!(program.read("news/import.gone"), ids);
+    // The command in the answer removes them, and the next run has nothing to list.
+    let command = told
+        .out
+        .lines()
+        .find(|line| line.contains("xargs"))
+        .unwrap()
+        .trim();
+    assert!(command.contains(" broadsheet article remove "), "{command}");
+    let command = command.replace(
+        " broadsheet ",
+        &format!(" {} ", env!("CARGO_BIN_EXE_broadsheet")),
+    );
+    let done = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(program.path(""))
+        .status();
+    assert!(done.unwrap().success(), "{command}");
+    let rows = program.run(&["overview", "--dir", "news", "misc.test"]).out;
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+    assert_eq!(counts(&program, 0)["gone_here"], 0);
+    assert!(!program.path("news/import.gone").exists());
+    // A spool that is not mounted is no reason to remove anything.
+    fs::rename(
+        program.path("inn/spool/articles"),
+        program.path("inn/spool/elsewhere"),
+    )
+    .unwrap();
+    assert_eq!(counts(&program, 1)["gone_here"], 0);
+    assert!(!program.path("news/import.gone").exists());
+}
+
+#[test]
+fn an_article_without_xref_has_the_number_of_its_file() {
+    let (program, mut lines) = tradspool(1);
+    let bare = with("<bare@example.com>", "misc.test,alt.other", "", b"x\n");
+    program.write("inn/spool/articles/misc/test/2", &bare);
+    lines.push(line("<bare@example.com>", 2));
+    // A timehash, whose token has neither.
+    let other = with("<other@example.com>", "misc.test", "", b"x\n");
+    fs::create_dir_all(program.path("inn/spool/articles/time-00/22/33")).unwrap();
+    program.write("inn/spool/articles/time-00/22/33/0005-1144", &other);
+    lines.push(
+        "<other@example.com>\t1700000000~-~-\t@020011223344000500000000000000000000@\n".to_owned(),
+    );
+    program.write("inn/db/history", lines.concat().as_bytes());
+    assert_eq!(counts(&program, 1)["filed"], 2);
+    let rows = program.run(&["overview", "--dir", "news", "misc.test"]).out;
+    assert!(
+        rows.contains("\n2\t") && rows.contains("<bare@example.com>"),
+        "{rows}"
+    );
+    let refused = program.read("news/import.refused");
+    assert!(
+        refused.starts_with("<other@example.com>: it has no Xref"),
+        "{refused}"
+    );
+    program.assert_clean();
+}
+
+/// The clients of the hidden table are those of another one, so `check` finds no error.
+#[test]
+fn a_usual_readers_conf_has_no_hidden_table() {
+    let program = by_hand(&[(
+        "etc/readers.conf",
+        "auth people { hosts: \"*\" auth: \"/bin/true\" }\nauth local { hosts: localhost default: \"<local>\" }\n\
+         access people { users: \"*\" newsgroups: \"*\" }\naccess local { users: \"<local>\" newsgroups: \"*\" access: \"RPA\" }\n",
+    )]);
+    let moved = program.run(&BY_HAND);
+    assert_eq!(moved.status, 0, "{moved:?}");
+    let checked = program.run(&["check", "--dir", "news"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+    let warning = "(and users of auth.program cannot use it: no login works for them)";
+    assert!(checked.out.contains(warning), "{checked:?}");
+}

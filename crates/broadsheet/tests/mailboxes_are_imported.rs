@@ -160,6 +160,17 @@ fn what_is_broken_is_kept_and_named() {
 }
 
 #[test]
+fn groups_that_take_no_articles_are_named_so() {
+    let program = Program::with_news(ACTIVE);
+    let article = with("<1@example.com>", "bad.test,alt.none", "", b"x\n");
+    program.write("x.mbox", &mbox(&[article]));
+    let (status, _, err) = import(&program, &["x.mbox"]);
+    assert_eq!(status, 1, "{err}");
+    let why = "its groups take no articles (flag x or j): `bad.test'; change the flag";
+    assert!(err.contains(why), "{err}");
+}
+
+#[test]
 fn missing_headers_are_mended_when_asked() {
     let program = Program::with_news(ACTIVE);
     // The last one is cut off within its header.

@@ -228,15 +228,22 @@ pub fn groups_of(article: &Article<'_>, active: &Active) -> Result<Vec<Vec<u8>>,
     let control = article.value(Header::Control);
     let is_control = control.is_some_and(|value| !value.is_empty());
     let wanted = if is_control { b"control" } else { named };
-    let mut found = BTreeSet::new();
+    let (mut found, mut shut) = (BTreeSet::new(), Vec::new());
     for name in newsgroups::split(wanted) {
-        let id = active.find(name).and_then(|id| active.resolve(id));
-        let id = id.filter(|id| !matches!(active.flag(*id), Flag::Excluded | Flag::Junked));
-        found.extend(id.map(|id| active.name(id).to_vec()));
+        match active.find(name).and_then(|id| active.resolve(id)) {
+            Some(id) if matches!(active.flag(id), Flag::Excluded | Flag::Junked) => {
+                shut.push(text_of(name));
+            }
+            id => found.extend(id.map(|id| active.name(id).to_vec())),
+        }
     }
-    match found.is_empty() {
-        false => Ok(found.into_iter().collect()),
-        true => Err(format!(
+    match (found.is_empty(), shut.is_empty()) {
+        (false, _) => Ok(found.into_iter().collect()),
+        (true, false) => Err(format!(
+            "its groups take no articles (flag x or j): `{}'; change the flag (`broadsheet group set'), or use --group",
+            shut.join(",")
+        )),
+        (true, true) => Err(format!(
             "none of its groups is in active: `{}'; add one (`broadsheet group add'), or use --group",
             text_of(named)
         )),

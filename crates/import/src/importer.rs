@@ -10,6 +10,7 @@ use groups::Flag;
 use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
 use groups::times::GroupCreation;
 use relay::compose::{self, NewLines};
+use store::seen_hashes::md5_of;
 use store::{Expires, Filing, GroupEdits, OverviewFields, Piece, Snapshot, Spool};
 
 use crate::error::Error;
@@ -61,6 +62,8 @@ pub struct Counts {
     pub differing: u64,
     /// Faults beyond [`FAULTS_NAMED_MAX`].
     pub unnamed: u64,
+    /// Articles that are visible here, and gone there or only remembered: cancelled or expired. Listed in [`GONE`](crate::gone::GONE).
+    pub gone_here: u64,
     /// By the marks of the other system, some of its groups have articles.
     pub has_numbers: bool,
 }
@@ -169,6 +172,11 @@ impl<'a> Importer<'a> {
         self.counts.has_numbers = true;
     }
 
+    /// Notes how many articles are here that are gone there.
+    pub(crate) fn set_gone_here(&mut self, count: u64) {
+        self.counts.gone_here = count;
+    }
+
     /// Counts a line that cannot be read.
     pub fn count_garbled(&mut self) {
         self.counts.garbled += 1;
@@ -266,9 +274,15 @@ impl<'a> Importer<'a> {
     /// Those of the store.
     pub fn remember(&mut self, id: &[u8], arrived: i64, is_gone: bool) -> Result<(), Error> {
         self.count_remembered(is_gone);
-        match self.spool.has(id)? {
-            true => Ok(()),
-            false => Ok(self.spool.remember(id, arrived, Expires::Absent)?),
+        if !self.spool.has(id)? {
+            return Ok(self.spool.remember(id, arrived, Expires::Absent)?);
+        }
+        let is_filed = |line: store::HistoryLine<'_>| line.position.is_some();
+        match &mut self.hashes {
+            Some(hashes) if self.spool.find(id)?.is_some_and(is_filed) => {
+                hashes.push_known(&md5_of(id))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`conf_file`], [`moved`], [`report`] | files of settings; what they become; what comes over, what does not, and why, line by line |
 //! | [`importer`] | files articles, with given numbers or with new ones |
 //! | [`kept`] | the files of what could not be filed |
+//! | [`gone`] | lists the articles that are here and gone there |
 //! | [`error`] | the error that ends an import |
 //! | `regular` | opens regular files only |
 //! | [`run`] | files the articles of a system that has a history; resumes after a kill (`state`, `hashes`) |
@@ -19,6 +20,7 @@ pub mod cnews;
 pub mod conf_file;
 pub mod diablo;
 pub mod error;
+pub mod gone;
 mod hashes;
 pub mod importer;
 pub mod inn;

@@ -1,6 +1,7 @@
 //! The files of a news directory, made from those of another system.
 
 use std::io;
+use std::path::Path;
 
 use groups::Active;
 
@@ -21,6 +22,17 @@ pub struct Translation {
     pub report: Report,
     /// Whether groups of the other system have articles by their marks, of a system that is imported by its history only.
     pub has_numbers: bool,
+}
+
+/// The number of files in a directory that are not empty and have a name that `is_meant` accepts; 0 where it cannot be listed.
+pub fn files_in(dir: &Path, is_meant: impl Fn(&str) -> bool) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let meant = entries.filter(|entry| {
+        let info = entry.metadata();
+        is_meant(&entry.file_name().to_string_lossy())
+            && info.is_ok_and(|info| info.is_file() && info.len() > 0)
+    });
+    meant.count() as u64
 }
 
 /// Whether a group of active has a number that is not below its low mark. Of an empty group, and of a new one, the low mark is one more than the

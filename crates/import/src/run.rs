@@ -11,6 +11,7 @@ use groups::{Active, Flag};
 use store::seen_hashes;
 
 use crate::error::Error;
+use crate::gone;
 use crate::hashes::Hashes;
 use crate::importer::{Counts, Importer, Watch, text_of};
 use crate::regular;
@@ -53,6 +54,12 @@ pub trait Source {
     /// Errors that are not of one article.
     fn line(&mut self, line: &[u8], importer: &mut Importer<'_>) -> Result<(), Error>;
 
+    /// The MD5 of the id in a line that says where an article is. `None`: another line.
+    fn hash_of(&self, line: &[u8]) -> Option<[u8; 16]>;
+
+    /// Whether the article of such a line is in the spool, or cannot be read.
+    fn may_be_there(&mut self, line: &[u8]) -> bool;
+
     /// Imports the articles that the history does not have, after it.
     ///
     /// # Errors
@@ -75,6 +82,7 @@ pub fn run(
 ) -> Result<Counts, Error> {
     let path = source.history().to_owned();
     let mut importer = Importer::open(dir, (options.store, options.keep_free), watch)?;
+    let before = importer.spool().end();
     take_over_groups(&mut importer, active)?;
     if options.has_numbers {
         importer.expect_articles();
@@ -90,6 +98,7 @@ pub fn run(
         }
     };
     source.rest(&mut importer, options.commit_bytes)?;
+    gone::list(source, &mut importer, (dir, before))?;
     finish(importer, dir, is_cut)
 }
 
@@ -215,10 +224,11 @@ fn save(
 /// Puts the remembered ids in force, raises the low marks, and removes the state. The low marks stay if another run may file articles below
 /// them: after faults, where no article of the history was found or the history has none, and where its last line waits.
 fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts, Error> {
-    if let Some(hashes) = importer.hashes()
-        && hashes.count() > 0
-    {
-        seen_hashes::write(dir, hashes.read()?)?;
+    if let Some(hashes) = importer.hashes() {
+        let seen = hashes.seen()?;
+        if !seen.is_empty() {
+            seen_hashes::write(dir, seen)?;
+        }
     }
     // A snapshot shows only what is committed.
     importer.sync()?;

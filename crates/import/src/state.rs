@@ -97,6 +97,7 @@ fn parse(text: &str, identity: &str) -> Option<State> {
             added: 0,
             differing: 0,
             unnamed: 0,
+            gone_here: 0,
             has_numbers: false,
         },
     })

@@ -20,6 +20,8 @@ use super::manifest::{self, Entry, Manifest};
 
 /// The list of groups.
 const ACTIVE: &str = "active";
+/// The directory of secrets, which only its owner may open.
+const KEYS: &str = "keys";
 
 /// Finds a backup: of this time, or the newest.
 ///
@@ -253,7 +255,11 @@ fn connect(contents: &Contents, entry: &Entry, root: &Path) -> anyhow::Result<()
 }
 
 fn make(directory: &Path) -> anyhow::Result<()> {
-    store::make_directories(directory, 0o750)
+    let mode = match directory.ends_with(KEYS) {
+        true => 0o700,
+        false => 0o750,
+    };
+    store::make_directories(directory, mode)
         .with_context(|| format!("cannot create {}", directory.display()))
 }
 

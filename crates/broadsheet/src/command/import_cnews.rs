@@ -31,6 +31,7 @@ history (dbz) are not needed. Without a history, a bare tree is imported too.
 With -n it only prints what comes over, what does not, and why, line by line. Stop C News before the
 last run. A run that was interrupted continues where it stopped; a later run into the same directory
 adds the articles and groups that came since, raises the high marks, and leaves the settings alone.
+It removes nothing: import.gone lists the articles that C News has cancelled or expired since.
 
   broadsheet import cnews -n /usr/lib/news
   broadsheet import cnews /usr/lib/news --articles /usr/spool/news --dir /var/spool/broadsheet

@@ -29,6 +29,7 @@ articles are left out. What INN has seen is refused from then on. Nothing of INN
 With -n it only prints what comes over, what does not, and why, line by line. Stop INN before the
 last run. A run that was interrupted continues where it stopped; a later run into the same directory
 adds the articles and groups that came since, raises the high marks, and leaves the settings alone.
+It removes nothing: import.gone lists the articles that INN has cancelled or expired since.
 
   broadsheet import inn -n /etc/news
   broadsheet import inn /etc/news --dir /var/spool/broadsheet

@@ -10,9 +10,11 @@ use store::fsck;
 
 use crate::answer::Answer;
 use crate::backup::restore::{self, NeededObjects, Verified, find};
+use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::setup::by_root;
 use crate::text;
 
 /// Default distance of the high marks from those of the backup.
@@ -26,7 +28,10 @@ pub static COMMAND: Command = Command {
     about: "\
 Restores the newest backup in BACKUPS into a new directory, rebuilds what is derived from the articles, and compares every content
 with its checksum. Articles that were filed after the backup had numbers that readers remember: so the high mark of each group is
-raised, and no number is given twice.",
+raised, and no number is given twice.
+
+Run by root on a terminal, it asks for the user who will run the server. That user must be able to
+read BACKUPS.",
     operands: Operands {
         shown: "BACKUPS",
         least: 1,
@@ -42,6 +47,7 @@ raised, and no number is given twice.",
         )
         .value("N"),
         Flag::new("verify", "Verify the restored directory as fsck does."),
+        init::RUN_AS,
         Flag::new(
             "check",
             "Restore nothing: compare the backup with its checksums, set damaged contents aside, so that the next backup copies these files again, and ask the object store for the objects that it needs.",
@@ -60,6 +66,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .first()
         .map(Path::new)
         .unwrap_or(Path::new("."));
+    if !given.has("check") {
+        let root = NewsDirectory::root_to_make(given)?;
+        if let Some(status) = by_root::init_as_user(given, &root)? {
+            return Ok(status);
+        }
+    }
     let at = given.number("at")?;
     let at = at.map(|at| i64::try_from(at).unwrap_or(i64::MAX));
     let manifest = find(backups, at)?;
@@ -99,6 +111,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         report,
     };
     given.print(&restored, out)?;
+    by_root::note_owner(given, directory.root());
     match failure {
         Some(error) => Err(error).context("the directory is restored, but cannot be verified now"),
         None => Ok(status(is_whole)),

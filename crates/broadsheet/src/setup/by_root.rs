@@ -100,7 +100,7 @@ fn ids(given: &Given, user: &str) -> Result<(u32, u32), UsageError> {
     })
 }
 
-/// Runs `init` as the user who will run the server: that of `--run-as`, else the owner of the directory, else the user whom the administrator
+/// Runs `init` or `restore` as the user who will run the server: that of `--run-as`, else the owner of the directory, else the user whom the administrator
 /// names on the terminal. `None`: this process makes the directory.
 ///
 /// # Errors
@@ -129,6 +129,16 @@ pub fn init_as_user(given: &Given, root: &Path) -> anyhow::Result<Option<Status>
         let _ = fs::remove_dir(root);
     }
     Ok(Some(told(status)))
+}
+
+/// Tells root, who named no user, that the new directory is root's.
+pub fn note_owner(given: &Given, root: &Path) {
+    if rustix::process::geteuid().is_root() && !given.has("run-as") {
+        let root = root.display();
+        eprintln!(
+            "broadsheet: {root} belongs to root: if another user will run the server, give it to that user (`chown -R USER: {root}'), or use --run-as"
+        );
+    }
 }
 
 /// Asks for the user.

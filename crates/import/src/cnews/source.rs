@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::xref::Xref;
 use article::{Article, Form, Header, HeaderError, message_id};
+use store::seen_hashes::md5_of;
 use store::{UsedByGroup, history};
 
 use crate::cnews::history::Line;
@@ -171,6 +172,16 @@ impl Source for CnewsSource {
         history::LINE_BYTES_MAX
     }
 
+    fn hash_of(&self, line: &[u8]) -> Option<[u8; 16]> {
+        let line = Line::parse(line)?;
+        line.fields.is_filed().then(|| md5_of(line.fields.id))
+    }
+
+    fn may_be_there(&mut self, line: &[u8]) -> bool {
+        let is_gone = |(group, number)| matches!(self.tree.open(group, number), Ok(None));
+        Line::parse(line).is_some_and(|line| !line.fields.links().take(LINKS_MAX).all(is_gone))
+    }
+
     fn line(&mut self, text: &[u8], importer: &mut Importer<'_>) -> Result<(), Error> {
         let Some(line) = Line::parse(text) else {
             importer.count_garbled();
@@ -211,6 +222,11 @@ impl Source for CnewsSource {
                     importer.commit()?;
                 }
             }
+        }
+        let active = importer.spool().active();
+        let found = self.tree.unknown(&|group| active.find(group).is_some());
+        for why in found {
+            importer.refuse(&Unfiled(why))?;
         }
         Ok(())
     }

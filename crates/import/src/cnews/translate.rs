@@ -15,8 +15,15 @@ use crate::conf_file::ConfFile;
 use crate::moved::{self, MovedFile, Translation};
 use crate::report::{Fate, Report};
 
+/// Files that have the same format and the same name here.
+const COPIED: [&str; 2] = ["distributions", "moderators"];
+
 /// Files without a counterpart, and why.
-const LEFT: [(&str, &str); 7] = [
+const LEFT: [(&str, &str); 8] = [
+    (
+        "nntp_access",
+        "who may read, post and send over NNTP: write [[access]] tables; without one, only clients on this machine may",
+    ),
     (
         "server",
         "readers connect to this site; there is no reading by NFS",
@@ -64,13 +71,21 @@ pub fn translate(cnews: &Installation) -> io::Result<Translation> {
     explist(cnews, &active, files, report)?;
     mailpaths(cnews, files, report)?;
     controlperm(cnews, files, report)?;
+    for name in COPIED {
+        let file = cnews.control(name)?;
+        if !file.lines().is_empty() {
+            let told = format!("copied to {name}; the format is the same");
+            report.add(file.at(0), Fate::Kept, told);
+            files.push((name.to_owned(), file.text, false));
+        }
+    }
     for (name, why) in LEFT {
         let file = cnews.control(name)?;
         if file.is_there && (name == "replyusepath" || !file.lines().is_empty()) {
             report.add(file.at(0), Fate::Dropped, why);
         }
     }
-    incoming(&cnews.articles.join("in.coming"), report)?;
+    incoming(&cnews.articles.join("in.coming"), report);
     to.settings_text = settings::template(&settings);
     Ok(to)
 }
@@ -427,22 +442,12 @@ fn controlperm(
 }
 
 /// Batches that C News has not filed yet are not taken over.
-fn incoming(dir: &Path, report: &mut Report) -> io::Result<()> {
-    let entries = match std::fs::read_dir(dir) {
-        Err(_) => return Ok(()),
-        Ok(entries) => entries,
-    };
-    let mut count = 0u64;
-    for entry in entries {
-        let entry = entry?;
-        let is_batch = entry.file_name() != "stop" && entry.file_type()?.is_file();
-        count += u64::from(is_batch);
-    }
+fn incoming(dir: &Path, report: &mut Report) {
+    let count = moved::files_in(dir, |name| name != "stop");
     if count > 0 {
         let why = format!("{count} batches wait: run C News's newsrun before you import");
         report.add((dir, 0), Fate::Dropped, why);
     }
-    Ok(())
 }
 
 /// The lines of a file without continuations, numbered from 1: no comments, no empty ones.

@@ -1,5 +1,6 @@
 //! The tree of articles: `comp/lang/c/123` is article 123 of comp.lang.c. Articles of several groups are links of one file.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +14,11 @@ use crate::regular;
 pub const ARTICLE_BYTES_MAX: u64 = 1 << 30;
 /// Most articles of one group in a tree; further ones are not imported, and reported.
 pub const GROUP_FILES_MAX: usize = 50_000_000;
+/// Most directories of a tree that are searched for groups that `active` lacks; that there are more is reported.
+pub const DIRECTORIES_MAX: usize = 1_000_000;
+
+/// Directories beside the groups whose files are no articles. A name with a dot, such as `in.coming`, is part of no group.
+const NO_GROUPS: [&str; 3] = ["bad", "tmp", "lost+found"];
 
 /// A tree.
 #[derive(Debug, Clone)]
@@ -96,10 +102,7 @@ impl Tree {
         };
         let mut numbers = Vec::new();
         for entry in entries {
-            let name = entry?.file_name();
-            // Not `007`, which another program made.
-            let number = decimal::parse(name.as_encoded_bytes());
-            if let Some(number) = number.filter(|number| *name == *number.to_string()) {
+            if let Some(number) = number_of(&entry?.file_name()) {
                 if numbers.len() >= GROUP_FILES_MAX {
                     return Err(io::Error::other(format!(
                         "it has more than {GROUP_FILES_MAX} articles"
@@ -111,6 +114,67 @@ impl Tree {
         numbers.sort_unstable();
         Ok(numbers)
     }
+
+    /// The directories with articles of groups that are not known, as messages; and those that cannot be read. No symbolic link is followed.
+    pub fn unknown(&self, is_known: &dyn Fn(&[u8]) -> bool) -> Vec<String> {
+        let (mut told, mut waiting) = (Vec::new(), vec![String::new()]);
+        for searched in 0usize.. {
+            let Some(group) = waiting.pop() else {
+                break;
+            };
+            if searched >= DIRECTORIES_MAX {
+                told.push(format!(
+                    "{}: more than {DIRECTORIES_MAX} directories: the others were not searched for groups that active does not have",
+                    self.top.display()
+                ));
+                break;
+            }
+            let directory = self.top.join(group.replace('.', "/"));
+            match search(&directory, &group, &mut waiting) {
+                Ok(files) if files > 0 && !group.is_empty() && !is_known(group.as_bytes()) => {
+                    told.push(format!(
+                        "{}: {files} articles, and {group} is not in active: add it to active there, or here by `broadsheet group add {group}', then run the import again",
+                        directory.display()
+                    ));
+                }
+                Ok(_) => {}
+                Err(error) => told.push(format!(
+                    "{}: cannot be searched for groups that active does not have: {error}",
+                    directory.display()
+                )),
+            }
+        }
+        told
+    }
+}
+
+/// The number of an article's file. Not of `007`, which another program made.
+fn number_of(name: &OsStr) -> Option<u64> {
+    let number = decimal::parse(name.as_encoded_bytes())?;
+    (*name == *number.to_string()).then_some(number)
+}
+
+/// Counts the articles of a directory, and adds the groups below its own.
+fn search(directory: &Path, group: &str, below: &mut Vec<String>) -> io::Result<u64> {
+    let mut files = 0;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let kind = entry.file_type()?;
+        if !kind.is_dir() {
+            let is_article = number_of(&name).is_some() && entry.path().is_file();
+            files += u64::from(is_article);
+            continue;
+        }
+        match name.to_str() {
+            Some(name) if name.contains('.') => {}
+            Some(name) if group.is_empty() && NO_GROUPS.contains(&name) => {}
+            Some(name) if group.is_empty() => below.push(name.to_owned()),
+            Some(name) => below.push(format!("{group}.{name}")),
+            None => {}
+        }
+    }
+    Ok(files)
 }
 
 /// Reads an open article into a buffer.

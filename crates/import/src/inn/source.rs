@@ -46,6 +46,16 @@ impl Source for InnSource {
         history::LINE_BYTES_MAX
     }
 
+    fn hash_of(&self, line: &[u8]) -> Option<[u8; 16]> {
+        let line = Line::parse(line)?;
+        line.token.map(|_| md5_in(line.id))
+    }
+
+    fn may_be_there(&mut self, line: &[u8]) -> bool {
+        let token = Line::parse(line).and_then(|line| line.token);
+        token.is_some_and(|token| !matches!(self.spools.read(token, &mut self.article), Ok(false)))
+    }
+
     fn line(&mut self, text: &[u8], importer: &mut Importer<'_>) -> Result<(), Error> {
         let Some(line) = Line::parse(text) else {
             importer.count_garbled();
@@ -55,7 +65,10 @@ impl Source for InnSource {
             return remember(&line, importer, false);
         };
         let done = match self.spools.read(token, &mut self.article) {
-            Ok(true) => file(&line, token, &self.article, importer)?,
+            Ok(true) => {
+                let link = self.spools.link(token);
+                file(&line, (token, link), &self.article, importer)?
+            }
             Ok(false) => return remember(&line, importer, true),
             Err(error) => Err(Unfiled(format!(
                 "{}: cannot be read: {error}",
@@ -63,6 +76,14 @@ impl Source for InnSource {
             ))),
         };
         done.or_else(|unfiled| importer.refuse(&unfiled))
+    }
+}
+
+/// The MD5 of the id of a line.
+fn md5_in(id: Id<'_>) -> [u8; 16] {
+    match id {
+        Id::Text(id) => seen_hashes::md5_of(id),
+        Id::Hash(hash) => hash,
     }
 }
 
@@ -76,7 +97,7 @@ fn remember(line: &Line<'_>, importer: &mut Importer<'_>, is_gone: bool) -> Resu
 
 fn file(
     line: &Line<'_>,
-    token: Token,
+    (token, link): (Token, Option<(Vec<u8>, u64)>),
     bytes: &[u8],
     importer: &mut Importer<'_>,
 ) -> Result<Result<(), Unfiled>, Error> {
@@ -105,8 +126,19 @@ fn file(
         importer.count_known();
         return Ok(Ok(()));
     }
-    let xref = article.value(Header::Xref).unwrap_or_default();
-    importer.file(&article, line.arrived, &mut Xref::parse(xref).links())
+    let xref = Xref::parse(article.value(Header::Xref).unwrap_or_default());
+    let own = match (xref.links().next(), &link) {
+        (Some(_), _) => None,
+        (None, Some((group, number))) => Some((group.as_slice(), *number)),
+        (None, None) => {
+            let why = format!(
+                "{}: it has no Xref, which says its groups and numbers",
+                text_of(id)
+            );
+            return importer.keep(&article, why).map(Err);
+        }
+    };
+    importer.file(&article, line.arrived, &mut xref.links().chain(own))
 }
 
 fn shown(id: Id<'_>) -> String {

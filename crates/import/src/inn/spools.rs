@@ -65,6 +65,15 @@ impl Spools {
         })
     }
 
+    /// The group and the number of an article, if its token has them.
+    pub fn link(&self, token: Token) -> Option<(Vec<u8>, u64)> {
+        let Token::Tradspool { group, number } = token else {
+            return None;
+        };
+        let group = self.groups.get(&group)?.to_str()?.replace('/', ".");
+        Some((group.into_bytes(), u64::from(number)))
+    }
+
     /// Reads the article of a token into a buffer, as it lies in the spool. False: it is not there any more (cancelled or expired).
     ///
     /// # Errors

@@ -1,17 +1,20 @@
 //! The settings of an INN as those of a news directory: `broadsheet.toml`, `sys`, `explist` and copies, with a report of each line.
 
 mod classic;
+mod defaults;
 mod feed_variables;
 mod feeds;
 mod innfeed_conf;
 mod peers;
 mod readers;
+mod waiting;
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use expire::explist::KEEP_DAYS;
+use groups::command_line::CommandLine;
 use settings::{Settings, TABLE, quoted};
 
 use crate::inn::conf::{ConfFile, Pair, is_true};
@@ -22,8 +25,9 @@ use crate::report::{Fate, Report};
 pub use crate::moved::{MovedFile, Translation};
 
 /// Files that have the same format here.
-const COPIED: [(&str, &str); 7] = [
+const COPIED: [(&str, &str); 8] = [
     ("control.ctl", "control.ctl"),
+    ("control.ctl.local", "control.ctl.local"),
     ("moderators", "moderators"),
     ("motd.nnrpd", "motd"),
     ("motd.news", "motd"),
@@ -120,6 +124,9 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
             report.add(file.at(0), Fate::Dropped, why);
         }
     }
+    secrets(inn, report)?;
+    keyring(inn, report);
+    waiting::report_files(inn, report)?;
     expiry(inn, report, &mut to.files)?;
     let mut settings = Settings::default();
     inn_conf(inn, &mut settings, report);
@@ -130,6 +137,39 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
     to.settings_text =
         settings::template(&settings) + "\n# What follows comes from the files of INN.\n" + &tables;
     Ok(to)
+}
+
+/// Reports the secrets of Cancel-Locks, if there are any.
+fn secrets(inn: &Installation, report: &mut Report) -> io::Result<()> {
+    let file = inn.setting("inn-secrets.conf")?;
+    let groups = file.groups().groups;
+    let pairs = groups.iter().flat_map(|group| &group.pairs);
+    for pair in pairs.filter(|pair| !pair.value.is_empty()) {
+        let why = format!(
+            "{}: locks of new posts come from keys/cancel.secret; posts of INN can only be taken down \
+             (`broadsheet article remove'), not cancelled by their posters",
+            pair.key
+        );
+        report.add(place(&file, pair), Fate::Dropped, why);
+    }
+    Ok(())
+}
+
+/// Files of PGP keys below `pathetc`.
+const KEYRINGS: [&str; 3] = ["pgp/pubring.gpg", "pgp/pubring.kbx", "pgp/pubring.pgp"];
+
+/// Reports the keys of control messages.
+fn keyring(inn: &Installation, report: &mut Report) {
+    let paths = KEYRINGS.iter().map(|name| inn.etc.join(name));
+    let is_full = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|info| info.len() > 0);
+    for path in paths.filter(is_full) {
+        let why = format!(
+            "the keys: write them out (`gpg --homedir {} --export --armor > FILE'), then `broadsheet key import FILE --key KEY --hierarchy LIST' \
+             for each; without its key, `verifypgp' and `verify-' in control.ctl accept no message",
+            inn.etc.join("pgp").display()
+        );
+        report.add((&path, 0), Fate::Dropped, why);
+    }
 }
 
 fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -> io::Result<()> {
@@ -172,7 +212,7 @@ fn expiry(inn: &Installation, report: &mut Report, files: &mut Vec<MovedFile>) -
 }
 
 /// Keys of inn.conf with a setting of the same meaning.
-const SAME: [(&str, &str); 9] = [
+const SAME: [(&str, &str); 10] = [
     ("pathhost", "name"),
     ("organization", "organization"),
     ("complaints", "post.complaints"),
@@ -180,6 +220,7 @@ const SAME: [(&str, &str); 9] = [
     ("artcutoff", "limits.article_age_days_max"),
     ("maxartsize", "limits.article_bytes_max"),
     ("clienttimeout", "nntp.idle_seconds"),
+    ("initialtimeout", "nntp.first_seconds"),
     ("tlscertfile", "nntp.certificate"),
     ("tlskeyfile", "nntp.key"),
 ];
@@ -266,12 +307,62 @@ fn key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
     (fate, format!("{path} = {}", setting.written(settings)))
 }
 
-fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
+/// The mail program of Debian's inn.conf: the default of post.sendmail, but for the way in which it gets the addresses.
+const SENDMAIL: &str = "/usr/sbin/sendmail -oi -oem %s";
+
+/// post.sendmail of `mta`. INN puts the address in the place of `%s`, here the program takes it from the header lines of the mail.
+fn mail_program(text: &str, settings: &mut Settings) -> (Fate, String) {
+    if text == SENDMAIL {
+        return (Fate::Kept, String::new());
+    }
+    let command = text.replace("%s", "-t");
+    if let Err(error) = CommandLine::parse(command.as_bytes()) {
+        let why = format!("`{text}': {error}: set post.sendmail");
+        return (Fate::Dropped, why);
+    }
+    settings.post.sendmail.clone_from(&command);
+    let told = format!(
+        "post.sendmail = {}: the program must take the addresses from the header lines of the mail (`-t' of sendmail)",
+        quoted(&command)
+    );
+    (Fate::Changed, told)
+}
+
+/// Translates a key with a setting of another form. `None`: it has none.
+fn set_by_key(pair: &Pair, settings: &mut Settings) -> Option<(Fate, String)> {
     let is_on = is_true(&pair.value);
-    if pair.key == "wanttrash" && is_on {
-        settings.junk = true;
-        let told = "junk = true: articles whose groups are all missing in active go to junk";
-        return (Fate::Kept, told.to_owned());
+    let told = match (pair.key.as_str(), is_on) {
+        ("mta", _) if !pair.value.is_empty() => {
+            return Some(mail_program(&pair.value, settings));
+        }
+        ("wanttrash", true) => {
+            settings.junk = true;
+            "junk = true: articles whose groups are all missing in active go to junk"
+        }
+        ("allownewnews", false) => {
+            settings.nntp.without = "newnews".to_owned();
+            "nntp.without = \"newnews\""
+        }
+        ("addinjectionpostingaccount", true) => {
+            settings.post.reveal += ", account";
+            "post.reveal has `account'"
+        }
+        ("addinjectionpostinghost", true) => {
+            let told = "the hosts of posters are not revealed: add `host' to post.reveal if they should be";
+            return Some((Fate::Changed, told.to_owned()));
+        }
+        ("addinjectionpostinghost", false) => "post.reveal has no `host'",
+        _ => return None,
+    };
+    Some((Fate::Kept, told.to_owned()))
+}
+
+fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
+    if let Some(done) = set_by_key(pair, settings) {
+        return done;
+    }
+    if defaults::is_default(pair) {
+        return (Fate::Kept, String::new());
     }
     let why = match pair.key.as_str() {
         // How INN itself works, and where its files are.
@@ -281,6 +372,13 @@ fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
         "fromhost" if !pair.value.is_empty() => {
             "From of posts stays as it is; inews makes addresses of post.mailname"
         }
+        "maxconnections" => {
+            "it limited the connections of peers; nntp.connections_max counts those of readers, too (a table of [[access]] can have \
+             connections_max of its own)"
+        }
+        "localmaxartsize" => "use size_max of [[access]]",
+        "nnrpdauthsender" => "post.reveal with `sender' adds Sender where From has another address",
+        "pgpverify" => "signatures of control messages are always verified",
         key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
         "mailcmd"
         | "mta"

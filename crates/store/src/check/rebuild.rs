@@ -15,7 +15,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
-use crate::spool::recover::{self, log_end::is_damage_notice, start::INDEX_MADE};
+use crate::spool::recover::{self, log_end::is_damage_notice, replay::TAKEN_UP, start::INDEX_MADE};
 use crate::{Error, check::repair, overview};
 
 /// The result of a rebuild.
@@ -95,11 +95,11 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     told.articles += spool.taken_up();
     let damaged = |notice: &&String| is_damage_notice(notice);
     told.damaged += spool.notices().iter().filter(damaged).count() as u64;
-    // The index is missing because it was removed here.
+    // The index is missing because it was removed here, and so the last segment was replayed.
     let others = spool
         .notices()
         .iter()
-        .filter(|notice| *notice != INDEX_MADE);
+        .filter(|notice| *notice != INDEX_MADE && !notice.ends_with(TAKEN_UP));
     told.notices.extend(others.cloned());
     told.ids = spool.index_size().0;
     Ok(told)

@@ -6,7 +6,7 @@
 //! lines, and the last segment is replayed whole.
 
 pub mod log_end;
-mod replay;
+pub mod replay;
 pub mod start;
 
 use std::collections::BTreeSet;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 
 use access::Network;
 use access::tables::LIST_MAX;
@@ -46,6 +47,8 @@ struct Table {
     from: Option<Vec<String>>,
     /// Whether a client of these networks needs a login or TLS to match.
     has_conditions: bool,
+    /// Whether only clients that have logged in match.
+    has_users: bool,
     send: Option<String>,
     /// The other lines.
     rest: String,
@@ -76,6 +79,31 @@ impl Table {
             && from.is_none_or(|from| from.iter().any(includes))
     }
 
+    /// The networks of its clients; none: any.
+    fn networks(&self) -> Vec<Network> {
+        let from = self.from.iter().flatten();
+        let parsed = from.filter_map(|network| Network::parse(network).ok());
+        parsed.collect()
+    }
+
+    /// The reason why it is never used, if one of the tables before it matches all its clients.
+    fn hidden_by(&self, earlier: &[Unconditional]) -> Option<String> {
+        let networks = self.networks();
+        let by = earlier.iter().find(|earlier| {
+            let is_included =
+                |network: &Network| earlier.from.iter().any(|other| other.includes(network));
+            earlier.from.is_empty() || !networks.is_empty() && networks.iter().all(is_included)
+        })?;
+        let advice = match self.has_users {
+            true => ": put it before that one if its users should have its rights when they log in",
+            false => "",
+        };
+        Some(format!(
+            "never used, since the table `{}' before it matches all its clients{advice}",
+            by.name
+        ))
+    }
+
     /// Whether all its clients are on this machine.
     fn is_only_local(&self) -> bool {
         let is_local = |network: &String| {
@@ -84,6 +112,35 @@ impl Table {
         self.from
             .as_ref()
             .is_some_and(|from| from.iter().all(is_local))
+    }
+}
+
+/// A table that matches all clients of its networks, whoever they are.
+struct Unconditional {
+    name: String,
+    /// None: any.
+    from: Vec<Network>,
+}
+
+impl Unconditional {
+    /// Those of the peers.
+    fn of_peers(text: &str) -> Vec<Unconditional> {
+        let text = format!("name = \"here\"\n{text}");
+        let read = settings::Read::parse(Path::new(settings::FILE), text.into_bytes());
+        let entries = read.map(|read| read.settings.access.entries);
+        let entries = entries.into_iter().flatten();
+        let entries = entries.map(|entry| Unconditional {
+            name: entry.name,
+            from: entry.from,
+        });
+        entries.collect()
+    }
+
+    fn of(table: &Table) -> Option<Unconditional> {
+        (!table.is_comment && !table.has_conditions).then(|| Unconditional {
+            name: table.name.clone(),
+            from: table.networks(),
+        })
     }
 }
 
@@ -101,6 +158,7 @@ fn let_own_programs_send(
         name: THIS_MACHINE.to_owned(),
         from: Some(vec!["local".to_owned()]),
         has_conditions: false,
+        has_users: false,
         send: send.clone(),
         rest: String::new(),
         is_comment: false,
@@ -156,7 +214,7 @@ pub fn translate(
 ) -> io::Result<()> {
     let file = read(inn, "readers.conf")?;
     let top = file.groups();
-    let mut tables = Vec::new();
+    let (mut tables, mut earlier) = (Vec::new(), Unconditional::of_peers(text));
     let (mut auths, mut accesses) = (Vec::new(), Vec::new());
     collect(&top, &top, &mut auths, &mut accesses);
     let fits = |auth: &Group, access: &Group| {
@@ -172,10 +230,14 @@ pub fn translate(
             program(&file, auth, settings, report);
         }
         for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
-            tables.push(entry(&file, (auth, access), report));
+            let table = entry(&file, (auth, access), &earlier, report);
+            earlier.extend(Unconditional::of(&table));
+            tables.push(table);
         }
         if is_shut {
-            tables.push(refusal(&file, auth, report));
+            let table = refusal(&file, auth, &earlier, report);
+            earlier.extend(Unconditional::of(&table));
+            tables.push(table);
         }
     }
     for access in &accesses {
@@ -204,6 +266,7 @@ pub fn translate(
     if let Some(own) = &own_send {
         let_own_programs_send(own, &mut tables, !auths.is_empty(), report);
     }
+    report_logins(&file, &tables, settings, report);
     for table in &tables {
         let at = match (table.line, &own_send) {
             (0, Some(own)) => own.file.at(own.line),
@@ -212,6 +275,27 @@ pub fn translate(
         push_table(text, at, &table.text(), table.is_comment);
     }
     Ok(())
+}
+
+/// Reports that passwords need TLS here: INN takes them without.
+fn report_logins(file: &ConfFile, tables: &[Table], settings: &Settings, report: &mut Report) {
+    let has_users = tables
+        .iter()
+        .any(|table| table.has_users && !table.is_comment);
+    if !has_users && settings.auth.program.is_empty() {
+        return;
+    }
+    let told = match settings.nntp.certificate.is_empty() {
+        true => {
+            "logins: INN takes passwords without TLS, this server does not, so that nobody with a password can log in: set nntp.certificate and \
+             nntp.key, or nntp.plaintext_passwords = true (they can then be read on the network)"
+        }
+        false => {
+            "logins: INN takes passwords without TLS, this server does not: clients must use STARTTLS, or port 563, for which \
+             nntp.listen_tls = \"*:563\" is needed"
+        }
+    };
+    report.add(file.at(0), Fate::Changed, told);
 }
 
 /// The auth and access groups, in order; each has the keys of the groups around it, too.
@@ -380,7 +464,7 @@ fn needs_tls(group: &Group) -> bool {
 }
 
 /// A table without rights for the clients of an auth group whose user has no access group: they must not match a table behind it.
-fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Table {
+fn refusal(file: &ConfFile, auth: &Group, earlier: &[Unconditional], report: &mut Report) -> Table {
     let hosts = Hosts::of(auth);
     let needs_tls = needs_tls(auth);
     let mut table = Table {
@@ -388,12 +472,15 @@ fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Table {
         name: plain_name(&auth.name),
         from: hosts.from,
         has_conditions: needs_tls,
+        has_users: false,
         send: None,
         rest: if needs_tls { "tls = true\n" } else { "" }.to_owned(),
         is_comment: false,
     };
     let told = format!("auth \"{}\": ", auth.name);
-    match hosts.fault.or_else(|| fault_of(&table.text())) {
+    let fault = hosts.fault.or_else(|| fault_of(&table.text()));
+    let hidden = table.hidden_by(earlier);
+    match fault.or_else(|| hidden.map(|why| format!("its table is {why}"))) {
         None => report.add(
             file.at(auth.line),
             Fate::Kept,
@@ -410,13 +497,18 @@ fn refusal(file: &ConfFile, auth: &Group, report: &mut Report) -> Table {
     table
 }
 
-fn entry(file: &ConfFile, (auth, access): (&Group, &Group), report: &mut Report) -> Table {
+fn entry(
+    file: &ConfFile,
+    (auth, access): (&Group, &Group),
+    earlier: &[Unconditional],
+    report: &mut Report,
+) -> Table {
     let hosts = Hosts::of(auth);
     let mut faults: Vec<String> = hosts.fault.into_iter().collect();
     let mut table = String::new();
-    let mut has_conditions = false;
-    if !is_default(auth, access) {
-        has_conditions = true;
+    let has_users = !is_default(auth, access);
+    let mut has_conditions = has_users;
+    if has_users {
         match users_of(auth, access) {
             Ok(users) => {
                 let _ = writeln!(table, "users = {}", list(&users));
@@ -483,12 +575,16 @@ fn entry(file: &ConfFile, (auth, access): (&Group, &Group), report: &mut Report)
         name: plain_name(&access.name),
         from: hosts.from,
         has_conditions,
+        has_users,
         send: letters.contains('I').then(|| "*".to_owned()),
         rest: table,
         is_comment: false,
     };
     if faults.is_empty() {
         faults.extend(fault_of(&table.text()));
+    }
+    if faults.is_empty() {
+        faults.extend(table.hidden_by(earlier));
     }
     if !faults.is_empty() {
         let why = format!(

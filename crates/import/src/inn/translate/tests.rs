@@ -15,7 +15,11 @@ fn translated(files: &[(&str, &str)]) -> (Translation, String) {
         .iter()
         .chain(files)
     {
-        fs::write(dir.path().join(name), text).unwrap();
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // A further inn.conf adds to the first one.
+        let before = fs::read(&path).unwrap_or_default();
+        fs::write(path, [&before, text.as_bytes()].concat()).unwrap();
     }
     let to = translate(&Installation::find(dir.path()).unwrap()).unwrap();
     let entries = to.report.entries.iter();
@@ -245,16 +249,21 @@ fn me_may_send_and_keeps_the_rights_of_readers_conf() {
         "{report}"
     );
     // Others match the table, too, and must not send: this machine has one of its own before it.
-    for hosts in ["\"*\"", "\"10.0.0.0/8, localhost\""] {
+    for (hosts, expected) in [
+        ("\"*\"", &["this-machine", "own"][..]),
+        (
+            "\"10.0.0.0/8, localhost\"",
+            &["this-machine", "own", "others", "own"],
+        ),
+    ] {
         let any = format!(
             "auth users {{\n auth: \"ckpasswd\"\n}}\nauth any {{\n hosts: {hosts}\n default: own\n}}\n{READERS}"
         );
-        let (tables, _, text) = access_of(&[ME, ("readers.conf", &any)]);
-        assert_eq!(
-            names(&tables),
-            ["this-machine", "own", "others", "own"],
-            "{text}"
-        );
+        let (tables, report, text) = access_of(&[ME, ("readers.conf", &any)]);
+        assert_eq!(names(&tables), expected, "{text}");
+        let hidden = 4 - expected.len();
+        let told = "put it before that one if its users should have its rights when they log in; its table is a comment";
+        assert_eq!(report.matches(told).count(), hidden, "{report}");
         let [own, any, ..] = tables.entries.as_slice() else {
             panic!("{text}")
         };
@@ -526,4 +535,155 @@ fn a_site_that_cannot_be_expressed_is_a_comment() {
         report.contains("s: by NNTP to s, `*,!control*,!*,x*y' includes no group"),
         "{report}"
     );
+}
+
+#[test]
+fn files_of_the_same_format_come_over() {
+    let (to, report) = translated(&[
+        ("control.ctl", "all:*:*:doit\n"),
+        ("control.ctl.local", "newgroup:*:*:drop\n"),
+    ]);
+    let found = to
+        .files
+        .iter()
+        .find(|(name, ..)| name == "control.ctl.local");
+    assert_eq!(found.unwrap().1, b"newgroup:*:*:drop\n", "{report}");
+}
+
+#[test]
+fn secrets_and_keys_are_named() {
+    let secrets = "cancels {\n canlockuser: [ \"a secret\" ]\n canlockadmin: [ ]\n}\n";
+    let (_, report) = translated(&[("inn-secrets.conf", secrets), ("pgp/pubring.gpg", "x")]);
+    for told in [
+        "NOT KEPT: canlockuser: locks of new posts come from keys/cancel.secret",
+        "NOT KEPT: the keys: write them out",
+    ] {
+        assert_eq!(report.matches(told).count(), 1, "{told}: {report}");
+    }
+    assert!(
+        !report.contains("canlockadmin") && !report.contains("a secret"),
+        "{report}"
+    );
+}
+
+#[test]
+fn files_that_wait_are_named() {
+    let files = [
+        ("spool/incoming/1.batch", "x"),
+        ("spool/incoming/bad/2.batch", "x"),
+        ("spool/outgoing/peer", "x"),
+        ("spool/outgoing/empty", ""),
+        ("spool/innfeed/peer.input", "x"),
+        ("spool/innfeed/peer.lock", "x"),
+    ];
+    let (_, report) = translated(&files);
+    for (told, count) in [
+        ("NOT KEPT: 1 batches wait: run INN's `rnews -U'", 1),
+        (
+            "NOT KEPT: articles wait for other sites in 1 files: flush",
+            2,
+        ),
+    ] {
+        assert_eq!(report.matches(told).count(), count, "{told}: {report}");
+    }
+    let elsewhere = ("inn.conf", "pathincoming: /nowhere\n");
+    let (_, report) = translated(&[&files[..], &[elsewhere]].concat());
+    assert!(!report.contains("batches wait"), "{report}");
+}
+
+#[test]
+fn logins_without_tls_are_named() {
+    let users = (
+        "readers.conf",
+        "auth all {\n hosts: \"*\"\n auth: \"/bin/ckpasswd -f x\"\n}\naccess all {\n users: \"*\"\n newsgroups: \"*\"\n}\n",
+    );
+    let tls = ("inn.conf", "tlscertfile: /c.pem\ntlskeyfile: /k.pem\n");
+    for (files, told) in [
+        (
+            &[users][..],
+            "CHANGED: logins: INN takes passwords without TLS, this server does not, so that nobody",
+        ),
+        (
+            &[users, tls],
+            "CHANGED: logins: INN takes passwords without TLS, this server does not: clients must use STARTTLS",
+        ),
+    ] {
+        let (_, report) = translated(files);
+        assert_eq!(report.matches(told).count(), 1, "{report}");
+    }
+    let (_, report, _) = readers("auth all {\n default: x\n}\naccess all {\n users: \"*\"\n}\n");
+    assert!(!report.contains("logins"), "{report}");
+}
+
+#[test]
+fn a_hidden_table_is_a_comment() {
+    let (tables, report, text) = readers(
+        "auth people { hosts: \"*\" auth: \"/bin/ckpasswd -f x\" }\n\
+         auth local { hosts: \"localhost, 127.0.0.1, stdin\" default: \"<local>\" }\n\
+         auth here { hosts: \"127.0.0.1\" require_ssl: true default: \"<shut>\" }\n\
+         access people { users: \"*\" newsgroups: \"*,!junk\" access: \"RP\" }\n\
+         access local { users: \"<local>\" newsgroups: \"*\" access: \"RPA\" }\n",
+    );
+    let told = "NOT KEPT: access \"people\" for auth \"local\": never used, since the table `local' before it matches all its clients; its table is a comment";
+    assert_eq!(report.matches(told).count(), 1, "{report}");
+    assert_eq!(
+        names(&tables),
+        ["people", "local", "local", "people"],
+        "{text}"
+    );
+    assert!(
+        tables.entries[0].tls && tables.entries[3].users == ["*"],
+        "{text}"
+    );
+    // A peer that also reads.
+    let (tables, report, text) = access_of(&[
+        ("incoming.conf", "peer leaf {\n hostname: 192.0.2.0/28\n}\n"),
+        (
+            "readers.conf",
+            "auth leaf { hosts: 192.0.2.7 default: leaf }\naccess leaf { users: leaf newsgroups: \"*\" }\n",
+        ),
+    ]);
+    assert_eq!(names(&tables), ["leaf"], "{text}");
+    let told =
+        "NOT KEPT: access \"leaf\" for auth \"leaf\": never used, since the table `leaf' before it";
+    assert!(report.contains(told), "{report}");
+}
+
+#[test]
+fn keys_with_a_setting_are_set_or_name_it() {
+    let conf = "mta: \"/usr/bin/msmtp -i %s\"\nallownewnews: false\ninitialtimeout: 20\nmaxconnections: 60\n\
+                localmaxartsize: 5000\naddinjectionpostinghost: true\naddinjectionpostingaccount: true\nkeywords: true\n";
+    let (to, report) = translated(&[("inn.conf", conf)]);
+    let settings = settings_of(&to);
+    assert_eq!(settings.post.sendmail, "/usr/bin/msmtp -i -t");
+    assert_eq!(settings.nntp.without, "newnews");
+    assert_eq!(settings.nntp.first_seconds, 20);
+    assert_eq!(settings.post.reveal, "logging, account");
+    for told in [
+        "CHANGED: mta: post.sendmail = \"/usr/bin/msmtp -i -t\"",
+        "kept: allownewnews: nntp.without = \"newnews\"",
+        "kept: initialtimeout: nntp.first_seconds = 20",
+        "NOT KEPT: maxconnections: it limited the connections of peers; nntp.connections_max",
+        "NOT KEPT: localmaxartsize: use size_max of [[access]]",
+        "CHANGED: addinjectionpostinghost: the hosts of posters are not revealed",
+        "NOT KEPT: keywords: there is no such setting",
+    ] {
+        assert_eq!(report.matches(told).count(), 1, "{told}: {report}");
+    }
+    let (to, report) = translated(&[("inn.conf", "mta: \"/bin/mail -s x|y %s\"\n")]);
+    assert!(report.contains("NOT KEPT: mta: "), "{report}");
+    assert_eq!(
+        settings_of(&to).post.sendmail,
+        Settings::default().post.sendmail
+    );
+}
+
+#[test]
+fn defaults_of_inn_say_nothing() {
+    let conf = "mta: \"/usr/sbin/sendmail -oi -oem %s\"\ndocancels: \"require-auth\"\nkeywords: no\nmaxconnections: 50\nallownewnews: on\n\
+                backoffk: 1\nstatus: 600\n";
+    let (_, without) = translated(&[]);
+    let (to, report) = translated(&[("inn.conf", conf)]);
+    assert_eq!(report, without);
+    assert_eq!(settings_of(&to).nntp.without, "");
 }

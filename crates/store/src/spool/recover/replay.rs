@@ -21,6 +21,8 @@ use crate::spool::recover::start::{Known, Start};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
+/// The end of the notice that tells how many articles were replayed.
+pub const TAKEN_UP: &str = "taken up again from the log after an interruption";
 
 impl Spool {
     /// Replays what the derived files lack, through all later segments.
@@ -135,9 +137,7 @@ impl Spool {
                 1 => "1 article was".to_owned(),
                 _ => format!("{articles} articles were"),
             };
-            self.notices.push(format!(
-                "{what} taken up again from the log after an interruption"
-            ));
+            self.notices.push(format!("{what} {TAKEN_UP}"));
         }
         Ok(())
     }

@@ -94,12 +94,8 @@ impl Table {
                 |network: &Network| earlier.from.iter().any(|other| other.includes(network));
             earlier.from.is_empty() || !networks.is_empty() && networks.iter().all(is_included)
         })?;
-        let advice = match self.has_users {
-            true => ": put it before that one if its users should have its rights when they log in",
-            false => "",
-        };
         Some(format!(
-            "never used, since the table `{}' before it matches all its clients{advice}",
+            "never used, since the table `{}' before it matches all its clients",
             by.name
         ))
     }
@@ -221,23 +217,32 @@ pub fn translate(
         auth.value("key") == access.value("key")
             && (is_default(auth, access) || !programs(auth).is_empty())
     };
-    // A client belongs to the last auth group that matches it, and has the rights of the last access group that matches its user.
-    for auth in auths.iter().rev() {
+    let is_shut = |auth: &Group| {
         let has_rights = |access| fits(auth, access) && is_default(auth, access);
-        let is_shut = auth.value("default").is_some() && !accesses.iter().any(has_rights);
-        if is_shut || accesses.iter().any(|access| fits(auth, access)) {
+        auth.value("default").is_some() && !accesses.iter().any(has_rights)
+    };
+    for auth in auths.iter().rev() {
+        if is_shut(auth) || accesses.iter().any(|access| fits(auth, access)) {
             report_names(&file, auth, report);
             program(&file, auth, settings, report);
         }
-        for access in accesses.iter().rev().filter(|access| fits(auth, access)) {
-            let table = entry(&file, (auth, access), &earlier, report);
-            earlier.extend(Unconditional::of(&table));
-            tables.push(table);
-        }
-        if is_shut {
-            let table = refusal(&file, auth, &earlier, report);
-            earlier.extend(Unconditional::of(&table));
-            tables.push(table);
+    }
+    // A client belongs to the last auth group that matches it, and has the rights of the last access group that matches its user. Its login
+    // counts in all auth groups that match it, so the tables of logins come first.
+    for is_login in [true, false] {
+        for auth in auths.iter().rev() {
+            let is_meant =
+                |access: &&Group| fits(auth, access) && is_default(auth, access) != is_login;
+            for access in accesses.iter().rev().filter(is_meant) {
+                let table = entry(&file, (auth, access), &earlier, report);
+                earlier.extend(Unconditional::of(&table));
+                tables.push(table);
+            }
+            if is_shut(auth) && !is_login {
+                let table = refusal(&file, auth, &earlier, report);
+                earlier.extend(Unconditional::of(&table));
+                tables.push(table);
+            }
         }
     }
     for access in &accesses {

@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use groups::Active;
 use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
-use store::Lock;
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
+use store::{AppliedEntry, Lock};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
@@ -173,8 +173,14 @@ fn connect_to_check(
     Ok(())
 }
 
+/// Whether a backup is of a node of a cluster, which takes the marks of its groups from the log.
+pub fn is_of_node(manifest: &Manifest) -> bool {
+    let place = Path::new(AppliedEntry::FILE);
+    manifest.entries.iter().any(|entry| entry.path == place)
+}
+
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not
-/// given again.
+/// given again. Those of a node stay ([`is_of_node`]).
 ///
 /// # Errors
 /// The directory is not new, the backup is damaged, or a file cannot be written.
@@ -186,6 +192,7 @@ pub fn restore(
 ) -> anyhow::Result<store::Rebuilt> {
     must_be_new(root)?;
     let contents = Contents::of(backups);
+    let gap = if is_of_node(manifest) { 0 } else { gap };
     let active = raised(&contents, manifest, gap)?;
     fill(&contents, manifest, root, &active).with_context(|| {
         format!(

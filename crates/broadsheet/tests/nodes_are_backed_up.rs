@@ -4,7 +4,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::program;
 use program::Program;
@@ -58,6 +58,8 @@ fn a_restored_node_goes_on_with_the_log() {
     assert_eq!(told.status, 0, "{told:?}");
     assert!(told.out.contains("high marks not raised"), "{told:?}");
     assert_eq!(high(program, "restored"), 5);
+    let keys = fs::metadata(program.path("restored/keys")).unwrap();
+    assert_eq!(keys.permissions().mode() & 0o777, 0o700);
     let at_the_end = applied(program);
     fs::rename(program.path("news"), program.path("lost")).unwrap();
     fs::rename(program.path("restored"), program.path("news")).unwrap();

@@ -213,6 +213,9 @@ fn fill(
     for name in SUBDIRECTORIES {
         make(&root.join(name))?;
     }
+    let keys = root.join("keys");
+    store::make_directories(&keys, 0o700)
+        .with_context(|| format!("cannot create {}", keys.display()))?;
     // The settings come last: a directory that has them is whole.
     let is_settings = |entry: &&Entry| entry.path == Path::new(settings::FILE);
     for entry in manifest.entries.iter().filter(|entry| !is_settings(entry)) {

@@ -11,6 +11,7 @@ use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::cluster_log::refuse_node;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Flag, Given};
@@ -54,6 +55,10 @@ pub fn run(
     import: &dyn Fn(ArchiveOptions, Importer<'_>) -> Result<ArchiveCounts, Error>,
 ) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
+    refuse_node(
+        &directory,
+        "import into another news directory, and offer its articles to a node: by a [[site]] that feeds it, or by rnews",
+    )?;
     let settings = directory.settings()?.settings;
     let mut watcher = Watcher::new();
     let importer = Importer::open(

@@ -32,6 +32,20 @@ const DAEMON_LOOK: Duration = Duration::from_secs(1);
 /// Interval between looks.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Refuses a command that would change a news directory without the log of its cluster; `instead` tells the administrator what to do.
+///
+/// # Errors
+/// The directory is a node.
+pub fn refuse_node(directory: &NewsDirectory, instead: &str) -> anyhow::Result<()> {
+    let place = AppliedEntry::read(directory.root())?;
+    anyhow::ensure!(
+        place.log.is_empty(),
+        "{} belongs to a cluster, and changes only by its log: {instead}",
+        directory.root().display()
+    );
+    Ok(())
+}
+
 /// The log of the cluster of a node.
 pub struct ClusterLog<'a> {
     directory: &'a NewsDirectory,

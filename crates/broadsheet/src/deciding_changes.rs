@@ -26,7 +26,7 @@ impl InForce {
     /// The copy or broadsheet.toml cannot be read.
     pub fn of(directory: &NewsDirectory, copy: &NewsDirectory) -> anyhow::Result<InForce> {
         let settings = in_force::settings_with(directory, copy)?;
-        let parts = settings.deciding_parts(copy)?;
+        let parts = settings.deciding_parts_of_copy(copy, directory)?;
         Ok(InForce {
             files: DecidingFiles::of(copy)?,
             settings,

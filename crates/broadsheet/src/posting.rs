@@ -17,6 +17,7 @@ use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use store::Snapshot;
 
 use crate::account::Account;
+use crate::cluster_log::refuse_node;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::Given;
@@ -141,6 +142,12 @@ impl<'g> Posting<'g> {
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
         check_user()?;
         let directory = NewsDirectory::meant(given)?;
+        if !has(given, "no-post") {
+            refuse_node(
+                &directory,
+                "post over NNTP to the daemon of a node ([nntp] listen, [[access]] with post)",
+            )?;
+        }
         let settings = directory.settings()?.settings;
         let account = Account::mine();
         Ok(Posting {

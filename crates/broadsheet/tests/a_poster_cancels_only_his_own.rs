@@ -5,7 +5,12 @@ use crate::program;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
+use program::Program;
 use program::clients::{Server, set};
+use program::cluster::{make_node, until_equal};
+use program::daemon::until;
+use program::nats::Servers;
+use program::nntp::{ALL_MAY, Client, Served, listen};
 
 /// A session of somebody who has logged in.
 struct Reader {
@@ -113,4 +118,59 @@ fn by_a_key_of_his_own() {
     assert!(server.has(id));
     Reader::of(&server, "berta", "walnut").cancel(id, "Cancel-Key: sha256:c2VjcmV0\r\n");
     assert!(!server.has(id));
+}
+
+/// Posts as a client on this machine; such clients share an identity.
+fn post(client: &mut Client, id: &str, header: &str) {
+    assert!(client.ask("POST").starts_with("340 "));
+    client.say(format!(
+        "From: a@example.com\r\nNewsgroups: test.one\r\nSubject: a post\r\nMessage-ID: {id}\r\n{header}\r\nbody\r\n.\r\n"
+    ));
+    let line = client.line();
+    assert!(line.starts_with("240 "), "{line}");
+}
+
+#[test]
+fn by_another_node_of_a_cluster() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = [(); 2].map(|()| Program::with_news("test.one 0 1 y\ncontrol 0 1 y\n"));
+    for program in &programs {
+        listen(program, ALL_MAY);
+    }
+    let early = "<early@example.com>";
+    let late = "<late@example.com>";
+    // Before it is a node, the first has a secret of its own.
+    let served = Served::start(&programs[0]);
+    post(&mut served.client(), early, "");
+    served.daemon.stop();
+    for program in &programs {
+        make_node(program, servers.options());
+    }
+    until("the log", || {
+        let words = ["cluster", "init", "--dir", "news", "--log-bytes", "1 GiB"];
+        let told = programs[0].run(&words);
+        told.status == 0 || told.err.contains("follows the log")
+    });
+    let one = Served::start(&programs[0]);
+    let told = programs[1].run(&["cluster", "join", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let two = Served::start(&programs[1]);
+    let (mut here, mut there) = (one.client(), two.client());
+    let has = |client: &mut Client, id: &str| client.ask(&format!("STAT {id}")).starts_with("223 ");
+    post(&mut here, late, "");
+    until_equal(&programs);
+    assert!(has(&mut there, early) && has(&mut there, late));
+    let cancel = |client: &mut Client, id: &str, number: usize| {
+        let own = format!("<cancel.{number}@example.com>");
+        post(client, &own, &format!("Control: cancel {id}\r\n"));
+    };
+    cancel(&mut there, late, 1);
+    assert!(!has(&mut there, late));
+    // Posts of before have locks of the first node.
+    cancel(&mut here, early, 2);
+    assert!(!has(&mut here, early));
+    until_equal(&programs);
+    assert!(!has(&mut here, late) && !has(&mut there, early));
 }

@@ -33,6 +33,8 @@ fn everything_is_there_and_the_groups_are_kept_byte_for_byte() {
             "{directory}"
         );
     }
+    let keys = std::fs::metadata(program.path("x/news/keys")).unwrap();
+    assert_eq!(keys.permissions().mode() & 0o777, 0o700);
     let active = program.read("x/news/active");
     assert_eq!(
         active,

@@ -129,6 +129,7 @@ mod newsreaders_log_in_over_tls;
 mod nntpget_fetches_from_us;
 mod nntplib_gets_every_answer_right;
 mod nobody_need_listen_to_notices;
+mod nodes_are_backed_up;
 mod nodes_are_reseeded;
 mod nodes_meet_faults;
 mod nodes_of_a_cluster_agree;

@@ -240,6 +240,71 @@ fn nodes_that_would_decide_otherwise_stop() {
 }
 
 #[test]
+fn commands_that_no_node_takes_name_another_way() {
+    let Some(mut servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 1, ACTIVE);
+    let program = &programs[0];
+    program.write("mbox", b"From x\nSubject: x\n\nx\n");
+    program.write("history", b"");
+    for (words, remedy) in [
+        (
+            vec!["inews", "-n", "comp.test", "-t", "s"],
+            "post over NNTP",
+        ),
+        (vec!["injnews"], "post over NNTP"),
+        (vec!["import", "mbox", "mbox"], "import into another"),
+        (vec!["control", "run"], "broadsheet group add"),
+        (vec!["history", "import", "history"], "before `broadsheet"),
+        (vec!["upact"], "broadsheet expire"),
+    ] {
+        let told = program.feed(&[&words[..], &["--dir", "news"]].concat(), b"x\n");
+        assert_eq!(told.status, 2, "{words:?}: {told:?}");
+        assert!(
+            told.err.contains("belongs to a cluster") && told.err.contains(remedy),
+            "{words:?}: {told:?}"
+        );
+    }
+    assert!(!program.path("news/keys/cancel.secret").exists());
+    // The daemon files what waits, if it can.
+    let newsrun = || program.run(&["newsrun", "--dir", "news"]);
+    assert_eq!(newsrun().status, 0);
+    program.write("batch", &batch(&many("waits", 5, "comp.test", 100)));
+    let told = program.run(&["newsspool", "--dir", "news", "batch"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = newsrun();
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("start `broadsheet serve'"), "{told:?}");
+    let served = Served::start(program);
+    let waits = || {
+        let files = program.files("news/in.coming");
+        files.iter().any(|file| file.extension().is_some())
+    };
+    until("a drained in.coming", || !waits());
+    servers.kill(0);
+    servers.kill(1);
+    let told = program.run(&["newsspool", "--dir", "news", "batch"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    until("a reason", || {
+        let told = newsrun();
+        told.status == 2
+            && told
+                .err
+                .contains("the log of the cluster cannot be reached")
+    });
+    // A batch that nobody else has stays with its sender.
+    let input = std::fs::File::open(program.path("batch")).unwrap();
+    let mut rnews = program.command(&["rnews", "--dir", "news"]);
+    let done = rnews.stdin(input).output().unwrap();
+    assert_eq!(done.status.code(), Some(75), "{done:?}");
+    servers.restart(0);
+    servers.restart(1);
+    until("a drained in.coming", || !waits());
+    served.daemon.stop();
+}
+
+#[test]
 fn batches_go_through_the_log() {
     let Some(mut servers) = Servers::start(3) else {
         return;

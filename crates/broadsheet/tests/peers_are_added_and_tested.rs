@@ -706,3 +706,32 @@ via = { nntp = "127.0.0.1:1" }
         assert_eq!(told.summary()["groups"], groups, "{told:?}");
     }
 }
+
+#[test]
+fn a_peer_of_a_node_is_put_in_force_by_the_cluster() {
+    let program = Program::with_news(ACTIVE);
+    let text = program.read("news/broadsheet.toml") + "\n[cluster]\nservers = \"127.0.0.1:1\"\n";
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let add = |name: &str, direction: &str| {
+        let words = ["peer", "add", "--dir", "news", "--no-test", name];
+        let more = [
+            "--from",
+            "192.0.2.7",
+            "--host",
+            "192.0.2.7",
+            "--direction",
+            direction,
+        ];
+        good(program.run(&[&words[..], &more].concat())).out
+    };
+    let told = add("both.example", "both");
+    assert!(
+        told.contains("broadsheet cluster apply") && told.contains("on this one alone"),
+        "{told}"
+    );
+    let told = add("in.example", "in");
+    assert!(
+        told.contains("broadsheet reload") && told.contains("on this node alone"),
+        "{told}"
+    );
+}

@@ -16,6 +16,7 @@ use std::time::Duration;
 use cluster::jetstream::members;
 use cluster::log::LogOptions;
 use program::Program;
+use program::cluster::make_node;
 use program::daemon::until;
 use program::nats;
 use program::nntp::{ALL_MAY, listen};
@@ -176,7 +177,7 @@ fn a_server_needs_the_password_of_the_others() {
 #[test]
 fn a_secret_that_others_may_read_is_told() {
     let program = Program::with_news(ACTIVE);
-    let hosts = ["192.0.2.1".to_owned()];
+    let hosts = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
     for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false)] {
         let path = program.path("nats.conf");
         let file = std::fs::File::create(&path).unwrap();
@@ -187,9 +188,9 @@ fn a_secret_that_others_may_read_is_told() {
             "--dir",
             "news",
             "--host",
-            &hosts[0],
+            hosts[0],
             "--hosts",
-            &hosts[0],
+            &hosts.join(","),
         ];
         let done = program.command(&words).stdout(file).output().unwrap();
         assert!(done.status.success());
@@ -209,4 +210,61 @@ fn a_secret_that_others_may_read_is_told() {
     ]);
     assert_ne!(told.status, 0);
     assert!(told.err.contains("cannot have"), "{told:?}");
+}
+
+#[test]
+fn one_server_waits_for_no_other() {
+    let program = Program::with_news(ACTIVE);
+    let hosts =
+        |count: u8| -> Vec<String> { (1..=count).map(|last| format!("192.0.2.{last}")).collect() };
+    let (text, said) = config(&program, "192.0.2.1", &hosts(1));
+    assert!(
+        !text.contains("cluster {") && !text.contains("routes"),
+        "{text}"
+    );
+    assert!(text.contains("replicas = 1"), "{text}");
+    assert_eq!(said, "");
+    let (text, said) = config(&program, "192.0.2.1", &hosts(2));
+    assert!(text.contains("routes"), "{text}");
+    assert!(said.contains("only while both run"), "{said}");
+    let words = "cluster nats-config --dir news --host 192.0.2.9 --hosts 192.0.2.1,192.0.2.2";
+    let words: Vec<&str> = words.split(' ').collect();
+    let told = program.run(&words);
+    assert_eq!((told.status, told.out.as_str()), (64, ""), "{told:?}");
+    assert!(told.err.contains("not among --hosts"), "{told:?}");
+}
+
+#[test]
+fn a_login_that_is_missing_or_of_others_is_named() {
+    let Some(servers) = nats::Servers::start(1) else {
+        return;
+    };
+    let program = Program::with_news(ACTIVE);
+    make_node(&program, servers.options());
+    let login = program.path("news/keys/cluster.login");
+    let join = || program.run(&["cluster", "join", "--dir", "news"]).err;
+    std::fs::remove_file(&login).unwrap();
+    let mut said = String::new();
+    until("an answer", || {
+        said = join();
+        said.contains("authorization violation")
+    });
+    assert!(said.contains("keys/cluster.login is missing"), "{said}");
+    let seeds = [
+        cluster::jetstream::new_login().unwrap(),
+        cluster::jetstream::new_login().unwrap(),
+    ];
+    std::fs::write(&login, seeds.join("\n")).unwrap();
+    std::fs::set_permissions(&login, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let said = join();
+    assert!(said.contains("no login that the servers know"), "{said}");
+}
+
+#[test]
+fn a_log_that_would_take_no_article_is_not_made() {
+    let program = Program::with_news(ACTIVE);
+    let words = ["cluster", "init", "--dir", "news", "--log-bytes", "17 MiB"];
+    let told = program.run(&words);
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(told.err.contains("at least 18 MiB"), "{told:?}");
 }

@@ -14,7 +14,7 @@
 //! | [`decisions`] | the versions of the decisions, and the content of entries that put one into force |
 //! | [`settings_change`] | the content of entries that change the settings by which all nodes decide |
 //! | [`reseed`] | how a node asks another one for its segments |
-//! | [`route_login`] | the password by which the servers accept each other |
+//! | [`login_secrets`] | secrets that all nodes derive from their login: the password by which the servers accept each other, and that of Cancel-Locks |
 //! | [`log`] | what the log and its user tell each other: settings, news, errors |
 //! | [`jetstream`] | the log in NATS JetStream, in a thread of its own (feature `jetstream`; without it, functions that fail) |
 //! | `demands` | the settings of the servers and of the stream without which articles could be lost |
@@ -37,10 +37,10 @@ pub mod jetstream;
 pub mod jetstream;
 pub mod lease;
 pub mod log;
+pub mod login_secrets;
 pub mod members;
 pub mod removal;
 pub mod reseed;
-pub mod route_login;
 pub mod settings_change;
 
 /// Whether this build has the log in NATS JetStream.

@@ -29,7 +29,7 @@ const END_PATIENCE: Duration = Duration::from_secs(12);
 pub struct ClusterFeeds {
     /// Whether this node feeds.
     pub is_here: bool,
-    /// The node that holds the lease, by its last word; empty: none.
+    /// The node that holds the lease, by its last word; empty: none, or it is not known.
     pub holder: String,
     /// Why this node does not feed; empty if it does.
     pub why: String,
@@ -47,7 +47,9 @@ impl ClusterFeeds {
         let ClusterFeeds { holder, why, .. } = self;
         match (self.is_here, holder.as_str()) {
             (true, _) => format!("this node, {holder}, feeds the sites of the cluster"),
-            (false, "") => format!("this node does not feed the sites ({why}), and no other does"),
+            (false, "") => format!(
+                "this node does not feed the sites ({why}), and it is not known here which node does"
+            ),
             (false, _) => format!(
                 "this node does not feed the sites ({why}); by the last word {holder} has the lease of the feeds"
             ),
@@ -204,4 +206,15 @@ impl FeedHolder {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_without_news_of_the_lease_does_not_deny_that_another_feeds() {
+        let told = ClusterFeeds::default().sentence();
+        assert!(told.contains("it is not known"), "{told}");
+    }
 }

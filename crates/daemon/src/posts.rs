@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
@@ -10,16 +9,18 @@ use inject::{
     Draft, InjectRules, Injected, InjectionSite, InjectionTime, LoggedPoster, Moderators,
     PostEntry, Refusal, Route, mail_queue,
 };
-use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
 
 use super::mails::Mails;
 use super::warn;
+use settings::cluster::cancel_secret;
 use settings::{NewsDirectory, Settings, SystemZone};
 
 /// The rules for posts.
 pub struct Posts {
-    root: PathBuf,
+    directory: NewsDirectory,
+    /// It belongs to a cluster.
+    is_node: bool,
     rules: InjectRules,
     /// Time for which posts.log keeps a line, seconds; 0: there is none.
     log_seconds: i64,
@@ -43,7 +44,8 @@ impl Posts {
     /// The rules of the settings.
     pub fn new(directory: &NewsDirectory, settings: &Settings, mails: Mails) -> Posts {
         Posts {
-            root: directory.root().to_owned(),
+            directory: directory.clone(),
+            is_node: settings.is_node(),
             rules: settings.inject_rules(directory),
             log_seconds: settings.post.log_seconds(),
             mails,
@@ -75,7 +77,8 @@ impl Posts {
             host: &poster.host,
             is_secure: poster.is_secure,
         };
-        let mut entry = PostEntry::begin(&self.root, self.log_seconds, who, now.seconds)?;
+        let mut entry =
+            PostEntry::begin(self.directory.root(), self.log_seconds, who, now.seconds)?;
         let injected = match self.inject(&native, poster, (sender, entry.token()), active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
@@ -122,11 +125,12 @@ impl Posts {
             sender,
             is_admin: false,
         };
-        let secret = Secret::of(&self.root).map(Some).unwrap_or_else(|error| {
+        let secret = cancel_secret(&self.directory, self.is_node);
+        let secret = secret.map(Some).unwrap_or_else(|error| {
             warn(&format!("cannot create a Cancel-Lock: {error}"));
             None
         });
-        let (moderators, _) = Moderators::of(&self.root)?;
+        let (moderators, _) = Moderators::of(self.directory.root())?;
         let site = InjectionSite {
             rules: &self.rules,
             active,
@@ -139,7 +143,12 @@ impl Posts {
 
     /// Queues the mail; a thread passes it to the mail program.
     fn mail(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
-        let path = mail_queue::enqueue(&self.root, &injected.bytes, now.seconds, now.random)?;
+        let path = mail_queue::enqueue(
+            self.directory.root(),
+            &injected.bytes,
+            now.seconds,
+            now.random,
+        )?;
         self.mails.send(mail_queue::QueuedMail {
             path,
             since: now.seconds,

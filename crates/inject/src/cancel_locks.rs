@@ -25,7 +25,7 @@ pub fn unlock(draft: &mut Draft, poster: &Poster<'_>, secret: &Secret) {
     let keys = holders
         .iter()
         .flatten()
-        .filter_map(|holder| secret.key(*holder, &id));
+        .flat_map(|holder| secret.keys(*holder, &id));
     add(draft, "Cancel-Key", keys);
 }
 

@@ -162,7 +162,11 @@ pub enum Holder<'a> {
 
 /// The secret from which keys derive. It allows to withdraw every article ever posted here.
 #[derive(Clone)]
-pub struct Secret(Vec<u8>);
+pub struct Secret {
+    bytes: Vec<u8>,
+    /// The secret of earlier posts, whose keys are still given.
+    older: Option<Box<Secret>>,
+}
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -173,7 +177,18 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     /// A secret with these bytes.
     pub fn new(bytes: &[u8]) -> Secret {
-        Secret(bytes.to_vec())
+        Secret {
+            bytes: bytes.to_vec(),
+            older: None,
+        }
+    }
+
+    /// This secret, where posts had locks of another one before.
+    pub fn in_place_of(self, older: Option<Secret>) -> Secret {
+        Secret {
+            older: older.map(Box::new),
+            ..self
+        }
     }
 
     /// Reads the secret of a news directory, or makes one from the system's random numbers: a file that only its owner can read, durable
@@ -205,11 +220,17 @@ impl Secret {
             Holder::User(user) => user,
         };
         // HMAC accepts keys of any length.
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.bytes).ok()?;
         mac.update(user);
         mac.update(id);
         let key = STANDARD.encode(mac.finalize().into_bytes());
         Some(format!("sha256:{key}"))
+    }
+
+    /// The keys that may withdraw the article `id`: that of [`Secret::key`], and that of the older secret.
+    pub fn keys(&self, holder: Holder<'_>, id: &[u8]) -> impl Iterator<Item = String> {
+        let older = self.older.as_ref().and_then(|older| older.key(holder, id));
+        self.key(holder, id).into_iter().chain(older)
     }
 
     /// The lock of this key, for Cancel-Lock: `sha256:...`.
@@ -323,7 +344,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let first = Secret::of(dir.path()).unwrap();
         let again = Secret::of(dir.path()).unwrap();
-        assert_eq!(first.0, again.0);
+        assert_eq!(first.bytes, again.bytes);
         let mode = fs::metadata(dir.path().join(SECRET))
             .unwrap()
             .permissions()

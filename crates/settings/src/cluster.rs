@@ -8,6 +8,8 @@ use ::cluster::articles_entry::ENTRY_FULL_BYTES;
 use ::cluster::decisions::DecisionRange;
 use ::cluster::entry::ENTRY_BYTES_MAX;
 use ::cluster::log::LogOptions;
+use ::cluster::login_secrets;
+use relay::cancel_lock::Secret;
 use relay::control::policy::POLICY_FILES;
 use relay::keyring;
 use sha2::{Digest, Sha256};
@@ -30,7 +32,7 @@ const DECIDING: [&str; 5] = [
     "post.customs",
 ];
 /// Ids that another system had seen.
-pub(crate) const SEEN_HASHES: &str = "seen.hashes";
+const SEEN_HASHES: &str = "seen.hashes";
 /// Files by which nodes decide, besides those of the policy for control messages.
 const DECIDING_FILES: [&str; 2] = [groups::sys::FILE, SEEN_HASHES];
 
@@ -169,14 +171,31 @@ impl Settings {
     /// # Errors
     /// A file cannot be read.
     pub fn deciding_parts(&self, directory: &NewsDirectory) -> io::Result<Vec<DecidingPart>> {
+        self.deciding_parts_of_copy(directory, directory)
+    }
+
+    /// As [`Settings::deciding_parts`], with the files of a copy of the settings of a news directory (`in_force`). A copy has no
+    /// `seen.hashes`: that of the news directory counts.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn deciding_parts_of_copy(
+        &self,
+        copy: &NewsDirectory,
+        directory: &NewsDirectory,
+    ) -> io::Result<Vec<DecidingPart>> {
         let part = |name: &str, value: &[u8]| DecidingPart {
             name: name.to_owned(),
             hash: hash(value),
         };
         let file = |name: &str| -> io::Result<DecidingPart> {
+            let of = match name {
+                SEEN_HASHES => directory,
+                _ => copy,
+            };
             Ok(DecidingPart {
                 name: name.to_owned(),
-                hash: hash_of_file(&directory.file(name))?,
+                hash: hash_of_file(&of.file(name))?,
             })
         };
         let mut parts = Vec::new();
@@ -186,7 +205,7 @@ impl Settings {
                 parts.push(part(&path, setting.written(self).as_bytes()));
             }
         }
-        let text = store::regular::read_to_string(&directory.file(FILE))?;
+        let text = store::regular::read_to_string(&copy.file(FILE))?;
         let table: toml::Table = text.parse().map_err(io::Error::other)?;
         for name in ["site", "accept"] {
             let value = table.get(name).map(ToString::to_string);
@@ -196,7 +215,7 @@ impl Settings {
             parts.push(file(name)?);
         }
         let mut keys = Vec::new();
-        for entry in std::fs::read_dir(directory.file(keyring::DIRECTORY))
+        for entry in std::fs::read_dir(copy.file(keyring::DIRECTORY))
             .into_iter()
             .flatten()
         {
@@ -283,6 +302,27 @@ fn pretended_decisions() -> Option<DecisionRange> {
         oldest: oldest.parse().ok()?,
         newest: newest.parse().ok()?,
     })
+}
+
+/// The secret of the Cancel-Locks of posts: that of the news directory, which is made if it is missing. Nodes derive one from their login, so that
+/// a poster can withdraw an article through any of them; they give the keys of an earlier `keys/cancel.secret` as well.
+///
+/// # Errors
+/// A file in `keys` cannot be used.
+pub fn cancel_secret(directory: &NewsDirectory, is_node: bool) -> io::Result<Secret> {
+    let [login, _] = match is_node {
+        true => logins(directory)?,
+        false => [None, None],
+    };
+    let shared = login.and_then(|login| login_secrets::cancel_secret(&login));
+    let root = directory.root();
+    let secret = match shared {
+        Some(shared) => {
+            Secret::if_there(root).map(|older| Secret::new(shared.as_bytes()).in_place_of(older))
+        }
+        None => Secret::of(root),
+    };
+    secret.map_err(io::Error::other)
 }
 
 /// The name of this machine.

@@ -15,7 +15,7 @@ use relay::control::policy::{POLICY_FILES, Policy};
 use relay::keyring::{self, Keyring};
 use store::disk::{Access, RealDisk};
 
-use crate::cluster::{SEEN_HASHES, hash_of_parts};
+use crate::cluster::hash_of_parts;
 use crate::directory::Error;
 use crate::{FILE, NewsDirectory, Read, Settings, deciding_text};
 
@@ -288,9 +288,6 @@ fn make(
             })
             .map_err(io_error(&path))?;
     }
-    let seen = path.join(SEEN_HASHES);
-    let target = Path::new("../..").join(SEEN_HASHES);
-    std::os::unix::fs::symlink(target, &seen).map_err(io_error(&seen))?;
     sync(&keys)?;
     sync(&path)?;
     let copy = NewsDirectory::at(&path);
@@ -298,7 +295,9 @@ fn make(
     directory.sys_of(&settings, &copy)?;
     Policy::read(&path)?;
     Keyring::read(&path)?;
-    let parts = settings.deciding_parts(&copy).map_err(io_error(&path))?;
+    let parts = settings
+        .deciding_parts_of_copy(&copy, directory)
+        .map_err(io_error(&path))?;
     match hash_of_parts(&parts) {
         found if found == rules => Ok(()),
         found => Err(InForceError::Hash {
@@ -617,6 +616,24 @@ mod tests {
             remains.iter().filter(is_copy).collect::<Vec<_>>(),
             before.iter().collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn the_ids_that_another_system_had_seen_are_those_of_the_news_directory() {
+        let (_room, directory) = node(OLD);
+        let old = hash(&directory);
+        keep(&directory, &DecidingFiles::of(&directory).unwrap(), old).unwrap();
+        let copy = copy_of(&directory, old).unwrap();
+        assert!(!copy.file("seen.hashes").is_symlink());
+        let of_copy = || {
+            let settings = settings_with(&directory, &copy).unwrap();
+            let parts = settings.deciding_parts_of_copy(&copy, &directory);
+            hash_of_parts(&parts.unwrap())
+        };
+        assert_eq!(of_copy(), old);
+        fs::write(directory.file("seen.hashes"), "x").unwrap();
+        assert_ne!(of_copy(), old);
+        assert_eq!(of_copy(), hash(&directory));
     }
 
     #[test]

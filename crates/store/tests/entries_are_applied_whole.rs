@@ -262,6 +262,38 @@ fn nobody_else_writes_there() {
     std::fs::write(&path, format!("{text}by.hand 0000000000 00001 y\n")).unwrap();
     let spool = Spool::open(news.dir(), options()).unwrap();
     assert!(spool.active().find(b"by.hand").is_none());
+    assert!(spool.notices()[0].contains("the edit is undone"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     assert_eq!(spool.applied_entry().unwrap().sequence, 1);
+    drop(spool);
+    // It is told once.
+    let spool = Spool::open(news.dir(), options()).unwrap();
+    assert_eq!(spool.notices(), [""; 0]);
+}
+
+#[test]
+fn derived_files_that_are_made_anew_are_neither_edited_nor_damaged() {
+    let news = node();
+    let mut spool = Spool::open(news.dir(), options()).unwrap();
+    (1..20).for_each(|entry| apply(&mut spool, entry).unwrap());
+    spool.commit().unwrap();
+    drop(spool);
+    store::rebuild(news.dir()).unwrap();
+    let quiet = || {
+        for _ in 0..2 {
+            let spool = Spool::open(news.dir(), options()).unwrap();
+            assert_eq!(spool.notices(), [""; 0]);
+        }
+    };
+    quiet();
+    // As after a restored backup, and `cluster reseed`.
+    std::fs::remove_file(news.dir().join("index")).unwrap();
+    let spool = Spool::open(news.dir(), options()).unwrap();
+    let notices = spool.notices().join("\n");
+    assert!(
+        !notices.contains("was edited") && !notices.contains("expired"),
+        "{notices}"
+    );
+    drop(spool);
+    quiet();
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use groups::Active;
 use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
-use store::Lock;
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
+use store::{AppliedEntry, Lock};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
@@ -175,8 +175,14 @@ fn connect_to_check(
     Ok(())
 }
 
+/// Whether a backup is of a node of a cluster, which takes the marks of its groups from the log.
+pub fn is_of_node(manifest: &Manifest) -> bool {
+    let place = Path::new(AppliedEntry::FILE);
+    manifest.entries.iter().any(|entry| entry.path == place)
+}
+
 /// Restores a backup into a new directory, and raises the high mark of each group by `gap`: numbers that articles got after the backup are not
-/// given again.
+/// given again. Those of a node stay ([`is_of_node`]).
 ///
 /// # Errors
 /// The directory is not new, the backup is damaged, or a file cannot be written.
@@ -188,6 +194,7 @@ pub fn restore(
 ) -> anyhow::Result<store::Rebuilt> {
     must_be_new(root)?;
     let contents = Contents::of(backups);
+    let gap = if is_of_node(manifest) { 0 } else { gap };
     let active = raised(&contents, manifest, gap)?;
     fill(&contents, manifest, root, &active).with_context(|| {
         format!(
@@ -208,6 +215,7 @@ fn fill(
     for name in SUBDIRECTORIES {
         make(&root.join(name))?;
     }
+    make(&root.join(KEYS))?;
     // The settings come last: a directory that has them is whole.
     let is_settings = |entry: &&Entry| entry.path == Path::new(settings::FILE);
     for entry in manifest.entries.iter().filter(|entry| !is_settings(entry)) {

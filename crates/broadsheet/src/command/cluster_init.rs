@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, bail};
 use cluster::decisions::FIRST;
+use cluster::entry::ENTRY_BYTES_MAX;
 use cluster::jetstream::begin;
 use cluster::log::LogIdentity;
 use groups::size;
@@ -16,6 +17,9 @@ use crate::joining;
 
 /// Size of the log if nothing else is said: some hours of a busy site.
 const LOG_BYTES: u64 = 8 << 30;
+
+/// Smallest log, bytes: while nodes have applied no more than half of it, a further entry fits.
+const LOG_BYTES_MIN: u64 = 2 * ENTRY_BYTES_MAX as u64;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -34,7 +38,7 @@ refused. `broadsheet cluster nats-config' prints a configuration.",
         DIR,
         Flag::new(
             "log-bytes",
-            "Size of the log; when it is full, no articles are taken until nodes have applied it (8 GiB).",
+            "Size of the log, 18 MiB at least; when it is full, no articles are taken until nodes have applied it (8 GiB).",
         )
         .value("SIZE"),
     ],
@@ -53,6 +57,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(text) => size::parse(&text.to_string_lossy())
             .ok_or_else(|| given.usage("--log-bytes: a size such as `8 GiB'".to_owned()))?,
     };
+    if bytes < LOG_BYTES_MIN {
+        let least = size::bytes(LOG_BYTES_MIN);
+        let what = format!(
+            "--log-bytes is at least {least}: a smaller log cannot have two of the largest entries"
+        );
+        return Err(given.usage(what).into());
+    }
     let (options, _) = joining::node_settings(&directory)?;
     let new = LogIdentity {
         name: joining::random_name()?,

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use anyhow::Context;
 use cluster::entry::ENTRY_BYTES_MAX;
 use cluster::jetstream::{new_login, public_key};
-use cluster::route_login::{ROUTE_USER, route_password};
+use cluster::login_secrets::{ROUTE_USER, route_password};
 use rustix::fs::FileType;
 use settings::cluster::LOGIN_FILE;
 
@@ -32,6 +32,9 @@ with the mode 600, before you run the command there.
 The configuration has the public keys of the nodes, and the password by which the servers accept each
 other. The password is a secret, derived from keys/cluster.login, so that all servers have the same:
 nobody but the user of nats-server may read the file.
+
+A cluster has three servers, or one: then write `replicas = 1' in [cluster] of broadsheet.toml before
+`cluster init'. Two are no safer than one, because a log needs most of its servers.
 
   (umask 077; broadsheet cluster nats-config --host 10.0.0.1 --hosts 10.0.0.1,10.0.0.2,10.0.0.3 > nats.conf)",
     operands: Operands::NONE,
@@ -61,18 +64,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let hosts = value("hosts")
         .ok_or_else(|| given.usage("--hosts: the addresses of all servers".to_owned()))?;
     let store = value("store").unwrap_or_else(|| "/var/lib/nats".to_owned());
-    let Logins {
-        keys: [user, system],
-        password,
-    } = logins(&directory)?;
-    let routes: Vec<String> = hosts
-        .split(',')
-        .map(|host| {
-            let host = host.trim();
-            format!("\"nats-route://{ROUTE_USER}:{password}@{host}:6222\"")
-        })
-        .collect();
-    let routes = routes.join(", ");
     let no_store = ['"', '\\', '\n'];
     let no_host = ['"', '\\', '\n', '@', '/'];
     for (text, forbidden) in [
@@ -88,23 +79,62 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 .into());
         }
     }
+    let all: Vec<&str> = hosts.split(',').map(str::trim).collect();
+    if !all.contains(&host.as_str()) {
+        let what = format!("--host is {host}, which is not among --hosts: {hosts}");
+        return Err(given.usage(what).into());
+    }
+    let Logins {
+        keys: [user, system],
+        password,
+    } = logins(&directory)?;
+    let (note, cluster) = match all.len() {
+        1 => (
+            "# It is the only one: write `replicas = 1' in [cluster] of broadsheet.toml.\n",
+            String::new(),
+        ),
+        _ => (
+            "# It has a secret, the password in the section cluster: chmod 600, and chown to the user of nats-server.\n",
+            cluster_section(&host, &all, &password),
+        ),
+    };
     write!(
         out,
         "# One of the NATS servers that keep the log of a Broadsheet cluster.\n\
-         # It has a secret, the password in the section cluster: chmod 600, and chown to the user of nats-server.\n\
+         {note}\
          server_name: \"{host}\"\n\
          listen: \"{host}:4222\"\n\
          max_payload: {ENTRY_BYTES_MAX}\n\
          jetstream {{\n  store_dir: \"{store}\"\n  # With any other value a power cut loses entries that were acknowledged.\n  sync_interval: always\n}}\n\
-         # Only the other servers need port 6222. Without TLS the password and all articles go over the network as they are.\n\
-         cluster {{\n  name: news\n  listen: \"{host}:6222\"\n  \
-         authorization {{ user: {ROUTE_USER}, password: \"{password}\", timeout: {ROUTE_LOGIN_SECONDS} }}\n  routes: [{routes}]\n}}\n\
+         {cluster}\
          accounts {{\n  NEWS {{ jetstream: enabled, users: [ {{ nkey: {user} }} ] }}\n  \
          SYS {{ users: [ {{ nkey: {system} }} ] }}\n}}\n\
          system_account: SYS\n"
     )?;
-    warn_of_readers();
+    if all.len() == 2 {
+        eprintln!(
+            "broadsheet: two servers take entries only while both run: when one dies, no articles are taken. Use three, or one (and \
+             `replicas = 1' in [cluster])"
+        );
+    }
+    if all.len() > 1 {
+        warn_of_readers();
+    }
     Ok(Status::OK)
+}
+
+/// The section by which the servers find each other, and let in no stranger.
+fn cluster_section(host: &str, all: &[&str], password: &str) -> String {
+    let routes: Vec<String> = all
+        .iter()
+        .map(|host| format!("\"nats-route://{ROUTE_USER}:{password}@{host}:6222\""))
+        .collect();
+    let routes = routes.join(", ");
+    format!(
+        "# Only the other servers need port 6222. Without TLS the password and all articles go over the network as they are.\n\
+         cluster {{\n  name: news\n  listen: \"{host}:6222\"\n  \
+         authorization {{ user: {ROUTE_USER}, password: \"{password}\", timeout: {ROUTE_LOGIN_SECONDS} }}\n  routes: [{routes}]\n}}\n"
+    )
 }
 
 /// Warns if the output goes to a file that others may read.

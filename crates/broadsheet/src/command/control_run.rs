@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use store::{Serials, Spool};
 
 use crate::answer::Answer;
+use crate::cluster_log::refuse_node;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -73,6 +74,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let state = (&active, serials.as_ref().map_err(ToString::to_string));
         processor.decide(&article, state, sys.subscription(), at, trust)
     } else {
+        refuse_node(
+            &directory,
+            "make the changes that --dry-run prints by `broadsheet group add', `group set' and `group remove'; a message that the policy \
+             allows, offer to the daemon over NNTP or by rnews",
+        )?;
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
         let outcome = processor.decide(
             &article,

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use import::cnews::history::epoch;
 use store::{Spool, history};
 
+use crate::cluster_log::refuse_node;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
@@ -51,6 +52,10 @@ struct Counts {
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
+    refuse_node(
+        &directory,
+        "import the history before `broadsheet cluster init', on the machine that becomes the first node",
+    )?;
     let settings = directory.settings()?.settings;
     let Some(path) = given.operands.first() else {
         return Ok(Status::NO);

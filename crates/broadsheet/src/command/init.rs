@@ -255,6 +255,10 @@ fn make_with(
         let path = root.join(name);
         make_directory(&path).with_context(|| format!("cannot create {}", path.display()))?;
     }
+    // For secrets that are copied here before the first one is made.
+    let keys = root.join("keys");
+    store::make_directories(&keys, 0o700)
+        .with_context(|| format!("cannot create {}", keys.display()))?;
     let write = |name: &str, bytes: &[u8]| {
         let etc = etc.filter(|_| EDITED.contains(&name));
         let path = etc.unwrap_or(root).join(name);

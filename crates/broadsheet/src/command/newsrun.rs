@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anyhow::bail;
 use relay::Rules;
 use relay::incoming::{Drain, DrainOptions, Drained, Grades};
 use relay::rnews::Watch;
@@ -14,6 +15,7 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use feed::serving;
 use settings::Settings;
+use store::AppliedEntry;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -32,6 +34,8 @@ With GRADES, such as 04, only batches of those grades are filed. After `newsrunn
 
 If another newsrun is running, this one exits at once with 0: the other files the new batches as
 well. A newsrun can be killed at any time; the next one continues.
+
+On a node of a cluster the daemon files them; this command only says why it does not.
 
   */5 * * * * broadsheet newsrun --dir /srv/news",
     operands: Operands {
@@ -133,6 +137,11 @@ pub fn drain(
         let Some(lock) = drain.take_lock()? else {
             break;
         };
+        if !AppliedEntry::read(directory.root())?.log.is_empty() {
+            // The batch has woken the daemon, or it files others before.
+            daemon_files(directory)?;
+            break;
+        }
         let filer = daemon::open_filer(
             directory,
             settings,
@@ -149,6 +158,32 @@ pub fn drain(
         }
     }
     Ok(drain.drained())
+}
+
+/// Returns if the daemon of a node files the batches: it appends them to the log of the cluster.
+///
+/// # Errors
+/// It does not run, has stopped, or does not reach the log.
+fn daemon_files(directory: &settings::NewsDirectory) -> anyhow::Result<()> {
+    let root = directory.root().display();
+    let Some(daemon) = daemon::client::status(directory.root()) else {
+        bail!(
+            "{root} belongs to a cluster, and its daemon files the batches in in.coming/: start `broadsheet serve'"
+        );
+    };
+    match daemon.status.cluster_node {
+        Some(node) if node.is_stopped => {
+            bail!(
+                "the batches wait in in.coming/: the node has {}",
+                node.sentence()
+            )
+        }
+        Some(node) if node.unreachable_seconds > 0 => bail!(
+            "the log of the cluster cannot be reached ({}): the batches wait in in.coming/ until it can, and then the daemon files them",
+            node.why_unreachable
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Messages to standard error.

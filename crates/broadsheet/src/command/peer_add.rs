@@ -50,7 +50,8 @@ pub static COMMAND: Command = Command {
 Tests the connection to the peer as `peer test' does, writes a [[site]] (we feed the peer) and an
 [[access]] (the peer feeds us) into broadsheet.toml, and prints the lines that the administrator of
 the other site needs: for Broadsheet, and for INN. The other lines of broadsheet.toml stay as they
-are. `broadsheet reload' puts the peer in force.
+are. `broadsheet reload' puts the peer in force; in a cluster `broadsheet cluster apply' puts the
+[[site]] in force on all nodes, and the [[access]] stays on this one.
 
 NAME is the peer's name in Path. On a terminal the command asks for what the flags do not say. The
 peer is written also when the test fails, since the other site may have to do its part first;
@@ -226,6 +227,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     );
     let added = Added {
         name: &name,
+        is_node: before.is_node(),
         checks,
         ours: [site, access],
         lines,
@@ -312,6 +314,7 @@ fn answer(given: &Given, flag: &str, question: &str, usual: &str) -> anyhow::Res
 /// The entries that were written, and the lines for the other site.
 struct Added<'a> {
     name: &'a str,
+    is_node: bool,
     checks: Checks,
     ours: [Option<String>; 2],
     lines: Vec<Lines>,
@@ -327,11 +330,19 @@ impl Answer for Added<'_> {
                 self.name
             )?;
         }
-        writeln!(
-            out,
-            "\nAdded to {}; `broadsheet reload' puts it in force:\n",
-            settings::FILE
-        )?;
+        let [site, access] = self.ours.each_ref().map(Option::is_some);
+        let in_force = match (self.is_node, site, access) {
+            (false, _, _) => "`broadsheet reload' puts it in force",
+            (true, false, _) => {
+                "`broadsheet reload' puts it in force on this node alone: add it on each node that the peer calls"
+            }
+            (true, true, false) => "`broadsheet cluster apply' puts it in force on all nodes",
+            (true, true, true) => {
+                "`broadsheet cluster apply' puts the [[site]] in force on all nodes, and the [[access]] on this one alone: add it on each \
+                 node that the peer calls"
+            }
+        };
+        writeln!(out, "\nAdded to {}; {in_force}:\n", settings::FILE)?;
         for text in self.ours.iter().flatten() {
             indent(text, out)?;
             writeln!(out)?;

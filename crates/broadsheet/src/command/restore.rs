@@ -28,7 +28,8 @@ pub static COMMAND: Command = Command {
     about: "\
 Restores the newest backup in BACKUPS into a new directory, rebuilds what is derived from the articles, and compares every content
 with its checksum. Articles that were filed after the backup had numbers that readers remember: so the high mark of each group is
-raised, and no number is given twice.
+raised, and no number is given twice. A node of a cluster keeps its marks: its daemon applies what
+came after the backup from the log.
 
 Run by root on a terminal, it asks for the user who will run the server. That user must be able to
 read BACKUPS.",
@@ -93,6 +94,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             format!("--gap is at most {READABLE_NUMBER_MAX}, the highest number of an article");
         return Err(given.usage(what).into());
     }
+    let is_node = restore::is_of_node(&manifest);
     let rebuilt = restore::restore(backups, &manifest, directory.root(), gap)?;
     let verified = match given.has("verify") {
         true => store::fsck(directory.root(), false).map(Some),
@@ -106,7 +108,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let is_whole = rebuilt.damaged == 0 && report.as_ref().is_none_or(is_clean);
     let restored = Restored {
         time,
-        gap,
+        gap: (!is_node).then_some(gap),
         rebuilt,
         report,
     };
@@ -185,7 +187,8 @@ impl Answer for Checked {
 /// A restored news directory.
 struct Restored {
     time: i64,
-    gap: u64,
+    /// By how much the high marks were raised; `None` for a node of a cluster.
+    gap: Option<u64>,
     rebuilt: store::Rebuilt,
     report: Option<fsck::Report>,
 }
@@ -196,15 +199,21 @@ impl Answer for Restored {
         for notice in &rebuilt.notices {
             writeln!(out, "{notice}")?;
         }
-        writeln!(
+        write!(
             out,
-            "restored the backup of {}: {} segments, {} articles, {} ids; high marks raised by {}",
+            "restored the backup of {}: {} segments, {} articles, {} ids; ",
             text::utc(self.time),
             rebuilt.segments,
             rebuilt.articles,
             rebuilt.ids,
-            self.gap
         )?;
+        match self.gap {
+            Some(gap) => writeln!(out, "high marks raised by {gap}")?,
+            None => writeln!(
+                out,
+                "high marks not raised: a node of a cluster keeps its marks, and applies what came later from the log"
+            )?,
+        }
         self.report
             .as_ref()
             .map_or(Ok(()), |report| report.write_text(out))
@@ -212,7 +221,7 @@ impl Answer for Restored {
 
     fn json(&self) -> Value {
         json!({
-            "time": self.time, "gap": self.gap, "segments": self.rebuilt.segments, "articles": self.rebuilt.articles,
+            "time": self.time, "gap": self.gap.unwrap_or(0), "segments": self.rebuilt.segments, "articles": self.rebuilt.articles,
             "ids": self.rebuilt.ids, "damaged": self.rebuilt.damaged, "notices": self.rebuilt.notices,
             "fsck": self.report.as_ref().map(Answer::json),
         })

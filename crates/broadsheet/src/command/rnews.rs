@@ -99,8 +99,8 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
         },
         Meaning {
             status: Status::AGAIN,
-            when: "the disk is full, or (for standard input) a file of settings has an error: what came was neither filed \
-            nor saved, so the sender must keep it and retry later",
+            when: "the disk is full, or (for standard input) a file of settings has an error or the log of the cluster cannot be \
+            reached: what came was neither filed nor saved, so the sender must keep it and retry later",
         },
     ],
     run,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use store::{LowMark, Snapshot, Spool};
 
 use crate::answer::Answer;
+use crate::cluster_log::refuse_node;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -57,6 +58,10 @@ struct Change {
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
+    refuse_node(
+        &directory,
+        "`broadsheet expire' raises the low marks on all nodes",
+    )?;
     let options = directory.settings()?.settings.store_options();
     let edited = directory.active()?;
     // Opening mends what was edited, and nothing that this table counts is under way: the snapshot will see all of it.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, PeerInfo, Stream};
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions};
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
@@ -77,7 +77,23 @@ async fn connect_as(options: &LogOptions, login: Option<&String>) -> Result<Clie
     connect
         .connect(servers)
         .await
-        .map_err(|error| LogError::down("cannot connect to the NATS servers", error))
+        .map_err(|error| {
+            let is_refused = matches!(
+                error.kind(),
+                ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication
+            );
+            let told = LogError::down("cannot connect to the NATS servers", error);
+            match (is_refused, login) {
+                (false, _) => told,
+                (true, None) => LogError::Down(format!(
+                    "{told}: keys/cluster.login is missing here: copy it from another node, with the mode 600"
+                )),
+                (true, Some(_)) => LogError::Down(format!(
+                    "{told}: keys/cluster.login has no login that the servers know: copy it from another node, or write nats.conf \
+                     anew (`broadsheet cluster nats-config')"
+                )),
+            }
+        })
 }
 
 /// The context for requests about streams.

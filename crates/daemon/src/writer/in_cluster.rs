@@ -162,7 +162,8 @@ impl Writer {
         let copy = in_force::copy_of(&self.directory, rules);
         let deciding = copy.as_ref().unwrap_or(&self.directory);
         filer.fix_policy(deciding.root());
-        let parts = self.files.settings.deciding_parts(deciding)?;
+        let settings = &self.files.settings;
+        let parts = settings.deciding_parts_of_copy(deciding, &self.directory)?;
         if copy.is_none() && hash_of_parts(&parts) != rules {
             anyhow::bail!(RULES_CHANGED);
         }

@@ -9,7 +9,6 @@ use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
 use crate::spool::active_from_log::rebuild_active;
 use crate::state::applied_entry::AppliedEntry;
-use crate::state::state_file::LogState;
 
 impl Spool {
     /// The place of this news directory in the log of its cluster.

@@ -143,6 +143,9 @@ pub fn open(
         // Its marks are good: nothing else has to be made again.
         spool.rebuild_index()?;
     }
+    // An index that was made again knows no file: nobody edited it.
+    let edited = (is_edited && spool.index.active_identity() != [0; 3])
+        .then(|| spool.active.table.image().to_vec());
     let caught_up = spool.catch_up(start, had_cancels);
     if caught_up.is_err() {
         spool.index.abandon(&*spool.disk);
@@ -157,9 +160,13 @@ pub fn open(
     if is_edited && options.follows_log {
         spool.take_state_from_log()?;
         spool.active.rewrite()?;
-        spool.notices.push(
-            "active was edited: the edit is undone, because the groups of a cluster change by its log".into(),
-        );
+        // The index knows the file from here on.
+        spool.publish()?;
+        if edited.is_some_and(|edited| edited != spool.active.table.image()) {
+            spool.notices.push(
+                "active was edited: the edit is undone, because the groups of a cluster change by its log".into(),
+            );
+        }
     } else if is_edited {
         spool.take_up_active()?;
     }

@@ -30,6 +30,9 @@ pub struct AppliedEntry {
 }
 
 impl AppliedEntry {
+    /// The file in the news directory of a node; a site of one machine has none.
+    pub const FILE: &str = "cluster.applied";
+
     /// Reads the file of a news directory; without a file it belongs to no cluster. A node that runs may be further.
     ///
     /// # Errors
@@ -89,7 +92,7 @@ impl AppliedEntry {
 
 impl LogState for AppliedEntry {
     const KIND: Kind = Kind::Applied;
-    const FILE: &'static str = "cluster.applied";
+    const FILE: &'static str = AppliedEntry::FILE;
     const FILE_BYTES_MAX: u64 = 64 << 10;
 
     fn apply_line(&mut self, line: &[u8]) -> bool {

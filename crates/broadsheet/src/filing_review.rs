@@ -30,7 +30,8 @@ pub fn store(directory: &NewsDirectory, settings: &Settings) -> Result<String, S
         refused(&paths, Access::WRITE_OK, "cannot be written")?;
         told = String::from("can be written");
     }
-    let faults = store::fsck::segment_faults(directory.root()).unwrap_or_default();
+    let faults =
+        store::fsck::segment_faults(directory.root()).map_err(|error| error.to_string())?;
     if let Some(fault) = faults.first() {
         let more = match faults.len() - 1 {
             0 => String::new(),

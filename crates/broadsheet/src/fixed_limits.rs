@@ -113,7 +113,6 @@ fixed! {
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
     pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
     pull::connection::ROW_BYTES_MAX, Unit::Bytes, "overview row of a server to pull from", "A longer one ends the run.";
-    pull::error::BREAKS_MAX, Unit::Count("connections"), "connections of a pull in succession that break at one article", "The next run gives the article up, and reports it.";
     pull::posts::POSTS_MAX, Unit::Count("posts"), "posts that go up in one run of pull", "The others go up with the next one.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
     relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";

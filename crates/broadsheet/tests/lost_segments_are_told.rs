@@ -77,6 +77,8 @@ fn a_lost_segment_and_a_cut_one() {
         let told = run(&program, &["history", "rebuild"]);
         assert_eq!(told.status, 1, "{told:?}");
         assert!(told.out.contains("bad/lost.ids"), "{told:?}");
+        // It puts the rest of a cut article aside.
+        run(&program, &["fsck", "--repair"]);
         let (listed, accepted) = lost(&program);
         assert!(
             listed > 5 && listed as u64 == accepted,
@@ -118,6 +120,7 @@ fn no_segments_at_all() {
         (&["expire"], b"", 2),
         (&["fsck", "--repair"], b"", 2),
         (&["history", "rebuild"], b"", 2),
+        (&["backup", "backups", "--keep", "1"], b"", 2),
     ] {
         let told = program.feed(&[words, &["--dir", "news"]].concat(), input);
         assert_eq!(told.status, status, "{told:?}");

@@ -7,17 +7,6 @@ use feed::{ConnectionError, RemoteError};
 use nntp::client::PeerError;
 use thiserror::Error;
 
-/// How often a connection may break at an article, or at a post, before the next visit gives it up.
-pub const BREAKS_MAX: u64 = 5;
-
-/// What becomes of an article at which so many connections broke.
-fn times(count: u64) -> String {
-    match BREAKS_MAX.saturating_sub(count) {
-        0 => format!("{count} times in succession: the next run gives it up"),
-        _ => format!("{count} of {BREAKS_MAX} times, after which it is given up"),
-    }
-}
-
 impl Error {
     /// Whether the server, or the network, ended the connection without a word.
     pub(crate) fn is_break(&self) -> bool {
@@ -55,7 +44,7 @@ pub enum Error {
     #[error("{0}")]
     Connection(#[from] ConnectionError),
     /// The connection broke at an article, or at a post.
-    #[error("{error}, at {} ({})", id.escape_ascii(), times(*count))]
+    #[error("{error}, at {} (connections in succession that broke there: {count}; to pass over it, raise the number of its group in pull/NAME, or for a post the position)", id.escape_ascii())]
     Broken {
         /// The cause.
         error: ConnectionError,

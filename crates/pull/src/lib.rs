@@ -17,7 +17,7 @@
 
 pub mod by_number;
 pub mod connection;
-pub mod error;
+mod error;
 pub mod interest;
 pub mod marks;
 pub mod new_news;

@@ -9,7 +9,7 @@ use groups::wildmat::Wildmat;
 use store::{HistoryLine, Logged, Position, Snapshot};
 
 use crate::connection::{Connection, Posted};
-use crate::error::{BREAKS_MAX, Error};
+use crate::error::Error;
 use crate::marks::Marks;
 use crate::news::News;
 
@@ -56,16 +56,13 @@ pub fn send(
     let (mut posted, mut refused) = (0, 0);
     let mut left = posts.len();
     for (next, id, text) in posts {
-        let answer = match marks.breaks_at(&id) {
-            BREAKS_MAX.. => Posted::Refused(format!("{BREAKS_MAX} connections broke at it")),
-            _ => match connection.post(&text) {
-                Err(error) if error.is_break() => {
-                    let count = marks.note_break(&id);
-                    marks.save()?;
-                    return Err(error.at(&id, count));
-                }
-                answer => answer?,
-            },
+        let answer = match connection.post(&text) {
+            Err(error) if error.is_break() => {
+                let count = marks.note_break(&id);
+                marks.save()?;
+                return Err(error.at(&id, count));
+            }
+            answer => answer?,
         };
         match answer {
             Posted::Taken => posted += 1,

@@ -13,7 +13,7 @@ use nntp::client::{Ready, Reply};
 use store::Snapshot;
 
 use crate::connection::{Connection, Text, words};
-use crate::error::{BREAKS_MAX, Error};
+use crate::error::Error;
 use crate::marks::{Mark, Marks, REMEMBERED_MAX};
 use crate::news::{News, Pulled, SHOWN};
 use crate::posts;
@@ -220,9 +220,7 @@ impl Visit<'_> {
         let mut rows = Vec::new();
         for (group, list) in lists {
             for row in list {
-                let is_new = !self.snapshot.has(&row.id)?
-                    && self.fetched.insert(row.id.clone())
-                    && !self.is_given_up(&row.id);
+                let is_new = !self.snapshot.has(&row.id)? && self.fetched.insert(row.id.clone());
                 match is_new {
                     true => self.pulled.wanted += 1,
                     false => self.pulled.known += 1,
@@ -274,19 +272,6 @@ impl Visit<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether too many connections broke at an article: then no visit asks for it again.
-    fn is_given_up(&mut self, id: &[u8]) -> bool {
-        let is_given_up = self.marks.breaks_at(id) >= BREAKS_MAX;
-        if is_given_up {
-            self.pulled.given_up += 1;
-            self.news.message(&format!(
-                "{}: {BREAKS_MAX} connections in succession broke at this article; it is given up",
-                id.escape_ascii()
-            ));
-        }
-        is_given_up
     }
 
     /// Leaves out a group that the server refuses in this visit.

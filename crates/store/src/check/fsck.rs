@@ -137,10 +137,11 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
 /// Does not read the articles; the caller holds the lock, or nobody can write.
 ///
 /// # Errors
-/// The directory of the segments cannot be read.
+/// The directory of the segments cannot be read, or has none although the index knows of some.
 pub fn segment_faults(dir: &Path) -> Result<Vec<Error>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let segments = Segments::find(&disk, dir)?;
+    repair::must_have_segments(&segments, dir)?;
     let mut faults = segments.damaged_headers()?;
     let lost = segments.lost()?.into_iter();
     faults.extend(lost.map(|base| segments.lost_error(base)));

@@ -152,13 +152,7 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
 /// # Errors
 /// These two; the segments cannot be listed.
 pub fn check_segments(segments: &Segments, dir: &Path) -> Result<(), Error> {
-    let knows_some = || {
-        let index = Index::open_to_read(&**segments.disk(), dir, None);
-        index.is_ok_and(|index| index.is_some_and(|index| index.published().is_some()))
-    };
-    if segments.is_empty()? && knows_some() {
-        return Err(segments.none_error());
-    }
+    must_have_segments(segments, dir)?;
     for base in segments.bases()? {
         let named = match segments.header(base) {
             Ok(Some(header)) => header.base,
@@ -171,6 +165,21 @@ pub fn check_segments(segments: &Segments, dir: &Path) -> Result<(), Error> {
                 right: segments.path(named, SegmentFile::Art),
             });
         }
+    }
+    Ok(())
+}
+
+/// Refuses a news directory without a single segment, although its index knows of some.
+///
+/// # Errors
+/// That; the segments cannot be listed.
+pub fn must_have_segments(segments: &Segments, dir: &Path) -> Result<(), Error> {
+    let knows_some = || {
+        let index = Index::open_to_read(&**segments.disk(), dir, None);
+        index.is_ok_and(|index| index.is_some_and(|index| index.published().is_some()))
+    };
+    if segments.is_empty()? && knows_some() {
+        return Err(segments.none_error());
     }
     Ok(())
 }

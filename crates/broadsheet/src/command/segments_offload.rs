@@ -54,11 +54,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     });
     given.print(&moved, out)?;
     done?;
-    must_be_known(&directory, &bases)?;
+    // Expire may have removed it since it was listed.
+    if let Err(unknown) = must_be_known(&directory, &bases) {
+        eprintln!("broadsheet: {unknown}");
+    }
     for base in &bases {
         if moved.0.iter().all(|segment| segment.base != *base) {
             eprintln!(
-                "broadsheet: segment {base} stays: it is filed into, or its articles are in the object store already"
+                "broadsheet: segment {base} was not moved: it is filed into, its articles are in the object store already, or expire has removed it"
             );
         }
     }

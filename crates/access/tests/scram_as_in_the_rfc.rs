@@ -150,7 +150,7 @@ fn an_unknown_user_looks_like_a_known_one_until_the_end() {
     assert_eq!(done(exchange.take(Some(last.as_bytes()))).code(), 481);
 }
 
-/// Else a restart of the daemon would show who exists.
+/// A restart that changed them would show who exists.
 #[test]
 fn the_salts_of_unknown_users_stay_the_same() {
     let (news, _) = access();

@@ -39,8 +39,9 @@ pub const EXPANDED_BYTES_MAX: u64 = 4 << 30;
 pub const RATIO_MAX: u64 = 1000;
 /// Expanded bytes of a layer before the ratio is checked: 1 MiB.
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
-/// Members (streams one behind the other) of bzip2 and xz data that may be of any size. Each takes time before it expands to anything.
-pub const MEMBERS_MAX: u64 = 1000;
+/// Members (streams one behind the other) of bzip2 and xz data that may be of any size: each takes time before it expands to anything, and a
+/// sender may compress articles one by one.
+pub const MEMBERS_MAX: u64 = 4000;
 /// Bytes to which members expand on average, where there are more than [`MEMBERS_MAX`]: 16 KiB. Programs that compress in parallel make
 /// members of 900 kB and more.
 pub const MEMBER_BYTES: u64 = 16 << 10;

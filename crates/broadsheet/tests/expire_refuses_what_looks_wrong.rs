@@ -311,7 +311,7 @@ fn more_than_a_part_of_all_needs_force() {
     program.assert_clean();
 }
 
-/// So an expire at night that meets a backup is not left out.
+/// An expire at night that meets a backup runs after it.
 #[test]
 fn a_second_run_waits_for_the_first() {
     let program = news();

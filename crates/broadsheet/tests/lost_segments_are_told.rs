@@ -30,6 +30,23 @@ fn arts(program: &Program) -> Vec<PathBuf> {
     arts
 }
 
+/// The histories of segments without articles, ascending.
+fn kept_histories(program: &Program) -> Vec<PathBuf> {
+    let mut kept = program.files("news/segments");
+    kept.retain(|path| {
+        path.extension().is_some_and(|end| end == "his") && !path.with_extension("art").exists()
+    });
+    kept.sort();
+    kept
+}
+
+/// Runs expire with the time so many days ahead.
+fn expire(program: &Program, days: u64) {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + days * 86_400;
+    let told = run(program, &["expire", "--force", "--now", &now.to_string()]);
+    assert_eq!(told.status, 0, "{told:?}");
+}
+
 fn run(program: &Program, words: &[&str]) -> Told {
     let told = program.run(&[words, &["--dir", "news"]].concat());
     assert!(!told.err.contains("panicked"), "{told:?}");
@@ -87,6 +104,94 @@ fn a_lost_segment_and_a_cut_one() {
     }
 }
 
+/// Removes files of a segment; the last one is the current one.
+fn remove(program: &Program, place: usize, ends: &[&str]) {
+    let art = arts(program)[place].clone();
+    for end in ends {
+        fs::remove_file(art.with_extension(end)).unwrap();
+    }
+}
+
+#[test]
+fn each_loss_is_told_by_each_command() {
+    const ALL: [&str; 3] = ["art", "ovr", "his"];
+    type Loss = fn(&Program);
+    let losses: [(&str, Loss); 5] = [
+        ("the current one", |program| {
+            remove(program, arts(program).len() - 1, &ALL)
+        }),
+        ("the end of the current one", |program| {
+            let art = arts(program).pop().unwrap();
+            let file = fs::OpenOptions::new().write(true).open(art).unwrap();
+            file.set_len(8_000).unwrap();
+        }),
+        ("the last two", |program| {
+            remove(program, arts(program).len() - 1, &ALL);
+            remove(program, arts(program).len() - 1, &ALL);
+        }),
+        ("all but its history", |program| {
+            remove(program, 1, &["art", "ovr"])
+        }),
+        ("all but its rows", |program| {
+            remove(program, 1, &["art", "his"])
+        }),
+    ];
+    for (what, lose) in losses {
+        let program = news();
+        assert_eq!(run(&program, &["check", "-q"]).status, 0, "{what}");
+        assert_eq!(run(&program, &["backup", "backups"]).status, 0, "{what}");
+        lose(&program);
+        let whole = program.path("news");
+        for words in [
+            &["check"][..],
+            &["backup", "backups", "--keep", "1"],
+            &["history", "rebuild"],
+            &["fsck", "--repair"],
+        ] {
+            let copy = program.path("copy");
+            let _ = fs::remove_dir_all(&copy);
+            let copied = std::process::Command::new("cp")
+                .arg("-a")
+                .args([&whole, &copy])
+                .status();
+            assert!(copied.unwrap().success());
+            let told = program.run(&[words, &["--dir", "copy"]].concat());
+            assert_eq!(told.status, 1, "{what}: {words:?}: {told:?}");
+        }
+        let lists = program.files("backups").into_iter();
+        let lists = lists.filter(|path| path.extension().is_some_and(|end| end == "list"));
+        assert_eq!(lists.count(), 2, "{what}");
+    }
+}
+
+/// The history of an expired segment stays, and has the ids of its removed articles.
+#[test]
+fn a_rebuild_beside_a_kept_history_gives_no_id_twice() {
+    let program = Program::with_small_segments(
+        "comp.keep 0000000000 00001 y\ncomp.test 0000000000 00001 y\n",
+        1,
+    );
+    for (name, group, count) in [
+        ("k", "comp.keep", 5),
+        ("a", "comp.test", ARTICLES),
+        ("l", "comp.keep", 5),
+    ] {
+        let told = program.rnews(&batch(&many(name, count, group, 8_000)));
+        assert_eq!(told.count("accepted"), count as u64);
+    }
+    let history = fs::read_to_string(arts(&program)[1].with_extension("his")).unwrap();
+    let id = &history[history.find('<').unwrap()..=history.find('>').unwrap()];
+    assert_eq!(run(&program, &["article", "remove", id]).status, 0);
+    program.write(
+        "news/explist",
+        b"/expired/ x 14 -\ncomp.test x 1 -\nall x never -\n",
+    );
+    expire(&program, 9);
+    assert!(!kept_histories(&program).is_empty());
+    assert_eq!(run(&program, &["history", "rebuild"]).status, 0);
+    program.assert_clean();
+}
+
 #[test]
 fn a_segment_of_which_only_the_history_is_left() {
     let program = news();
@@ -108,7 +213,7 @@ fn a_segment_of_which_only_the_history_is_left() {
     );
 }
 
-/// As when their disk is not mounted.
+/// Their disk is not mounted.
 #[test]
 fn no_segments_at_all() {
     let program = news();
@@ -166,14 +271,8 @@ fn files_under_each_others_names() {
 fn a_damaged_history_of_an_expired_segment() {
     let program = news();
     program.write("news/explist", b"/expired/ x 14 -\nall x 1 -\n");
-    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 2 * 86_400;
-    let told = run(&program, &["expire", "--force", "--now", &now.to_string()]);
-    assert_eq!(told.status, 0, "{told:?}");
-    let mut histories = program.files("news/segments");
-    histories.retain(|path| {
-        path.extension().is_some_and(|end| end == "his") && !path.with_extension("art").exists()
-    });
-    histories.sort();
+    expire(&program, 2);
+    let histories = kept_histories(&program);
     let history = &histories[0];
     let text = fs::read_to_string(history).unwrap();
     fs::write(history, &text[..text.len() / 2]).unwrap();

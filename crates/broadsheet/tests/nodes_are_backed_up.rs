@@ -14,7 +14,7 @@ use program::nats::Servers;
 use program::nntp::{Served, offer};
 
 const ACTIVE: &str = "comp.test 0 1 y\ncontrol 0 1 y\njunk 0 1 y\n";
-/// What a daemon says whose derived files are not those of its log.
+/// A daemon says this of derived files that are not those of its log.
 const ALARMS: [&str; 2] = ["was edited", "was damaged"];
 
 /// The high mark of the group.

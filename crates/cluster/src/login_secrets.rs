@@ -7,7 +7,7 @@ use sha2::Sha256;
 pub const ROUTE_USER: &str = "broadsheet";
 /// The begin of the signed text. Other texts that are signed with the login of the nodes begin otherwise.
 const ROUTES: &[u8] = b"broadsheet routes\0";
-/// As [`ROUTES`], for Cancel-Locks.
+/// The begin of the signed text for Cancel-Locks.
 const CANCEL_LOCKS: &[u8] = b"broadsheet cancel locks\0";
 
 /// The password of this user, in hexadecimal digits. `None` never comes: every key has a length that HMAC takes.

@@ -179,7 +179,7 @@ impl Marks {
     }
 
     /// How many connections in succession broke at an article.
-    pub fn breaks_at(&self, id: &[u8]) -> u64 {
+    fn breaks_at(&self, id: &[u8]) -> u64 {
         match &self.broken {
             Some((broken, count)) if **broken == *id => *count,
             _ => 0,
@@ -197,6 +197,13 @@ impl Marks {
         self.broken = Some((id.into(), count));
         self.is_changed = true;
         count
+    }
+
+    /// Forgets, in memory, that the connection broke at an article that has come since, or at a post that has gone up.
+    pub fn pass_break(&mut self, id: &[u8]) {
+        if self.breaks_at(id) > 0 {
+            self.forget_break();
+        }
     }
 
     /// Forgets, in memory, where the connection broke.
@@ -290,7 +297,9 @@ mod tests {
             (again.breaks_at(b"<b@b>"), again.breaks_at(b"<c@b>")),
             (2, 0)
         );
-        again.forget_break();
+        again.pass_break(b"<c@b>");
+        assert!(again.has_break());
+        again.pass_break(b"<b@b>");
         assert!(!again.has_break());
         let mode = || std::fs::metadata(&path).unwrap().mode() & 0o777;
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();

@@ -64,6 +64,7 @@ pub fn send(
             }
             answer => answer?,
         };
+        marks.pass_break(&id);
         match answer {
             Posted::Taken => posted += 1,
             Posted::NotNow(answer) => {

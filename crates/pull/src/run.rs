@@ -230,13 +230,15 @@ impl Visit<'_> {
         }
         let mut to_ask = rows.iter().filter(|(_, _, is_new)| *is_new).peekable();
         let mut in_flight_bytes = 0;
-        // After a break one article at a time, so that the right one is blamed: a server that ends a connection may take the articles
-        // before with it.
-        let is_alone = self.marks.has_break();
-        let window = if is_alone { 0 } else { WINDOW_BYTES_MAX };
         for (group, row, is_new) in &rows {
             let mut result = Ok(());
             if *is_new {
+                // After a break one article at a time, until that one has come, so that the right one is blamed: a server that ends a
+                // connection may take the articles before with it.
+                let window = match self.marks.has_break() {
+                    true => 0,
+                    false => WINDOW_BYTES_MAX,
+                };
                 if in_flight_bytes <= window / 2 {
                     let mut commands = Vec::new();
                     while let Some((_, row, _)) = to_ask.next_if(|(_, row, _)| {
@@ -250,7 +252,7 @@ impl Visit<'_> {
                 }
                 result = self.article(&row.id);
                 match result {
-                    Ok(()) | Err(Error::Endless(_)) => {}
+                    Ok(()) | Err(Error::Endless(_)) => self.marks.pass_break(&row.id),
                     Err(error) if error.is_break() => {
                         let count = self.marks.note_break(&row.id);
                         return Err(error.at(&row.id, count));

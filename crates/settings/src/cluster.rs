@@ -174,8 +174,8 @@ impl Settings {
         self.deciding_parts_of_copy(directory, directory)
     }
 
-    /// As [`Settings::deciding_parts`], with the files of a copy of the settings of a news directory (`in_force`). A copy has no
-    /// `seen.hashes`: that of the news directory counts.
+    /// Reads these parts from a copy of the settings of a news directory (`in_force`). A copy has no `seen.hashes`: that of the news
+    /// directory counts.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -103,6 +103,8 @@ pub struct Spool {
     size_checked: Option<Instant>,
     /// Segments that are noted as such to reclaim, since the spool was opened.
     unreclaimed: BTreeSet<u64>,
+    /// Segments with removals that wait for the next commit, and are not noted.
+    removals: BTreeSet<u64>,
 }
 
 impl Spool {
@@ -516,7 +518,7 @@ impl Spool {
             return Ok(());
         }
         if !line.is_restored {
-            self.note_removal(line.position)?;
+            self.removes_at(line.position)?;
         }
         let mut text = Vec::with_capacity(line.id.len() + 64);
         line.push(&mut text);
@@ -548,6 +550,9 @@ impl Spool {
             return Err(Error::Stopped);
         }
         let bytes = self.art.next() - self.art.append.end;
+        if !self.removals.is_empty() {
+            self.note_removals()?;
+        }
         if bytes > 0 {
             self.is_poisoned = true;
             let began = Instant::now();

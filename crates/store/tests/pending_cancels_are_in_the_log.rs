@@ -169,3 +169,42 @@ fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
     assert_eq!(syncs.count(), 1, "{trace:?}");
     assert_eq!(double.listed(), listed);
 }
+
+/// Expire has to know of them, and one write tells of all.
+#[test]
+fn removals_in_many_segments_are_noted_once() {
+    let news = News::new(&["a.b"]);
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let mut spool = Spool::open(news.dir(), options).unwrap();
+    let filler = "x".repeat(300_000);
+    let filed: Vec<_> = (0..12)
+        .map(|number| {
+            let id = format!("<{number}@x>");
+            let position = news.file_with(&mut spool, &id, &["a.b"], &filler);
+            spool.commit().unwrap();
+            (position, id)
+        })
+        .collect();
+    drop(spool);
+    let double = Double::new(news.dir());
+    let mut spool = Spool::open_on(double.disk(), news.dir(), options).unwrap();
+    double.take_trace();
+    for (position, id) in &filed {
+        spool.cancel(*position, id.as_bytes()).unwrap();
+    }
+    assert!(double.take_trace().is_empty());
+    spool.commit().unwrap();
+    let is_note = |deed: &Deed| matches!(deed, Deed::Rename(_, to) if to.ends_with("unreclaimed"));
+    let trace = double.take_trace();
+    assert_eq!(
+        trace.iter().filter(|deed| is_note(deed)).count(),
+        1,
+        "{trace:?}"
+    );
+    drop(spool);
+    let noted = std::fs::read_to_string(news.dir().join("unreclaimed")).unwrap();
+    assert!(noted.lines().count() > 3, "{noted}");
+}

@@ -90,10 +90,9 @@ fn ask(
         Some(nonce) => nonce,
         None => STANDARD.encode(random::<NONCE_BYTES>().map_err(|error| failed(&error))?),
     };
-    let file = users;
-    let users = file.now().map_err(|error| failed(&error))?;
+    let listed = users.now().map_err(|error| failed(&error))?;
     let user = str::from_utf8(&first.name).ok();
-    let user = user.and_then(|name| users.named(name));
+    let user = user.and_then(|name| listed.named(name));
     let known = user.and_then(|user| Some((user.name.clone(), user.scram.clone()?)));
     let (user, verifier) = match known {
         Some((name, verifier)) => (Some(name), verifier),
@@ -104,7 +103,7 @@ fn ask(
             let name = name
                 .as_ref()
                 .map_or(&first.name[..], |name| name.as_bytes());
-            let secret = file.secret().map_err(|error| failed(&error))?;
+            let secret = users.secret().map_err(|error| failed(&error))?;
             (None, Verifier::of_unknown_user(&secret, name))
         }
     };

@@ -100,7 +100,8 @@ fn rebuild_files(
         cancelled: &removals.cancelled,
     };
     derived.find_gone(disk, alive)?;
-    let bases = segments.bases()?;
+    // The history of a segment may outlive it, and has the ids of its own.
+    let bases = segments.bases_with(&[SegmentFile::Art, SegmentFile::His])?;
     let next = bases.iter().find(|next| **next > base);
     derived.add_removed(removals, next.copied().unwrap_or(u64::MAX), &expired);
     let mut articles = 0;

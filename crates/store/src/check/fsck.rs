@@ -7,7 +7,7 @@ use crate::Error;
 use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
 use crate::check::kept_histories::check_kept_histories;
-use crate::check::lost_ends::cut_files;
+use crate::check::lost_ends::{current_fault, cut_files, lost_but_history};
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment};
 use crate::expiry::state::ExpiryState;
@@ -133,8 +133,8 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     Ok(report)
 }
 
-/// What is lost of the segments, each as an error: those without `.art`, those without a valid header, and those whose `.art` ends too early.
-/// Does not read the articles; the caller holds the lock, or nobody can write.
+/// Finds what is lost of the segments, each as an error: those without `.art`, those without a valid header, and those whose `.art` ends too
+/// early. It does not read the articles; the caller holds the lock, or nobody can write.
 ///
 /// # Errors
 /// The directory of the segments cannot be read, or has none although the index knows of some.
@@ -146,6 +146,8 @@ pub fn segment_faults(dir: &Path) -> Result<Vec<Error>, Error> {
     let lost = segments.lost()?.into_iter();
     faults.extend(lost.map(|base| segments.lost_error(base)));
     faults.extend(cut_files(&segments)?);
+    faults.extend(lost_but_history(&segments, dir)?);
+    faults.extend(current_fault(&segments, dir)?);
     Ok(faults)
 }
 

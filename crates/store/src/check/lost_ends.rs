@@ -1,5 +1,6 @@
 //! The articles that only the history lines know: a segment lost its `.art`, or the end of it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::Error;
@@ -10,6 +11,7 @@ use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
+use crate::index::Index;
 use crate::io::disk::{File, Open};
 use crate::io::replace::map_whole;
 use crate::log::record::{HEADER_BYTES, Head};
@@ -88,9 +90,7 @@ pub fn cut_files(segments: &Segments) -> Result<Vec<Error>, Error> {
     let fault = |base: &u64| {
         let (file, end) = end_of(segments, *base)?;
         let map = map_whole(&**segments.disk(), &segments.path(*base, SegmentFile::His))?;
-        let text = History::of_map(&map).text();
-        let mut lines = text.rsplit(|byte| *byte == b'\n');
-        let last = lines.find_map(|line| HistoryLine::parse(line)?.position)?;
+        let last = last_filed(History::of_map(&map))?.position?;
         let offset = last.0.checked_sub(*base)?;
         let length = file.map_or(0, |file| length_at(&*file, offset));
         (offset >= end || offset + length > end).then(|| Error::Damaged {
@@ -100,6 +100,73 @@ pub fn cut_files(segments: &Segments) -> Result<Vec<Error>, Error> {
         })
     };
     Ok(sealed.iter().filter_map(fault).collect())
+}
+
+/// The error about the segment that the index calls the current one, if its `.art` is missing or ends before what was committed. Asks only a mark
+/// that a power cut cannot have taken back.
+///
+/// # Errors
+/// The index or the segments cannot be read.
+pub fn current_fault(segments: &Segments, dir: &Path) -> Result<Option<Error>, Error> {
+    // Before the segments: the mark may move on meanwhile, and its segment stays.
+    let Some(index) = Index::open_to_read(&**segments.disk(), dir, None)? else {
+        return Ok(None);
+    };
+    let mark = index.applied(segments.run_id());
+    let Some(mark) = mark.or(index.checkpoint()) else {
+        return Ok(None);
+    };
+    let damaged = |offset, what| {
+        Some(Error::Damaged {
+            path: segments.path(mark.base, SegmentFile::Art),
+            offset,
+            what,
+        })
+    };
+    Ok(match segments.length(mark.base, SegmentFile::Art) {
+        Err(error) if error.kind() == ErrorKind::NotFound => damaged(0, CURRENT_MISSING),
+        Ok(end) if end < mark.art_end => damaged(end, "it ends before what was committed"),
+        _ => None,
+    })
+}
+
+/// What is said of a missing segment that the index calls the current one.
+const CURRENT_MISSING: &str = "it is missing, and articles were filed into it last: put it back, or all its articles are lost";
+
+/// The segments of which only the history is left, although expire did not remove their last article: each as an error. Reads the last line of
+/// each such history.
+///
+/// # Errors
+/// The segments, what has expired or what was removed cannot be read.
+pub fn lost_but_history(segments: &Segments, dir: &Path) -> Result<Vec<Error>, Error> {
+    let disk = &**segments.disk();
+    // In this order: expire forgets cancels after it has removed segments, and removes them after it has said what has expired.
+    let cancelled = Removals::of_file(disk, dir)?.cancelled;
+    let (whole, lost) = (segments.bases()?, segments.lost()?);
+    let mut bases = segments.bases_with(&[SegmentFile::His])?;
+    let oldest = whole.first().copied().unwrap_or(0);
+    bases.retain(|base| {
+        *base > oldest && whole.binary_search(base).is_err() && !lost.contains(base)
+    });
+    let Some(expired) = ExpiryState::read(disk, dir)? else {
+        return Ok(Vec::new());
+    };
+    let alive = Visibility {
+        expired: &expired,
+        cancelled: &cancelled,
+    };
+    let fault = |base: &u64| {
+        let map = map_whole(disk, &segments.path(*base, SegmentFile::His))?;
+        let last = last_filed(History::of_map(&map))?;
+        alive.has(&last).then(|| segments.lost_error(*base))
+    };
+    Ok(bases.iter().filter_map(fault).collect())
+}
+
+/// The last line of an article.
+fn last_filed(history: History<'_>) -> Option<HistoryLine<'_>> {
+    let mut lines = history.text().rsplit(|byte| *byte == b'\n');
+    lines.find_map(|line| HistoryLine::parse(line).filter(|line| line.position.is_some()))
 }
 
 /// The file with the records of a segment, and its end; 0 where it is missing. `None`: the articles do not lie at their positions, or not here.
@@ -113,7 +180,7 @@ fn end_of(segments: &Segments, base: u64) -> Option<(Option<Box<dyn File>>, u64)
     }
     let file = match segments.open(base, SegmentFile::Art, Open::Read) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some((None, 0)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Some((None, 0)),
         Err(_) => return None,
     };
     let length = file.length().ok()?;

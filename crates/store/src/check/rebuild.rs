@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
+use crate::check::kept_histories::check_kept_histories;
 use crate::check::report::{Finding, Report};
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
@@ -34,6 +35,22 @@ pub struct Rebuilt {
     pub damaged: u64,
 }
 
+impl Rebuilt {
+    /// Adds what a check has found.
+    fn add(&mut self, report: &Report) {
+        let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
+        self.notices.extend(report.findings.iter().map(text));
+        self.damaged += report.lost;
+        if !report.lost_ids.is_empty() {
+            self.notices.push(format!(
+                "the ids of {} lost articles are in bad/{}",
+                report.lost_ids.len(),
+                repair::LOST_IDS
+            ));
+        }
+    }
+}
+
 /// Rebuilds `.his` and `.ovr` of every segment, and the index, from the articles; holds the lock meanwhile. A segment whose articles the object
 /// store does not give keeps the files that it has.
 pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
@@ -56,16 +73,12 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let spool = recover::open(&segments, dir, options, lock)?;
     repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
-    let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
-    told.notices.extend(report.findings.iter().map(text));
-    told.damaged += report.lost;
-    if !report.lost_ids.is_empty() {
-        let count = report.lost_ids.len();
-        told.notices.push(format!(
-            "the ids of {count} lost articles are in bad/{}",
-            repair::LOST_IDS
-        ));
-    }
+    told.add(&report);
+    let mut kept = Report::default();
+    let histories = check_kept_histories(&segments, spool.visibility()?, &mut kept, true)?;
+    repair::list_lost(&*disk, dir, &kept)?;
+    repair::write_histories(&*disk, &histories)?;
+    told.add(&kept);
     let removals = Removals::of_file(&*disk, dir)?;
     for base in segments.bases()? {
         told.segments += 1;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::kept_histories::Mended;
-use crate::check::lost_ends::report_lost_ends;
+use crate::check::lost_ends::{current_fault, report_lost_ends};
 use crate::check::offloaded_header::check_header;
 use crate::check::report::Report;
 use crate::expiry::state::ExpiryState;
@@ -66,6 +66,17 @@ pub fn lost_segments(segments: &Segments, dir: &Path, report: &mut Report) -> Re
     let disk = segments.disk();
     report_lost_ends(segments, dir, report)?;
     let bases = segments.bases()?;
+    let lost = segments.lost()?;
+    let has_history = |base: &&u64| segments.length(**base, SegmentFile::His).is_ok();
+    // Those with a history were reported with the ids of their articles.
+    report.lost += lost.iter().filter(|base| !has_history(base)).count() as u64;
+    if let Ok(Some(Error::Damaged { path, offset, what })) = current_fault(segments, dir)
+        && offset == 0
+        && base_of(&path).is_some_and(|base| !lost.contains(&base))
+    {
+        report.lost += 1;
+        report.tell(&path, offset, what, true);
+    }
     // The history before the rows, by which the next run would know an orphan after an interruption.
     for path in orphans(segments)?.into_iter().rev() {
         let base = base_of(&path).filter(|base| bases.last() > Some(base));
@@ -299,21 +310,27 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
     Ok(())
 }
 
-/// Writes the histories of segments without articles anew, and rebuilds the derived files of the segments `bad`. Those of the current one are rebuilt by a replay: without its index the store
+/// Writes the histories of segments without articles anew, and rebuilds the derived files of the segments `bad`. Those of the current one are
+/// rebuilt by a replay: without its index the store
 /// replays the last segment completely, and makes a new index.
 pub fn derived(spool: Spool, bad: &[u64], histories: &[Mended]) -> Result<Spool, Error> {
     let current = spool.current_base();
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();
     remove_index(&**disk, &dir)?;
-    for Mended { path, text } in histories {
-        replace(&**disk, path, |file| file.write_at(text, 0))?;
-    }
+    write_histories(&**disk, histories)?;
     let removals = Removals::of_file(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
         rebuild_derived(&segments, &dir, base, &removals)?;
     }
     recover::open(&segments, &dir, options, lock)
+}
+
+/// Writes the mended histories of segments without articles. The index was removed before: the addresses of the lines change.
+pub fn write_histories(disk: &dyn Disk, histories: &[Mended]) -> Result<(), Error> {
+    let mut histories = histories.iter();
+    histories
+        .try_for_each(|Mended { path, text }| replace(disk, path, |file| file.write_at(text, 0)))
 }
 
 /// Removes the index durably before derived files are rebuilt: addresses in a compacted history change, and after an

@@ -55,21 +55,28 @@ impl Spool {
             return Ok(());
         }
         unreclaimed::add(&*self.disk, &self.dir, bases).or_else(|error| {
-            // Without the file all segments are looked at. On a full disk that is all that can be done.
+            // Reclaiming looks at all segments where the file is missing. A full disk allows no more than its removal.
             unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)
         })
     }
 
-    /// As [`Spool::note_unreclaimed`], for the segment of an article that is cancelled or removed.
-    pub(crate) fn note_removal(&mut self, position: Position) -> Result<(), Error> {
+    /// Keeps in memory that an article of a segment is cancelled or removed; the commit notes it ([`Spool::note_removals`]).
+    pub(crate) fn removes_at(&mut self, position: Position) -> Result<(), Error> {
         let base = match position.0 >= self.art.header.base {
             true => Some(self.art.header.base),
             false => self.bases.base_of(&self.segments, position.0)?,
         };
-        match base {
-            Some(base) if self.unreclaimed.insert(base) => self.note_unreclaimed(&[base]),
-            _ => Ok(()),
-        }
+        self.removals
+            .extend(base.filter(|base| !self.unreclaimed.contains(base)));
+        Ok(())
+    }
+
+    /// As [`Spool::note_unreclaimed`], for the removals since the last commit: one write, however many there are.
+    pub(crate) fn note_removals(&mut self) -> Result<(), Error> {
+        let bases: Vec<u64> = self.removals.iter().copied().collect();
+        self.note_unreclaimed(&bases)?;
+        self.unreclaimed.append(&mut self.removals);
+        Ok(())
     }
 
     /// The segments with articles that can still be restored at this time: reclaiming looks at them again.

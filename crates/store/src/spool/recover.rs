@@ -125,6 +125,7 @@ pub fn open(
         publisher: None,
         size_checked: None,
         unreclaimed: BTreeSet::new(),
+        removals: BTreeSet::new(),
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if is_edited {

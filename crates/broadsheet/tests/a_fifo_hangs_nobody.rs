@@ -43,6 +43,7 @@ fn whatever_file_it_stands_for() {
         "index.key",
         "active",
         "active.times",
+        "archives.known",
         "newsgroups",
         "sys",
         "feeds.names",

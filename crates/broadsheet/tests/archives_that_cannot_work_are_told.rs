@@ -117,6 +117,51 @@ fn check_says_what_expire_would() {
     }
 }
 
+/// As when the disk of an archive is not mounted: where it was, there is an empty directory, or nothing.
+#[test]
+fn nothing_goes_below_an_archive_that_is_not_mounted() {
+    for (layout, leaves_mount_point) in [("segments", true), ("segments", false), ("@", true)] {
+        let program = Program::with_news("a 0 1 y\n");
+        let text = tables("../disk/old").replace("\"segments\"", &format!("{layout:?}"));
+        add_settings(&program, "news", &text);
+        std::fs::create_dir_all(program.path("disk/old")).unwrap();
+        file(&program, "news", "<1@x>", "a");
+        let told = expire(&program, "news", &["--json"]);
+        assert_eq!((told.status, told.count("archived")), (0, 1), "{told:?}");
+
+        std::fs::rename(program.path("disk/old"), program.path("away")).unwrap();
+        if leaves_mount_point {
+            std::fs::create_dir(program.path("disk/old")).unwrap();
+        }
+        file(&program, "news", "<2@x>", "a");
+        let told = program.run(&["check", "-q", "--dir", "news"]);
+        assert!(told.out.contains("mount its disk"), "{told:?}");
+        let told = expire(&program, "news", &["--json"]);
+        assert_eq!(
+            (told.status, told.count("held")),
+            (2, 1),
+            "{told:?}"
+        );
+        assert!(told.err.contains("archives.known"), "{told:?}");
+        assert!(has(&program, "news", "<2@x>"));
+        assert_eq!(program.path("disk/old").exists(), leaves_mount_point);
+
+        // It is mounted again.
+        let _ = std::fs::remove_dir(program.path("disk/old"));
+        std::fs::rename(program.path("away"), program.path("disk/old")).unwrap();
+        let told = expire(&program, "news", &["--json"]);
+        assert_eq!((told.status, told.count("archived")), (0, 1), "{told:?}");
+
+        // The administrator begins another one there.
+        std::fs::rename(program.path("disk/old"), program.path("away")).unwrap();
+        std::fs::create_dir(program.path("disk/old")).unwrap();
+        program.write("news/archives.known", b"");
+        file(&program, "news", "<3@x>", "a");
+        let told = expire(&program, "news", &["--json"]);
+        assert_eq!((told.status, told.count("archived")), (0, 1), "{told:?}");
+    }
+}
+
 #[test]
 fn a_news_directory_that_cannot_get_its_name_leaves_nothing_behind() {
     let program = Program::with_news("a 0 1 y\n");

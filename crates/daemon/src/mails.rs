@@ -66,7 +66,7 @@ impl Mails {
         };
         if let Err(error) = self.0.starter.spawn("mail", Box::new(send)) {
             self.0.sending.fetch_sub(1, Ordering::SeqCst);
-            report(&error);
+            warn(&format!("mail waits in mail.queue/: {error}"));
         }
     }
 
@@ -79,14 +79,15 @@ impl Mails {
             return;
         }
         let mails = Arc::downgrade(&self.0);
-        let mut pause = self.0.first;
+        let (mut pause, mut ended_at) = (self.0.first, None);
         let retry = move || loop {
             std::thread::sleep(pause);
             // The settings were read again, or the daemon ends.
             let Some(mails) = mails.upgrade() else {
                 return;
             };
-            pause = match mails.pass_all() {
+            let attempt = mails.pass_all(&mut ended_at);
+            pause = match attempt.any_sent || !attempt.any_left {
                 true => mails.first,
                 false => (pause * 2).min(Duration::from_secs(RETRY_SECONDS_MAX)),
             };
@@ -100,9 +101,16 @@ impl Mails {
         };
         if let Err(error) = self.0.starter.spawn("mail-retry", Box::new(retry)) {
             self.0.retries.store(false, Ordering::SeqCst);
-            report(&error);
+            warn(&format!("mail waits in mail.queue/: {error}"));
         }
     }
+}
+
+/// The result of an attempt to send all mail that waits.
+#[derive(Debug, Default)]
+struct Attempt {
+    any_sent: bool,
+    any_left: bool,
 }
 
 impl State {
@@ -112,32 +120,41 @@ impl State {
             Ok(is_sent) => is_sent,
             Err(mail_queue::Error::Busy) => false,
             Err(error) => {
-                report(&error);
+                report(mail, &error);
                 false
             }
         }
     }
 
-    /// Sends all mail that waits. Returns whether all of it was sent. A mail that is refused does not keep the others back; without
-    /// the program or the server, or if it hangs, the next mail would fail likewise.
-    fn pass_all(&self) -> bool {
-        let mut is_all_sent = true;
-        for mail in mail_queue::list(&self.root).unwrap_or_default() {
+    /// Sends the mail that waits. A mail that is refused does not keep the others back; without the program or the server, or if it
+    /// hangs, the next mail would probably fail likewise, and the attempt ends. The next one begins behind that mail, which may
+    /// have been the reason.
+    fn pass_all(&self, ended_at: &mut Option<QueuedMail>) -> Attempt {
+        let mut waiting = mail_queue::list(&self.root).unwrap_or_default();
+        if let Some(last) = ended_at.take() {
+            let behind = waiting.iter().position(|mail| mail.path == last.path);
+            waiting.rotate_left(behind.map_or(0, |place| place + 1));
+        }
+        let mut attempt = Attempt::default();
+        for mail in waiting {
             match self.mailer.send(&mail) {
-                Ok(true) => {}
+                Ok(true) => attempt.any_sent = true,
                 Err(error) if error.is_of_one_mail() => {
-                    report(&error);
-                    is_all_sent = false;
+                    report(&mail, &error);
+                    attempt.any_left = true;
                 }
-                Err(mail_queue::Error::Busy) => is_all_sent = false,
-                Ok(false) => return false,
-                Err(error) => {
-                    report(&error);
-                    return false;
+                Err(mail_queue::Error::Busy) => attempt.any_left = true,
+                failed => {
+                    if let Err(error) = failed {
+                        report(&mail, &error);
+                    }
+                    attempt.any_left = true;
+                    *ended_at = Some(mail);
+                    break;
                 }
             }
         }
-        is_all_sent
+        attempt
     }
 
     fn has_mail(&self) -> bool {
@@ -145,8 +162,10 @@ impl State {
     }
 }
 
-fn report(error: &dyn std::fmt::Display) {
-    warn(&format!("a mail waits in mail.queue/: {error}"));
+fn report(mail: &QueuedMail, error: &dyn std::fmt::Display) {
+    let recipient = mail.recipient().map(|to| format!(" to {to}"));
+    let (name, to) = (mail.name(), recipient.unwrap_or_default());
+    warn(&format!("mail {name}{to} waits in mail.queue/: {error}"));
 }
 
 #[cfg(test)]
@@ -208,6 +227,60 @@ mod tests {
             mail_queue::list(dir.path()).unwrap().len() == 1
         });
         assert_eq!(mail_queue::list(dir.path()).unwrap()[0].since, 1);
+    }
+
+    #[test]
+    fn a_mail_at_which_the_connection_breaks_keeps_no_other_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let starter = Starter::start().unwrap();
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            for stream in server.incoming() {
+                let mut reader = std::io::BufReader::new(stream.unwrap());
+                let mut line = String::new();
+                let say = |reader: &mut std::io::BufReader<std::net::TcpStream>, text: &str| {
+                    std::io::Write::write_all(reader.get_mut(), text.as_bytes()).unwrap();
+                };
+                say(&mut reader, "220 ready\r\n");
+                let mut is_text = false;
+                while std::io::BufRead::read_line(&mut reader, &mut line).unwrap_or(0) > 0 {
+                    match line.as_str() {
+                        // It closes the connection at this text.
+                        "poison\r\n" => break,
+                        ".\r\n" => {
+                            is_text = false;
+                            say(&mut reader, "250 kept\r\n");
+                        }
+                        "DATA\r\n" => {
+                            is_text = true;
+                            say(&mut reader, "354 go\r\n");
+                        }
+                        _ if !is_text => say(&mut reader, "250 ok\r\n"),
+                        _ => {}
+                    }
+                    line.clear();
+                }
+            }
+        });
+        for (seconds, mail) in [
+            (1, "To: a@b\n\npoison\n"),
+            (2, "no recipient\n"),
+            (3, "To: c@d\n\ngood\n"),
+        ] {
+            mail_queue::enqueue(dir.path(), mail.as_bytes(), seconds, 1).unwrap();
+        }
+        let mailer = Mailer::new("", inject::MailServer::At(address), "site.example");
+        let mails = Mails::with_interval(dir.path(), mailer, &starter, Duration::from_millis(1));
+        mails.retry();
+        wait_for("the third is sent", || {
+            mail_queue::list(dir.path()).unwrap().len() == 2
+        });
+        let left = mail_queue::list(dir.path()).unwrap();
+        assert_eq!(
+            left.iter().map(|mail| mail.since).collect::<Vec<_>>(),
+            [1, 2]
+        );
     }
 
     #[test]

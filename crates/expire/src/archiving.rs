@@ -8,6 +8,7 @@ mod archive_links;
 mod copy_error;
 mod file_archive;
 pub mod index_line;
+mod known_archives;
 mod news_archive;
 mod plan_revision;
 mod target;
@@ -27,6 +28,7 @@ pub use copy_error::CopyError;
 pub use news_archive::CreateNews;
 
 use archive_links::{ArchiveLink, ArchiveLinks};
+use known_archives::KnownArchives;
 use plan_revision::PlanRevision;
 use target::ArchiveTarget;
 
@@ -77,14 +79,19 @@ pub struct Archived {
 /// Checks every archive of a policy. Returns a message for each unusable one.
 pub fn check_archives(policy: &Policy, news: &Path) -> Vec<String> {
     let archives = target::archives(policy).into_iter();
-    archives
-        .filter_map(|archive| target::check_archive(archive, news))
-        .collect()
+    match KnownArchives::read(news) {
+        Ok(known) => archives
+            .filter_map(|archive| target::check_archive(archive, news, &known))
+            .collect(),
+        Err(error) => vec![error.to_string()],
+    }
 }
 
 /// The archiving of one run.
 pub(crate) struct ArchiveRun<'r, 'a> {
+    news: &'r Path,
     snapshot: &'r Snapshot,
+    known: KnownArchives,
     targets: Vec<ArchiveTarget<'a>>,
     target_of_rule: HashMap<usize, usize>,
     report: Archived,
@@ -93,18 +100,20 @@ pub(crate) struct ArchiveRun<'r, 'a> {
 impl<'r, 'a> ArchiveRun<'r, 'a> {
     /// Checks the archives of the policy; unusable ones are held.
     pub(crate) fn new(
-        news: &Path,
+        news: &'r Path,
         (snapshot, policy): (&'r Snapshot, &Policy),
         options: Options,
         archiving: &Archiving<'a>,
-    ) -> ArchiveRun<'r, 'a> {
+    ) -> Result<ArchiveRun<'r, 'a>, RunError> {
+        let known = KnownArchives::read(news)?;
         let mut report = Archived::default();
         let table = (policy, snapshot.active());
         let archives = target::archives(policy).into_iter();
         let targets = archives
             .map(|archive| {
                 let mut target = target::open(archive, news, table, options, archiving);
-                let error = target::check_archive(archive, news).filter(|_| !archiving.hold);
+                let error =
+                    target::check_archive(archive, news, &known).filter(|_| !archiving.hold);
                 target.held = archiving.hold || error.is_some();
                 let sentence =
                     |error| format!("{error}; articles that should be archived there are kept");
@@ -112,12 +121,14 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
                 target
             })
             .collect();
-        ArchiveRun {
+        Ok(ArchiveRun {
+            news,
             snapshot,
+            known,
             targets,
             target_of_rule: target::by_rule(policy),
             report,
-        }
+        })
     }
 
     /// The groups of which nothing is removed, because their archive is held; ascending.
@@ -197,7 +208,19 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
         let revision = copying.finish()?;
         revision.apply(&mut plan.expiry, self.snapshot.expired());
         plan.count(self.snapshot, surveys.iter());
+        self.note_archives(policy);
         Ok(())
+    }
+
+    /// Notes the archives that have articles now. A full disk keeps no article from expiring; the next run notes them.
+    fn note_archives(&mut self, policy: &Policy) {
+        let archives = target::archives(policy).into_iter().zip(&self.targets);
+        let usable = archives
+            .filter(|(archive, target)| !target.held && target::has_content(archive, self.news))
+            .map(|(archive, _)| archive.path.as_slice());
+        if let Err(error) = self.known.add(usable) {
+            self.report.errors.push(error.to_string());
+        }
     }
 
     /// Links that the run took for removed are kept.

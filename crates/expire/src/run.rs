@@ -143,7 +143,7 @@ fn carry_out(
     let surveys = surveys?;
     let mut plan = decide_on(&snapshot, &surveys, &policy, options.now, &|_| false);
     let mut archive =
-        archiving::ArchiveRun::new(dir, (&snapshot, &policy), options.store, &archiving);
+        archiving::ArchiveRun::new(dir, (&snapshot, &policy), options.store, &archiving)?;
     if !options.trace {
         archive.hold((&policy, &surveys), &mut plan)?;
     }

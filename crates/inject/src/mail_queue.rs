@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use store::disk::{Access, RealDisk};
 
 use crate::draft::Draft;
+use crate::mailbox::{self, RECIPIENT_BYTES_MAX};
 use crate::{message_id, smtp};
 
 /// Name of the directory in a news directory.
@@ -188,6 +189,11 @@ impl QueuedMail {
         name.to_string_lossy().into_owned()
     }
 
+    /// Reads the address that the mail goes to; `None`: the file cannot be read, or has none.
+    pub fn recipient(&self) -> Option<String> {
+        recipient(&store::regular::open(&self.path).ok()?).ok()
+    }
+
     /// Returns one of its headers for display: control characters become blanks.
     pub fn header(mail: &[u8], name: &str) -> String {
         let draft = Draft::parse(mail).unwrap_or_default();
@@ -305,6 +311,20 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(100));
     }
+}
+
+/// The address in the first line, `To:`. The file is at its begin again.
+pub(crate) fn recipient(mut mail: &File) -> io::Result<String> {
+    let mut line = Vec::new();
+    BufReader::new(mail.take(RECIPIENT_BYTES_MAX as u64 + 8)).read_until(b'\n', &mut line)?;
+    mail.rewind()?;
+    let address = line.strip_prefix(b"To:").map(<[u8]>::trim_ascii);
+    let address = address.filter(|address| mailbox::is_safe_recipient(address));
+    let address = address.and_then(|address| std::str::from_utf8(address).ok());
+    address.map(str::to_owned).ok_or_else(|| {
+        let told = "its first line is not `To: ADDRESS'";
+        io::Error::new(io::ErrorKind::InvalidData, told)
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 //! daemon under its systemd unit, cannot use it. There, mail goes to the mail server of this machine by SMTP.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,6 @@ use std::time::Duration;
 use groups::command_line::CommandLine;
 
 use crate::mail_queue::{self, Error, MAIL_SECONDS_MAX, QueuedMail};
-use crate::mailbox::{self, RECIPIENT_BYTES_MAX};
 use crate::program_file;
 use crate::smtp::{Connection, Envelope};
 
@@ -136,7 +134,7 @@ impl Mailer {
 
     fn send_to(&self, server: &str, mail: &QueuedMail) -> Result<(), Error> {
         mail_queue::deliver(mail, |file| {
-            let recipient = recipient(&file).map_err(|source| Error::Io {
+            let recipient = mail_queue::recipient(&file).map_err(|source| Error::Io {
                 doing: "read the recipient in",
                 path: mail.path.clone(),
                 source,
@@ -159,20 +157,6 @@ fn by_program(mail: &QueuedMail, command: &CommandLine) -> Result<bool, Error> {
     }
 }
 
-/// The address in the first line, `To:`. The file is at its begin again.
-fn recipient(mut mail: &File) -> io::Result<String> {
-    let mut line = Vec::new();
-    BufReader::new(mail.take(RECIPIENT_BYTES_MAX as u64 + 8)).read_until(b'\n', &mut line)?;
-    mail.rewind()?;
-    let address = line.strip_prefix(b"To:").map(<[u8]>::trim_ascii);
-    let address = address.filter(|address| mailbox::is_safe_recipient(address));
-    let address = address.and_then(|address| std::str::from_utf8(address).ok());
-    address.map(str::to_owned).ok_or_else(|| {
-        let told = "its first line is not `To: ADDRESS'";
-        io::Error::new(io::ErrorKind::InvalidData, told)
-    })
-}
-
 /// Whether a program needs the rights of another user or group: it is setuid or setgid, or a sendmail, which may start such a program.
 fn wants_rights(place: &Path) -> bool {
     let mode = fs::metadata(place).map_or(0, |facts| facts.permissions().mode());
@@ -192,7 +176,8 @@ fn has_no_new_privileges() -> bool {
 mod tests {
     use super::*;
     use crate::mail_queue::{enqueue, list};
-    use std::io::Write;
+    use std::fs::File;
+    use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
     use std::thread::{self, JoinHandle};
 

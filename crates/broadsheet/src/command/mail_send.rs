@@ -1,5 +1,6 @@
 //! `broadsheet mail send`
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use inject::mail_queue;
@@ -27,7 +28,7 @@ accepted is removed; the rest stays in the queue. Run this regularly if mail can
     flags: &[DIR, JSON],
     exits: &[Meaning {
         status: Status::NO,
-        when: "some mail is still in the queue",
+        when: "some mail is still in the queue, or there is no mail NAME",
     }],
     run,
 };
@@ -38,8 +39,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let is_meant = |name: &str| {
         given.operands.is_empty() || given.operands.iter().any(|operand| *operand == *name)
     };
+    let waiting = mail_queue::list(directory.root())?;
+    let is_unknown = |name: &&OsString| !waiting.iter().any(|mail| **name == *mail.name());
+    let unknown: Vec<_> = given.operands.iter().filter(is_unknown).collect();
+    for name in &unknown {
+        let name = name.display();
+        eprintln!("broadsheet: no mail {name} waits: see `broadsheet mail list'");
+    }
     let mut queue_run = QueueRun::default();
-    for mail in mail_queue::list(directory.root())? {
+    for mail in waiting {
         if !is_meant(&mail.name()) {
             continue;
         }
@@ -61,9 +69,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     given.print(&queue_run, out)?;
-    Ok(match queue_run.failed {
-        0 => Status::OK,
-        _ => Status::NO,
+    Ok(match queue_run.failed == 0 && unknown.is_empty() {
+        true => Status::OK,
+        false => Status::NO,
     })
 }
 

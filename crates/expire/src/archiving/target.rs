@@ -12,6 +12,7 @@ use super::Archiving;
 use super::archive_links::ArchiveLink;
 use super::copy_error::CopyError;
 use super::file_archive::FileArchive;
+use super::known_archives::KnownArchives;
 use super::news_archive::NewsArchive;
 use crate::archive::{Archive, Layout};
 use crate::policy::Policy;
@@ -117,12 +118,23 @@ const OWN_DIRECTORIES: &[&str] = &[
     "cluster.settings",
 ];
 
+/// Whether an archive has any content.
+pub fn has_content(archive: &Archive, news: &Path) -> bool {
+    !is_empty(&path_of(archive, news))
+}
+
 /// Returns a message if an archive is unusable: as in C News, its directory must exist and be writable. A missing archive that is
-/// a news directory is created, but its parent directory must exist.
-pub fn check_archive(archive: &Archive, news: &Path) -> Option<String> {
+/// a news directory is created, but its parent directory must exist. One that had articles and has none now is not mounted.
+pub fn check_archive(archive: &Archive, news: &Path, known: &KnownArchives) -> Option<String> {
     let root = path_of(archive, news);
     let shown = root.display();
     let is_news = archive.layout == Layout::Segments;
+    if known.has(&archive.path) && !has_content(archive, news) {
+        return Some(format!(
+            "the archive {shown} is missing or empty, and had articles before: mount its disk (or, if it is meant to begin anew, remove its line from {})",
+            known.path().display()
+        ));
+    }
     let parent = root.parent().filter(|_| is_news && !root.exists());
     let needed = parent.unwrap_or(&root);
     if !needed.is_dir() {
@@ -162,8 +174,12 @@ pub fn check_archive(archive: &Archive, news: &Path) -> Option<String> {
     None
 }
 
+/// Whether a directory has no entries, or does not exist.
 fn is_empty(directory: &Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+    match std::fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 fn path_of(archive: &Archive, news: &Path) -> PathBuf {

@@ -137,11 +137,7 @@ fn nothing_goes_below_an_archive_that_is_not_mounted() {
         let told = program.run(&["check", "-q", "--dir", "news"]);
         assert!(told.out.contains("mount its disk"), "{told:?}");
         let told = expire(&program, "news", &["--json"]);
-        assert_eq!(
-            (told.status, told.count("held")),
-            (2, 1),
-            "{told:?}"
-        );
+        assert_eq!((told.status, told.count("held")), (2, 1), "{told:?}");
         assert!(told.err.contains("archives.known"), "{told:?}");
         assert!(has(&program, "news", "<2@x>"));
         assert_eq!(program.path("disk/old").exists(), leaves_mount_point);

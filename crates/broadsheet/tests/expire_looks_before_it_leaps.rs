@@ -129,6 +129,18 @@ fn another_policy_stands_beside_the_one_in_force() {
     let told = expire(&program, &[&words[..], &["--json"]].concat(), 2).summary();
     assert_eq!(told["in_force"]["articles"], 2, "{told}");
     assert_eq!(told["what_if"]["articles"], 1, "{told}");
+    let settings = program.read("news/broadsheet.toml")
+        + "\n[[expire]]\npatterns = \"comp.a\"\nkeep_days = 9\n[[expire]]\npatterns = \"all\"\nkeep_days = 1\n";
+    program.write("gentle.toml", settings.as_bytes());
+    let table = program.path("gentle.toml");
+    let told = expire(
+        &program,
+        &["--what-if", table.to_str().unwrap(), "--json"],
+        2,
+    )
+    .summary();
+    assert_eq!(told["in_force"]["articles"], 2, "{told}");
+    assert_eq!(told["what_if"]["articles"], 1, "{told}");
     let told = expire(&program, &["-n"], 2);
     assert!(told.out.contains("4 of 6 links"), "nothing went: {told:?}");
     std::fs::remove_file(program.path("news/explist")).unwrap();

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::{batch, many};
-use program::daemon::Daemon;
-use program::nntp::{ALL_MAY, Client, Served, listen};
+use program::daemon::{Daemon, until};
+use program::nntp::{ALL_MAY, Client, Served, listen, wire};
 
 fn refused(program: &Program, prefix: &str) -> u64 {
     let told = program.rnews(&batch(&many(prefix, 1, "comp.test", 100_000)));
@@ -227,6 +227,35 @@ fn what_is_wrong_with_an_edited_active_is_told() {
     // Once only.
     assert_eq!(reload(&program).err, "");
     daemon.stop();
+}
+
+#[test]
+fn a_mended_active_opens_the_intake() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let good = program.read("news/active");
+    // A group twice, and the others gone.
+    let line = "comp.test 0000000000 00001 y\n";
+    program.write("news/active", line.repeat(2).as_bytes());
+    assert_eq!(reload(&program).status, 2);
+    let article = &many("a", 1, "comp.test", 100)[0];
+    let mut client = served.client();
+    // After each of these the intake rests twice as long: 8 seconds after the fourth.
+    for _ in 0..4 {
+        until("an article meets the fault", || {
+            if !client.ask("IHAVE <a.1@example.com>").starts_with("335 ") {
+                return false;
+            }
+            client.say(wire(article));
+            client.line().starts_with("436 ")
+        });
+    }
+    program.write("news/active", good.as_bytes());
+    assert_eq!(reload(&program).status, 0);
+    assert_eq!(&client.ask("IHAVE <a.1@example.com>")[..4], "335 ");
+    client.say(wire(article));
+    assert_eq!(&client.line()[..4], "235 ");
 }
 
 /// Puts a certificate and its key into the news directory.

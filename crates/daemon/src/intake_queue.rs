@@ -149,7 +149,7 @@ impl IntakeQueue {
         self.settle(shut);
     }
 
-    /// Resets the intake after successful filing.
+    /// Resets the intake after successful filing, or a reload.
     pub fn went_well(&self) {
         if self.may_be_shut.load(Ordering::Acquire) {
             let mut shut = lock(&self.shut);

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use expire::{Archiving, Explist, RunOptions, Tables};
+use expire::{Archiving, Explist, RunOptions, SpaceLimits, Tables};
 use groups::sites::{Site, Via};
 use settings::Read;
 
@@ -27,7 +27,7 @@ pub static COMMAND: Command = Command {
     summary: "remove expired articles",
     about: "\
 Uses the [[expire]] tables of broadsheet.toml, or, if there are none, `explist' (or CTLFILE), as in
-C News. It does not read the articles that stay, and rnews and readers are not blocked. If the
+C News. A CTLFILE whose name ends in .toml has the form of broadsheet.toml. It does not read the articles that stay, and rnews and readers are not blocked. If the
 policy does not cover every group, nothing is removed.
 
 With [expiry] keep_free or max_size in broadsheet.toml more articles are removed if the disk is too
@@ -73,7 +73,8 @@ pub const FLAGS: &[Flag] = &[
     ),
     Flag::new(
         "what-if",
-        "Compare the results of this policy file and of the policy in force, and remove nothing.",
+        "Compare the results of this policy file and of the policy in force, and remove nothing. FILE has the \
+            form of explist, or that of broadsheet.toml if its name ends in .toml.",
     )
     .value("FILE"),
     Flag::classic(
@@ -167,8 +168,7 @@ pub fn carry_out(
         ..settings.store_options()
     };
     let what_if = given.value("what-if");
-    let list = policy(given, what_if.or(file), &directory, &tables)?;
-    let mut space = tables.space;
+    let (list, space) = policy(given, what_if.or(file), &directory, &tables)?;
     if given.has("check") {
         let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
@@ -179,9 +179,12 @@ pub fn carry_out(
             directory.root(),
         )));
     }
-    if free_bytes_least > 0 {
-        space.keep_free = Some(space.keep_free.unwrap_or(0).max(free_bytes_least));
-    }
+    let with_least = |space: SpaceLimits| SpaceLimits {
+        keep_free: space
+            .keep_free
+            .max((free_bytes_least > 0).then_some(free_bytes_least)),
+        ..space
+    };
     let now = match given.number("now")? {
         Some(now) => i64::try_from(now).map_err(|_| {
             given.usage(format!(
@@ -195,7 +198,7 @@ pub fn carry_out(
         dry: given.has("dry-run") || what_if.is_some(),
         trace: given.has("trace"),
         force: given.has("force"),
-        space,
+        space: with_least(space),
         disk: None,
         store: options,
     };
@@ -243,7 +246,11 @@ pub fn carry_out(
         }
         told.flush()?;
     } else if what_if.is_some() {
-        let in_force = policy(given, file, &directory, &tables).and_then(|list| {
+        let in_force = policy(given, file, &directory, &tables).and_then(|(list, space)| {
+            let order = RunOptions {
+                space: with_least(space),
+                ..order
+            };
             let archiving = Archiving {
                 hold,
                 make: &make,
@@ -289,21 +296,31 @@ pub fn carry_out(
     })
 }
 
-/// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there.
+/// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there; with the limits on space.
 fn policy(
     given: &Given,
     named: Option<&OsStr>,
     directory: &NewsDirectory,
     tables: &Tables,
-) -> anyhow::Result<Explist> {
+) -> anyhow::Result<(Explist, SpaceLimits)> {
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
+    let of_tables = |tables: &Tables, path: &Path| {
+        let list = tables.explist(&path.display().to_string(), archive)?;
+        Ok((list, tables.space))
+    };
+    let named = named.map(Path::new);
+    if let Some(file) = named.filter(|file| file.extension().is_some_and(|end| end == "toml")) {
+        let text =
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        return of_tables(&Read::parse(file, text)?.expiry?, file);
+    }
+    if named.is_none() && !tables.rules.is_empty() {
+        return of_tables(tables, &directory.file(settings::FILE));
+    }
     let archive = archive.or_else(|| tables.archive_directory());
-    Ok(match named {
-        Some(file) => Explist::read_named(Path::new(file), archive)?,
-        None if tables.rules.is_empty() => Explist::read(&directory.file("explist"), archive)?,
-        None => {
-            let file = directory.file(settings::FILE);
-            tables.explist(&file.display().to_string(), archive)?
-        }
-    })
+    let list = match named {
+        Some(file) => Explist::read_named(file, archive)?,
+        None => Explist::read(&directory.file("explist"), archive)?,
+    };
+    Ok((list, tables.space))
 }

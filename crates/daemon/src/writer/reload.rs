@@ -130,7 +130,11 @@ impl Writer {
             .chain(others.into_iter().map(told))
             .collect();
         match opened {
-            Ok(()) => (told, OK),
+            Ok(()) => {
+                // What stopped the filing may be mended.
+                self.writer.intake_queue.went_well();
+                (told, OK)
+            }
             Err(error) => {
                 told.push(failure::text_of(&error));
                 (told, status_of(&error))

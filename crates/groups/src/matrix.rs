@@ -267,8 +267,7 @@ fn group_row(subs: &mut Patterns, words: usize, name: &[u8]) -> Vec<u64> {
     row
 }
 
-/// Blanks around the names of a Distribution are not part of them (RFC 5536,
-/// 3.2.4).
+/// Blanks around the names of a Distribution are not part of them, and they have no case (RFC 5536, 3.2.4).
 fn distribution_row(dists: &mut Patterns, words: usize, value: &[u8]) -> Vec<u64> {
     let value = match value.trim_ascii() {
         b"" => DEFAULT_DISTRIBUTION,
@@ -279,7 +278,7 @@ fn distribution_row(dists: &mut Patterns, words: usize, value: &[u8]) -> Vec<u64
     let mut wanting = vec![0; words];
     for name in value.split(|&byte| byte == b',') {
         wanting.fill(0);
-        dists.each_verdict(name.trim_ascii(), |site, wants| {
+        dists.each_verdict(&name.trim_ascii().to_ascii_lowercase(), |site, wants| {
             set_bit(&mut wanting, site + 1, wants);
         });
         or_into(&mut row, &wanting);

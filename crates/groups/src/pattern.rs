@@ -55,6 +55,12 @@ impl Pattern {
         pattern
     }
 
+    /// Compiles a list for names of distributions. These have no case (RFC 5536, 3.2.4; C News compared with it): whoever asks
+    /// makes the name lower case.
+    pub fn of_distributions(list: &[u8]) -> Self {
+        Self::parse(&list.to_ascii_lowercase())
+    }
+
     /// Whether the list matches this group. An empty name never matches.
     pub fn matches(&self, group: &[u8]) -> bool {
         !group.is_empty() && self.verdict(group) == Some(true)

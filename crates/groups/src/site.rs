@@ -55,7 +55,7 @@ pub struct Site {
     pub exclusions: Vec<Vec<u8>>,
     /// The subscription, matched with Newsgroups.
     pub subs: Pattern,
-    /// The distributions; if absent, Distribution is matched with [`subs`](Self::subs).
+    /// The distributions ([`Pattern::of_distributions`]); if absent, Distribution is matched with [`subs`](Self::subs).
     pub dists: Option<Pattern>,
     /// Limits the site to moderated or to unmoderated articles.
     pub only: Only,

@@ -199,7 +199,7 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineErro
             .map(<[u8]>::to_vec)
             .collect(),
         subs: Pattern::parse(subs),
-        dists: dists.map(Pattern::parse),
+        dists: dists.map(Pattern::of_distributions),
         only: flags.only(),
         hops_max: flags.hops_max,
         size_max: None,

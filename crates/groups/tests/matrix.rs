@@ -63,6 +63,7 @@ fn select(
 fn both_lists_must_match() {
     assert_eq!(selected(&["comp.a"], None, false), "me all comp unmod both");
     assert_eq!(selected(&["comp.a"], Some("local"), false), "me all local");
+    assert_eq!(selected(&["comp.a"], Some("LOCAL"), false), "me all local");
     assert_eq!(
         selected(&["comp.a"], Some(" x,\n local "), false),
         "me all local"
@@ -149,7 +150,7 @@ fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bo
         if !site.is_me
             && wanted
             && site.subs.matches_any(newsgroups)
-            && dists.matches_any(distribution.as_bytes())
+            && dists.matches_any(distribution.to_ascii_lowercase().as_bytes())
         {
             bits.push(index + 1);
         }
@@ -166,13 +167,13 @@ proptest! {
         lines in prop::collection::vec((
             "(ME|s|t|u)",
             "(!?(a|b|c|all|world)(\\.(a|b|all)){0,2},){0,4}",
-            prop::option::of("(!?(world|na|all),){0,2}"),
+            prop::option::of("(!?(world|na|NA|all),){0,2}"),
             "(m|u|L2|f){0,3}",
         ), 0..150),
         known in prop::collection::vec(GROUP, 0..12),
         articles in prop::collection::vec((
             prop::collection::vec(GROUP, 0..5),
-            prop::option::of("(|world|na|a|x,na|b\\.a)"),
+            prop::option::of("(|world|World|na|Na|a|x,na|b\\.a)"),
             any::<bool>(),
         ), 1..20),
     ) {

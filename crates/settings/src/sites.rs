@@ -47,7 +47,7 @@ fn site(table: &mut TableReader<'_, '_>) -> Option<Site> {
     let place = table.place(table.value_offset("name"));
     let name = table.take("name", value::name);
     let subs = table.take("groups", value::patterns);
-    let dists = table.take("distributions", value::patterns);
+    let dists = table.take("distributions", value::distributions);
     let exclusions = table.take("exclude", value::names);
     let size_max = table.take("max_size", |value| match value::size(value)? {
         0 => Err("is 0, so that the site would get nothing; leave it out for no limit".to_owned()),

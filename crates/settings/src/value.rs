@@ -74,6 +74,15 @@ fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
 
 /// C News patterns.
 pub fn patterns(value: &DeValue<'_>) -> Result<Pattern, String> {
+    pattern_list(value).map(|list| Pattern::parse(list.as_bytes()))
+}
+
+/// A list of distributions, as [`patterns`].
+pub fn distributions(value: &DeValue<'_>) -> Result<Pattern, String> {
+    pattern_list(value).map(|list| Pattern::of_distributions(list.as_bytes()))
+}
+
+fn pattern_list(value: &DeValue<'_>) -> Result<String, String> {
     let items = list(value)?;
     if items.is_empty() {
         return Err(
@@ -84,7 +93,7 @@ pub fn patterns(value: &DeValue<'_>) -> Result<Pattern, String> {
     if let Some(what) = star_in(list.as_bytes()) {
         return Err(format!("has {what}"));
     }
-    Ok(Pattern::parse(list.as_bytes()))
+    Ok(list)
 }
 
 /// Names of sites.

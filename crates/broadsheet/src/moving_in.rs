@@ -19,6 +19,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Flag, Given};
 use crate::new_directory;
+use crate::setup::by_root;
 
 /// The report in the news directory.
 const REPORT: &str = "import.report";
@@ -53,6 +54,22 @@ pub struct System<'a> {
     pub place: &'a Path,
     /// Its files as ours.
     pub translation: Translation,
+}
+
+/// Runs the command as the user who will run the server, if root called it. `None`: this process does it.
+///
+/// # Errors
+/// As [`by_root::init_as_user`].
+pub fn as_user(given: &Given) -> anyhow::Result<Option<Status>> {
+    if given.has("dry-run") {
+        return Ok(None);
+    }
+    let root = NewsDirectory::root_to_make(given)?;
+    // A later run goes on as the owner of the directory, also where that is root.
+    match root.join(settings::FILE).exists() && by_root::owner(&root) == 0 {
+        true => Ok(None),
+        false => by_root::init_as_user(given, &root),
+    }
 }
 
 /// Runs the command: prints the report, or makes the news directory and imports the articles.
@@ -105,6 +122,7 @@ pub fn run(
     let active = active_of(&translation)?;
     if !root.join(settings::FILE).exists() {
         make(root, &read.settings, &translation)?;
+        by_root::note_owner(given, root);
         moved.report = translation.report.clone();
     }
     moved.dir = Some(root.display().to_string());

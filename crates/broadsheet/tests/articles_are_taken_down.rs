@@ -423,6 +423,14 @@ fn a_cancel_by_message_can_be_undone_and_one_by_hand_sent() {
     );
     // The reason of the hand stays.
     assert!(ok(&program, &["article", "removed"]).contains("spam"));
+    // Nothing is known of the groups of one that is not here.
+    let words = ["article", "remove", "--cancel", "<n@example.com>"];
+    let told = program.run(&[&words[..], &["--dir", "news"]].concat());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err.contains("no cancel message was posted"),
+        "{told:?}"
+    );
     program.assert_clean();
 }
 

@@ -311,6 +311,34 @@ fn a_bare_tree_is_imported_and_a_tree_that_is_elsewhere_is_noticed() {
     assert!(told.status > 1 && told.err.contains("NEWSCTL"), "{told:?}");
 }
 
+#[test]
+fn a_directory_that_root_makes_belongs_to_the_user_of_the_server() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root may give a directory to another user");
+        return;
+    }
+    let mut made = Made::new("comp.test 0000000001 00001 y\n");
+    made.add(&with("<1@x>", "comp.test", "", b"\n"), &[("comp.test", 1)]);
+    let program = made.done();
+    // The other user reads the files of C News, and cannot write beside them.
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(program.path(""), open).unwrap();
+    let told = program.run(&[&IMPORT[..], &["--run-as", "nobody"]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    let owner = |file: &str| fs::metadata(program.path(file)).unwrap().uid();
+    assert_ne!(owner("news/broadsheet.toml"), 0);
+    // Root goes on as the owner.
+    let told = program.run(&IMPORT);
+    assert_eq!(told.status, 0, "{told:?}");
+    for path in program.files("news") {
+        assert_ne!(fs::metadata(&path).unwrap().uid(), 0, "{}", path.display());
+    }
+    fs::remove_dir_all(program.path("news")).unwrap();
+    let told = program.run(&IMPORT);
+    assert!(told.err.contains("news belongs to root: "), "{told:?}");
+}
+
 /// The results of an import.
 fn counts(program: &Program, status: i32) -> serde_json::Value {
     let told = program.run(&[&IMPORT[..], &["--json"]].concat());

@@ -53,7 +53,7 @@ others where the command runs, too. The log of the cluster keeps its copy until 
     exits: &[
         Meaning {
             status: Status::NO,
-            when: "an article could not be removed; the others were",
+            when: "an article could not be removed, or no cancel message could be posted for it; the others were removed",
         },
         Meaning {
             status: Status::ATTENTION,
@@ -142,10 +142,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("cancel") {
         let posting = Posting::begin(given)?;
         let snapshot = Snapshot::open(directory.root())?;
-        let here = targets
-            .iter()
-            .filter_map(|target| Some((target, target.position?)));
-        for (target, position) in here {
+        for target in &targets {
+            let Some(position) = target.position else {
+                eprintln!(
+                    "broadsheet: {}: not here, and will be refused; no cancel message was posted, because its groups are unknown",
+                    groups::shown(&target.id)
+                );
+                status = Status::NO;
+                continue;
+            };
             let mut told = Vec::new();
             let draft = target.cancel(newsgroups(&snapshot, position), &reason, &settings.name);
             let posted = posting.post(draft, &mut told)?;

@@ -11,6 +11,7 @@ use import::cnews::source::CnewsSource;
 use import::cnews::translate::translate;
 use import::run::Source;
 
+use crate::command::init;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::moving_in::{self, History, System};
@@ -46,6 +47,7 @@ It removes nothing: import.gone lists the articles that C News has cancelled or 
         JSON,
         moving_in::DRY_RUN,
         moving_in::SETTINGS_ONLY,
+        init::RUN_AS,
         Flag::new(
             "articles",
             "The tree of articles (NEWSARTS). The default is what CTL/bin/config says, or else CTL.",
@@ -57,6 +59,9 @@ It removes nothing: import.gone lists the articles that C News has cancelled or 
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    if let Some(status) = moving_in::as_user(given)? {
+        return Ok(status);
+    }
     let Some(from) = given.operands.first().map(Path::new) else {
         return Ok(Status::NO);
     };

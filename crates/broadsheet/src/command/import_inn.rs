@@ -11,6 +11,7 @@ use import::inn::source::InnSource;
 use import::inn::translate::translate;
 use import::run::Source;
 
+use crate::command::init;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::moving_in::{self, History, System};
@@ -39,12 +40,21 @@ It removes nothing: import.gone lists the articles that INN has cancelled or exp
         least: 1,
         most: 1,
     },
-    flags: &[DIR, JSON, moving_in::DRY_RUN, moving_in::SETTINGS_ONLY],
+    flags: &[
+        DIR,
+        JSON,
+        moving_in::DRY_RUN,
+        moving_in::SETTINGS_ONLY,
+        init::RUN_AS,
+    ],
     exits: moving_in::EXITS,
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    if let Some(status) = moving_in::as_user(given)? {
+        return Ok(status);
+    }
     let Some(from) = given.operands.first().map(Path::new) else {
         return Ok(Status::NO);
     };

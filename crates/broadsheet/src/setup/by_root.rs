@@ -87,7 +87,7 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
 }
 
 /// The owner of a directory; root if there is none.
-fn owner(root: &Path) -> u32 {
+pub fn owner(root: &Path) -> u32 {
     fs::metadata(root).map_or(0, |facts| facts.uid())
 }
 
@@ -100,7 +100,7 @@ fn ids(given: &Given, user: &str) -> Result<(u32, u32), UsageError> {
     })
 }
 
-/// Runs `init` or `restore` as the user who will run the server: that of `--run-as`, else the owner of the directory, else the user whom the administrator
+/// Runs `init`, `restore` or `import` as the user who will run the server: that of `--run-as`, else the owner of the directory, else the user whom the administrator
 /// names on the terminal. `None`: this process makes the directory.
 ///
 /// # Errors

@@ -545,7 +545,9 @@ fn a_restored_directory_has_its_owner_and_no_interruption() {
         .args([program.path(""), program.path("backups")])
         .status();
     assert!(open.unwrap().success());
-    let told = restore(&program, &["--run-as", "nobody"]);
+    fs::remove_dir_all(program.path("restored")).unwrap();
+    let words = ["restore", "--dir", "restored", "--run-as", "nobody", "--"];
+    let told = program.run(&[&words[..], &["backups"]].concat());
     assert_eq!(told.status, 0, "{told:?}");
     assert!(!told.err.contains("belongs to root"), "{told:?}");
     let owner = fs::metadata(program.path("restored/active")).unwrap().uid();

@@ -433,6 +433,10 @@ fn what_does_not_keep_a_reload_is_told() {
     let told = program.run(&["reload", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(told.err.contains("explist"), "{told:?}");
+    program.write("news/explist", b"all x 7 /nosuch/disk\n");
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("/nosuch/disk does not exist"), "{told:?}");
     // With tables, it is not used.
     let tables = "\n[[expire]]\npatterns = \"all\"\nkeep_days = 7\n";
     program.write("news/broadsheet.toml", format!("{good}{tables}").as_bytes());

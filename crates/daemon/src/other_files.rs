@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use expire::archiving::check_archives;
 use expire::{Error as ExplistError, Explist, Policy};
 use groups::nntp_server::NntpServer;
 use groups::sites::Via;
@@ -16,7 +17,7 @@ pub struct OtherFaults {
     /// One of them is in broadsheet.toml.
     pub are_of_settings: bool,
     /// The faults that do not keep other changes from being put into force: a group without a rule for expire (it may have come by a control
-    /// message), `@` without an archive directory (a command may give one), and files of logins at other servers (a feed waits for them).
+    /// message), `@` without an archive directory (a command may give one), archives that are not mounted, and files of logins at other servers (a feed waits for them).
     pub warnings: Vec<String>,
 }
 
@@ -61,10 +62,10 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
             };
             // `@` is the directory of `expire -a`, which is not known here; any will do. The daemon's own runs have none.
             let list = with_archive(Some(b"/"));
-            if list.is_ok()
-                && let Err(error) = with_archive(tables.archive_directory())
-            {
-                warnings.push(error.to_string());
+            match with_archive(tables.archive_directory()) {
+                Ok(own) => warnings.extend(faults_of_archives(directory, own)),
+                Err(error) if list.is_ok() => warnings.push(error.to_string()),
+                Err(_) => {}
             }
             let covers_all = |list| match directory.active() {
                 Ok(active) => Policy::compile(list, &active).map(drop),
@@ -102,6 +103,17 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
         are_of_settings,
         warnings,
     }
+}
+
+/// The archives to which expire could not copy now.
+fn faults_of_archives(directory: &NewsDirectory, list: Explist) -> Vec<String> {
+    let policy = directory
+        .active()
+        .ok()
+        .and_then(|active| Policy::compile(list, &active).ok());
+    policy.map_or(Vec::new(), |(policy, _)| {
+        check_archives(&policy, directory.root())
+    })
 }
 
 /// The files of passwords and certificates of other servers that cannot be used.

@@ -157,11 +157,16 @@ fn named_user() -> anyhow::Result<String> {
 
 /// This command again, as another user.
 fn as_user(root: &Path, (uid, gid): (u32, u32)) -> Command {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    // What follows `--' are operands.
+    let end = words.iter().position(|word| word == "--");
+    let (flags, operands) = words.split_at(end.unwrap_or(words.len()));
     let mut command = Command::new(OWN_PROGRAM);
     command
-        .args(std::env::args_os().skip(1))
+        .args(flags)
         .arg("--dir")
         .arg(root)
+        .args(operands)
         .env("HOME", root)
         .uid(uid)
         .gid(gid);

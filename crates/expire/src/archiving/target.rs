@@ -120,7 +120,7 @@ const OWN_DIRECTORIES: &[&str] = &[
 
 /// Whether an archive has any content.
 pub fn has_content(archive: &Archive, news: &Path) -> bool {
-    !is_empty(&path_of(archive, news))
+    is_empty(&path_of(archive, news)) == Some(false)
 }
 
 /// Returns a message if an archive is unusable: as in C News, its directory must exist and be writable. A missing archive that is
@@ -129,7 +129,7 @@ pub fn check_archive(archive: &Archive, news: &Path, known: &KnownArchives) -> O
     let root = path_of(archive, news);
     let shown = root.display();
     let is_news = archive.layout == Layout::Segments;
-    if known.has(&archive.path) && !has_content(archive, news) {
+    if known.has(&archive.path) && is_empty(&root) == Some(true) {
         return Some(format!(
             "the archive {shown} is missing or empty, and had articles before: mount its disk (or, if it is meant to begin anew, remove its line from {})",
             known.path().display()
@@ -166,7 +166,11 @@ pub fn check_archive(archive: &Archive, news: &Path, known: &KnownArchives) -> O
              `archive = \"segments\"' of [[expire]])"
         ));
     }
-    if is_news && root.exists() && !store::is_news_directory(&root) && !is_empty(&root) {
+    if is_news
+        && root.exists()
+        && !store::is_news_directory(&root)
+        && is_empty(&root) == Some(false)
+    {
         return Some(format!(
             "the archive {shown} is neither a news directory nor empty: set another [expiry] archive_directory, or move away what is there"
         ));
@@ -174,11 +178,11 @@ pub fn check_archive(archive: &Archive, news: &Path, known: &KnownArchives) -> O
     None
 }
 
-/// Whether a directory has no entries, or does not exist.
-fn is_empty(directory: &Path) -> bool {
+/// Whether a directory has no entries, or does not exist. `None`: this thread may not read it (a confined one of the daemon).
+fn is_empty(directory: &Path) -> Option<bool> {
     match std::fs::read_dir(directory) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Ok(mut entries) => Some(entries.next().is_none()),
+        Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then_some(true),
     }
 }
 

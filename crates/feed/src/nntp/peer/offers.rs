@@ -55,7 +55,14 @@ impl Peer {
     pub(super) fn offer(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         let may_offer = self.may_offer() && self.state.is_some();
         self.has_more = false;
-        for place in 0..self.connections.len() {
+        // New articles go before the backlog within the rate.
+        let mut places: Vec<usize> = (0..self.connections.len()).collect();
+        let is_backlog = |place: &usize| {
+            let connection = self.connections.get(*place)?.as_ref();
+            connection.map(|connection| connection.is_backlog)
+        };
+        places.sort_by_key(is_backlog);
+        for place in places {
             let Some(Some(connection)) = self.connections.get_mut(place) else {
                 continue;
             };

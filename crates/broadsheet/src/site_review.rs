@@ -5,18 +5,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use feed::serving::BATCHPARMS;
-use feed::{enrolment, site_state};
+use feed::{enrolment, feeds, site_state};
 use groups::matrix::DEFAULT_DISTRIBUTION;
 use groups::sites::{Queue, Site, Start, To, Via};
 use groups::{Active, CommandLine, Pattern, Sites, When};
 use inject::program_file;
 use rustix::fs::Access;
 use settings::Settings;
+use store::Snapshot;
 
 use relay::Now;
 
 use crate::control_file::{counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
+use crate::text;
 
 /// Most sites that the text lists; of the others it has the number.
 const SITES_TOLD_MAX: usize = 100;
@@ -96,6 +98,12 @@ pub fn sites(
     }
     if let Some(warning) = dists_of_me(&sites) {
         told.push_str(&format!("\n    warning: {warning}"));
+    }
+    // Those of a node of a cluster may be of another time.
+    if !settings.is_node() {
+        for warning in left_over(directory.root(), &sites) {
+            told.push_str(&format!("\n    warning: {warning}"));
+        }
     }
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
         told.push_str(&format!(
@@ -199,6 +207,30 @@ fn no_cursor(root: &Path, feed: &[u8]) -> Option<feed::Error> {
         },
         Err(error) => Some(error),
     }
+}
+
+/// Warns of feeds that are no longer sites, but for which articles wait. Feeds whose files cannot be read are left out.
+fn left_over(root: &Path, sites: &Sites) -> Vec<String> {
+    let left = feeds::left_over(root, sites).unwrap_or_default();
+    let snapshot = match left.is_empty() {
+        true => None,
+        false => Snapshot::open(root).ok(),
+    };
+    let Some(snapshot) = snapshot else {
+        return Vec::new();
+    };
+    let names = left.iter().map(Vec::as_slice);
+    let (told, _) = feeds::backlogs(root, sites, &snapshot, names);
+    let left = told.iter().filter(|feed| !feed.has_all());
+    let warning = |feed: &feeds::FeedStatus<'_>| {
+        let name = groups::shown(feed.name);
+        let deferred = feed.look.deferred.len() as u64;
+        let articles = text::counted(feed.backlog.articles + deferred, "article");
+        format!(
+            "{name} is no longer a site, but {articles} wait for it in feeds/{name}: write the site again, or remove that directory; under another name,              `broadsheet feed reset NAME --to DATE' sends what arrived since then"
+        )
+    };
+    left.map(warning).take(SITES_TOLD_MAX).collect()
 }
 
 /// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.

@@ -128,6 +128,9 @@ fn a_way_keeps_its_name_when_lines_come_and_go() {
     let left =
         "x  no longer a site: remove feeds/x if the site does not return\n    waiting 4 articles";
     assert!(told.out.contains(left), "{told:?}");
+    let told = program.run(&["check", "--dir", "news"]);
+    let warning = "warning: x is no longer a site, but 4 articles wait for it in feeds/x: ";
+    assert!(told.out.contains(warning), "{told:?}");
     program.run(&["feed", "resume", "--dir", "news", "x:2"]);
     let told = program.run(&["feed", "flush", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");

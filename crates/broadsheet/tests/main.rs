@@ -62,6 +62,7 @@ mod connections_are_listed_and_closed;
 mod crates_depend_one_way;
 mod damage_is_named_and_repaired;
 mod defaults_are_safe;
+mod deferred_articles_go_another_way;
 mod dependencies_are_explained;
 mod disk_use_really_falls;
 mod empty_articles_take_up_room;

@@ -14,6 +14,8 @@ pub const FILE: &str = "deferred";
 pub const DEFERRED_MAX: usize = 100_000;
 
 const MAGIC: &[u8] = b"BSdeferred1 ";
+/// The last word of a line, for [`Deferred::is_blamed`]. Earlier builds ignore it.
+const BLAMED: &[u8] = b"broke";
 
 /// A deferred article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct Deferred {
     pub due: i64,
     /// Number of offers.
     pub attempts: u64,
+    /// Connections broke at it: it is offered last, and alone.
+    pub is_blamed: bool,
 }
 
 /// Longest delay before the next offer, seconds.
@@ -44,6 +48,7 @@ impl Deferred {
             position,
             due: now.saturating_add(delay(attempts)),
             attempts,
+            is_blamed: false,
         }
     }
 
@@ -96,6 +101,7 @@ fn parse(text: &[u8]) -> Option<Vec<Deferred>> {
                 position: Position(decimal::parse(words.next()?)?),
                 due: decimal::parse_signed(words.next()?)?,
                 attempts: decimal::parse(words.next()?)?,
+                is_blamed: words.next() == Some(BLAMED),
             })
         })
         .collect()
@@ -129,6 +135,10 @@ pub fn write(dir: &Path, site: &str, list: &[Deferred]) -> Result<(), Error> {
         decimal::push_signed(&mut lines, one.due);
         lines.push(b' ');
         decimal::push(&mut lines, one.attempts);
+        if one.is_blamed {
+            lines.push(b' ');
+            lines.extend_from_slice(BLAMED);
+        }
         lines.push(b'\n');
     }
     let mut text = MAGIC.to_vec();
@@ -152,6 +162,7 @@ mod tests {
                 position: Position(position),
                 due,
                 attempts,
+                is_blamed: attempts > 0,
             });
         write(dir.path(), "x", &list).unwrap();
         assert_eq!(read(dir.path()).unwrap(), list);

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use groups::CommandLine;
+use store::HistoryLine;
 
 use crate::error::Error;
 use crate::limit::Limit;
@@ -46,7 +47,7 @@ impl EachArticle<'_> {
     /// The backlog cannot be read or the cursor written. A failed command is reported in [`EachArticleOutcome::failed`].
     pub fn run(&self, source: &mut dyn ArticleSource) -> Result<EachArticleOutcome, Error> {
         let mut given = EachArticleOutcome::default();
-        let mut article = Vec::new();
+        let (mut article, mut id) = (Vec::new(), String::new());
         while !source.is_paused() {
             let mut is_taken = false;
             article.clear();
@@ -55,13 +56,18 @@ impl EachArticle<'_> {
                     return false;
                 }
                 record.push_native(&mut article);
+                id = HistoryLine::parse(record.line())
+                    .map_or_else(String::new, |line| line.id.escape_ascii().to_string());
                 true
             })?;
             if !is_taken {
                 source.delivered()?;
                 return Ok(given);
             }
-            if let Err(error) = self.give(&article) {
+            if let Err(mut error) = self.give(&article) {
+                if let Error::Refused { what, .. } = &mut error {
+                    *what = id;
+                }
                 given.failed = Some(error);
                 return Ok(given);
             }

@@ -77,11 +77,13 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// The program failed to take the batch.
-    #[error("`{program}' did not take the batch: {how}{}", stderr_text(.stderr))]
+    /// The program failed to take a batch, or an article.
+    #[error("`{program}' did not take {what}: {how}{}", stderr_text(.stderr))]
     Refused {
         /// The program.
         program: String,
+        /// The batch, or the message-id of the article.
+        what: String,
         /// The program's end.
         how: String,
         /// The end of its standard error.

@@ -186,6 +186,7 @@ pub fn go_on(
                 position: found.position,
                 due: article.due,
                 attempts: article.attempts,
+                is_blamed: false,
             }),
             // What expired meanwhile is not found; a damaged one cannot be sent, and `fsck` reports it.
             Ok(None) | Err(store::Error::Damaged { .. }) => {}

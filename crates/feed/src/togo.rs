@@ -1,11 +1,10 @@
-//! The articles that wait for a site, from its cursor on.
+//! The articles that wait for a site: those that a peer deferred when the site was fed by NNTP, then those from its cursor on.
 
 use std::collections::VecDeque;
 
 use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
-use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::sendbatches::ArticleSource;
 use crate::site_state::{Progress, SiteState};
@@ -24,6 +23,8 @@ pub struct FromCursor<'a> {
     record: Vec<u8>,
     state: SiteState,
     late_selection: LateSelection<'a>,
+    /// Number of deferred articles, from the first on, that are taken.
+    deferred_taken: usize,
     items: VecDeque<Item>,
     /// The scanned position of the log.
     seen: Position,
@@ -48,6 +49,7 @@ impl<'a> FromCursor<'a> {
             record: Vec::new(),
             state,
             late_selection,
+            deferred_taken: 0,
             items: VecDeque::new(),
             seen: position,
             gone: 0,
@@ -87,6 +89,56 @@ impl<'a> FromCursor<'a> {
         Ok(())
     }
 
+    /// Offers the deferred articles, which no other way than NNTP leaves; returns whether all are taken.
+    fn offer_deferred(
+        &mut self,
+        put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
+    ) -> Result<bool, Error> {
+        while let Some(one) = self.state.deferred().get(self.deferred_taken).copied() {
+            // The scan meets those behind the cursor.
+            if self.state.cursor().has_passed(one.position) {
+                let bytes = self.waiting_size(one.position)?;
+                let taken = match bytes {
+                    Some(_) => self.offer_one(one.position, put)?,
+                    None => None,
+                };
+                match taken {
+                    Some(false) => return Ok(false),
+                    Some(true) => {
+                        self.progress.sent += 1;
+                        self.progress.sent_bytes += bytes.unwrap_or(0);
+                    }
+                    None => self.progress.skipped += 1,
+                }
+            }
+            self.deferred_taken += 1;
+        }
+        Ok(true)
+    }
+
+    /// The size of the deferred articles that are not taken, bytes.
+    fn deferred_bytes(&mut self) -> Result<u64, Error> {
+        let left = self.state.deferred().iter().skip(self.deferred_taken);
+        let left: Vec<Position> = left.map(|one| one.position).collect();
+        left.into_iter().try_fold(0, |bytes: u64, position| {
+            let size = self.waiting_size(position)?.unwrap_or(0);
+            Ok(bytes.saturating_add(size))
+        })
+    }
+
+    /// The size of an article, bytes; `None` if it expired or was cancelled.
+    fn waiting_size(&mut self, position: Position) -> Result<Option<u64>, Error> {
+        match self.snapshot.line_at(position, &mut self.record) {
+            Ok(line) => {
+                let line = line.filter(|line| self.snapshot.is_alive(line));
+                Ok(line.map(|line| line.size.unwrap_or(0)))
+            }
+            // `fsck` reports it.
+            Err(store::Error::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Offers an article; `None` if it expired or was cancelled.
     fn offer_one(
         &mut self,
@@ -111,6 +163,9 @@ impl FromCursor<'_> {
         &mut self,
         put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
     ) -> Result<(), Error> {
+        if !self.offer_deferred(put)? {
+            return Ok(());
+        }
         loop {
             while let Some(item) = self.items.front().copied() {
                 let taken = self.offer_one(item.position, put)?;
@@ -137,22 +192,6 @@ impl FromCursor<'_> {
             self.scan()?;
         }
     }
-
-    /// The deferred articles.
-    pub fn deferred(&self) -> &[Deferred] {
-        self.state.deferred()
-    }
-
-    /// Replaces the list of deferred articles. Call it before [`ArticleSource::delivered`], which passes those articles.
-    ///
-    /// # Errors
-    /// As [`SiteState::set_deferred`].
-    pub fn set_deferred(&mut self, list: Vec<Deferred>) -> Result<(), Error> {
-        match list == self.state.deferred() {
-            true => Ok(()),
-            false => self.state.set_deferred(list),
-        }
-    }
 }
 
 impl ArticleSource for FromCursor<'_> {
@@ -164,7 +203,12 @@ impl ArticleSource for FromCursor<'_> {
         let mut progress = std::mem::take(&mut self.progress);
         progress.now = relay::Now::read().seconds;
         // A cursor that passed only articles for other sites may be reset.
-        self.state.pass(self.next, progress, progress.sent > 0)
+        self.state.pass(self.next, progress, progress.sent > 0)?;
+        let left = match std::mem::take(&mut self.deferred_taken) {
+            0 => return Ok(()),
+            taken => self.state.deferred().iter().skip(taken).copied().collect(),
+        };
+        self.state.set_deferred(left)
     }
 
     /// The size of the known waiting articles, with a proportional estimate for the rest of the log, so that a backlog is scanned once.
@@ -181,7 +225,8 @@ impl ArticleSource for FromCursor<'_> {
         let seen = u128::from(seen.saturating_sub(start).max(1));
         let all = u128::from(all.saturating_sub(start)).max(seen);
         let bytes = u128::from(bytes).saturating_mul(all) / seen;
-        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Ok(bytes.saturating_add(self.deferred_bytes()?))
     }
 
     fn is_paused(&self) -> bool {

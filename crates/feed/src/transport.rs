@@ -94,6 +94,7 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
     };
     Err(Error::Refused {
         program: program(),
+        what: "the batch".to_owned(),
         how,
         stderr: last_words(&mut stderr),
     })

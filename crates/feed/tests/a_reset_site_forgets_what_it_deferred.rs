@@ -30,6 +30,7 @@ fn deferred_articles_go_with_the_cursor() {
             position,
             due: 7,
             attempts: 1,
+            is_blamed: false,
         });
         state.set_deferred(list.to_vec()).unwrap();
         state.reset(position).unwrap();

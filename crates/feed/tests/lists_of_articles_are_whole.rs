@@ -6,6 +6,7 @@ use crate::log;
 use std::fs;
 use std::path::Path;
 
+use feed::deferred::Deferred;
 use feed::enrolment::{self, NewSite};
 use feed::start::Start;
 use feed::{FileList, FromCursor, SiteState};
@@ -69,6 +70,28 @@ fn every_form_has_its_words() {
         assert_eq!(list(&news, form, &path).unwrap(), 1);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
+}
+
+/// Those of the list behind the cursor are met once.
+#[test]
+fn what_a_peer_deferred_comes_first_and_once() {
+    let mut news = News::new();
+    enrol(&news);
+    let places = [(); 4].map(|()| news.file("one"));
+    news.spool.cancel(places[1], b"<2@x>").unwrap();
+    news.commit();
+    let mut state = SiteState::take_only(news.dir(), b"one").unwrap();
+    state.move_to(places[2]).unwrap();
+    let deferred = [places[3], places[1], places[0]];
+    let deferred = deferred.map(|position| Deferred::new(position, 1, 0));
+    state.set_deferred(deferred.to_vec()).unwrap();
+    drop(state);
+    let path = news.dir().join("togo");
+    assert_eq!(list(&news, ListForm::Id, &path).unwrap(), 3);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "<1@x>\n<3@x>\n<4@x>\n");
+    let state = SiteState::take_only(news.dir(), b"one").unwrap();
+    assert!(state.deferred().is_empty());
+    assert_eq!((state.cursor().sent, state.cursor().skipped), (3, 1));
 }
 
 #[test]

@@ -262,7 +262,11 @@ fn a_command_that_fails_keeps_its_article_waiting() {
     };
     let given = serving(&news, |togo| each.run(togo).unwrap());
     assert_eq!(given.articles, 2);
-    assert!(given.failed.unwrap().to_string().contains("exit status 7"));
+    let failed = given.failed.unwrap().to_string();
+    assert!(
+        failed.contains("did not take <3@x>: exit status 7"),
+        "{failed}"
+    );
     fs::write(news.dir().join("got.open"), "").unwrap();
     let given = serving(&news, |togo| each.run(togo).unwrap());
     assert_eq!(given.articles, 2);

@@ -125,6 +125,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
             position: Position(position),
             due,
             attempts,
+            is_blamed: false,
         });
         state.set_deferred(deferred.collect())?;
         state.move_to(Position(position))?;

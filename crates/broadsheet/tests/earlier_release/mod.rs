@@ -165,6 +165,7 @@ pub fn make() {
         position: store::Position(position.parse().unwrap()),
         due: made as i64,
         attempts: 3,
+        is_blamed: false,
     };
     feed::deferred::write(&program.path("news/feeds/south"), "south", &[deferred]).unwrap();
     run(

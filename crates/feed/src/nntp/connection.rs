@@ -89,6 +89,8 @@ pub(super) struct Connection {
     pub is_backlog: bool,
     /// It gets no more articles until nothing is in flight, since the other stretch of the log needs it.
     pub moves: bool,
+    /// What was offered last goes alone: nothing follows it until it is answered.
+    pub is_alone: bool,
     /// Since when nothing is in flight.
     pub idle_since: Option<Instant>,
 }
@@ -193,6 +195,7 @@ impl Connection {
             answered: 0,
             is_backlog: false,
             moves: false,
+            is_alone: false,
             idle_since: None,
         })
     }
@@ -419,7 +422,13 @@ impl Connection {
 
     /// Whether another article may be offered.
     pub fn has_room(&self) -> bool {
-        self.is_ready() && !self.moves && self.offers.has_room() && self.has_space()
+        let may_take = self.is_ready() && !self.moves && !self.is_held();
+        may_take && self.offers.has_room() && self.has_space()
+    }
+
+    /// Whether an article that goes alone is in flight.
+    pub fn is_held(&self) -> bool {
+        self.is_alone && self.in_flight() > 0
     }
 
     fn has_space(&self) -> bool {

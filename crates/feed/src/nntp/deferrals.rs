@@ -1,6 +1,6 @@
 //! The articles that a peer wants later: when they are offered again, and when the list in the site's directory is written.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use hashbrown::{HashMap, HashSet};
 use store::Position;
@@ -25,8 +25,12 @@ pub(super) struct Deferrals {
     on_the_way: HashSet<Position>,
     /// The answers since the list was written.
     answered: HashMap<Position, Settled>,
-    /// When the next one is due, seconds since 1970.
+    /// When the next one is due that is not blamed, seconds since 1970.
     next_due: Option<i64>,
+    /// Those of the list at which connections broke.
+    blamed: Vec<Deferred>,
+    /// Those at which connections broke since the list was written.
+    newly_blamed: HashSet<Position>,
     /// All positions of the list.
     listed: HashSet<Position>,
     /// When the peer accepted an article last, seconds since 1970.
@@ -40,12 +44,13 @@ impl Deferrals {
     fn follow(&mut self, list: &[Deferred]) {
         self.listed.clear();
         self.listed.extend(list.iter().map(|one| one.position));
+        self.blamed = list.iter().filter(|one| one.is_blamed).copied().collect();
         self.find_next_due(list);
     }
 
     /// Looks again when the next of the list that was read or written last is due.
     pub fn find_next_due(&mut self, list: &[Deferred]) {
-        let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
+        let rests = |one: &&Deferred| !one.is_blamed && !self.is_on_the_way(one.position);
         self.next_due = list.iter().filter(rests).map(|one| self.due(one)).min();
     }
 
@@ -93,21 +98,60 @@ impl Deferrals {
 
     /// When the next one is due, seconds since 1970.
     pub fn next_due(&self) -> Option<i64> {
+        let blamed = self.blamed_at_rest().map(|one| self.due(one));
         match self.queue.is_empty() {
-            true => self.next_due,
+            true => self.next_due.into_iter().chain(blamed).min(),
             false => Some(0),
         }
     }
 
     /// Whether one is due.
     pub fn is_due(&self, now: i64) -> bool {
-        self.next_due().is_some_and(|due| is_due(due, now))
+        let mut blamed = self.blamed_at_rest();
+        self.is_first_due(now) || blamed.any(|one| is_due(self.due(one), now))
     }
 
-    /// The next one to offer again.
+    /// Whether one is due that is offered before the articles of the lane: connections did not break at it.
+    pub fn is_first_due(&self, now: i64) -> bool {
+        !self.queue.is_empty() || self.next_due.is_some_and(|due| is_due(due, now))
+    }
+
+    /// Those at which connections broke, and that are not on the way.
+    fn blamed_at_rest(&self) -> impl Iterator<Item = &Deferred> {
+        let rests = |one: &&Deferred| !self.is_on_the_way(one.position);
+        self.blamed.iter().filter(rests)
+    }
+
+    /// The next one to offer again at which connections broke: after all others, and alone on its connection.
+    pub fn next_blamed(&mut self, now: i64) -> Option<Position> {
+        let is_due = |one: &&Deferred| is_due(self.due(one), now);
+        let next = self.blamed_at_rest().find(is_due)?.position;
+        self.on_the_way.insert(next);
+        Some(next)
+    }
+
+    /// Notes that connections broke at an article. The caller settles it as deferred.
+    pub fn blame(&mut self, position: Position) {
+        self.newly_blamed.insert(position);
+    }
+
+    /// Whether connections broke at an article.
+    pub fn is_blamed(&self, position: Position) -> bool {
+        let mut blamed = self.blamed.iter();
+        self.newly_blamed.contains(&position) || blamed.any(|one| one.position == position)
+    }
+
+    /// The articles at which connections broke, in the order of the log.
+    pub fn all_blamed(&self) -> BTreeSet<Position> {
+        let listed = self.blamed.iter().map(|one| one.position);
+        listed.chain(self.newly_blamed.iter().copied()).collect()
+    }
+
+    /// The next one to offer again, before the articles of the lane.
     pub fn next(&mut self, list: &[Deferred], now: i64) -> Option<Position> {
         if self.queue.is_empty() && self.next_due.is_some_and(|due| is_due(due, now)) {
-            let due = list.iter().filter(|one| is_due(self.due(one), now));
+            let due = list.iter().filter(|one| !one.is_blamed);
+            let due = due.filter(|one| is_due(self.due(one), now));
             let due = due.map(|one| one.position);
             let mut fresh = HashSet::new();
             let due = due.filter(|at| !self.is_on_the_way(*at) && fresh.insert(*at));
@@ -126,7 +170,10 @@ impl Deferrals {
 
     /// Takes one back whose connection failed.
     pub fn give_back(&mut self, position: Position) {
-        self.queue.push_back(position);
+        match self.is_blamed(position) {
+            true => _ = self.on_the_way.remove(&position),
+            false => self.queue.push_back(position),
+        }
     }
 
     /// Forgets what is in flight: the list has it.
@@ -178,6 +225,10 @@ impl Deferrals {
         now: i64,
     ) -> (Vec<Deferred>, Vec<Position>) {
         let mut given_up = Vec::new();
+        let again = |position, attempts| Deferred {
+            is_blamed: self.is_blamed(position),
+            ..Deferred::new(position, attempts, now)
+        };
         let mut fresh: Vec<Deferred> = Vec::with_capacity(list.len());
         let mut known = HashSet::with_capacity(list.len());
         for one in list.iter().filter(|one| known.insert(one.position)) {
@@ -185,13 +236,13 @@ impl Deferrals {
                 None => fresh.push(*one),
                 Some(Settled::Deferred) => match self.attempts(one) {
                     ATTEMPTS_MAX.. => given_up.push(one.position),
-                    attempts => fresh.push(Deferred::new(one.position, attempts, now)),
+                    attempts => fresh.push(again(one.position, attempts)),
                 },
                 Some(_) => {}
             }
         }
         let deferred = deferred.filter(|position| known.insert(*position));
-        fresh.extend(deferred.map(|position| Deferred::new(position, 1, now)));
+        fresh.extend(deferred.map(|position| again(position, 1)));
         (fresh, given_up)
     }
 
@@ -199,6 +250,9 @@ impl Deferrals {
     pub fn written(&mut self, list: &[Deferred]) {
         self.answered.clear();
         self.follow(list);
+        // The others are still to be listed.
+        self.newly_blamed
+            .retain(|position| !self.listed.contains(position));
     }
 }
 

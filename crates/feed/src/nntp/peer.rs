@@ -97,6 +97,8 @@ pub(super) struct Peer {
     deferred_in_a_row: u32,
     /// The article that was the oldest in flight when connections failed, and how often.
     suspect: Option<(Position, u8)>,
+    /// The article that was blamed last for a broken connection, since the peer answered.
+    blamed_last: Option<Position>,
     refusal_told: Option<Instant>,
     /// Since when nothing waits.
     idle_since: Option<Instant>,
@@ -254,6 +256,7 @@ impl Peer {
             holds_until: None,
             deferred_in_a_row: 0,
             suspect: None,
+            blamed_last: None,
             refusal_told: None,
             idle_since: None,
             yields_until: None,

@@ -112,15 +112,26 @@ impl Peer {
         let is_long = |since| context.now.saturating_duration_since(since) >= IDLE_EXPECTED;
         let may_close = was_idle && (had_answers || connection.idle_since.is_some_and(is_long));
         let is_expected = is_leaving || (may_close && matches!(failure, Failure::Closed));
-        self.close(place, context);
+        let blamed = self.close(place, context);
         if is_expected {
             return;
         }
-        if had_answers {
+        // A peer that breaks at every article rests longer and longer all the same.
+        let is_found = |position| self.blamed_last.is_none_or(|last| last == position);
+        if had_answers || blamed.is_some_and(is_found) {
             self.back_off.succeeded();
         }
         let others = self.connections.iter().flatten();
         let others = others.filter(|one| one.is_ready()).count();
+        if blamed.is_some() {
+            self.blamed_last = blamed;
+            let why = self.breaks(context).unwrap_or_default();
+            match others {
+                0 => self.fail(why, context),
+                _ => self.why = why,
+            }
+            return;
+        }
         if others > 0 {
             self.growth_of_new.shrink();
             self.growth_of_backlog.shrink();
@@ -149,14 +160,10 @@ impl Peer {
         self.fail(failure.to_string(), context);
     }
 
-    /// Closes a connection; what is in flight is offered again.
-    pub(super) fn close(&mut self, place: usize, context: &mut Context<'_>) {
-        let Some(slot) = self.connections.get_mut(place) else {
-            return;
-        };
-        let Some(connection) = slot.take() else {
-            return;
-        };
+    /// Closes a connection; what is in flight is offered again. Returns the article that is deferred, since it may be the reason.
+    pub(super) fn close(&mut self, place: usize, context: &mut Context<'_>) -> Option<Position> {
+        let connection = self.connections.get_mut(place)?.take()?;
+        let mut blamed = None;
         let _ = epoll::delete(context.epoll, &connection);
         let lanes = self.lanes.as_mut();
         let mut lane = lanes.and_then(|lanes| lanes.of_kind(connection.is_backlog));
@@ -172,10 +179,15 @@ impl Peer {
             }
             let mut is_reason = false;
             if let Some(position) = position.filter(|_| at == 0 && was_ready) {
+                let is_known = self.deferrals.is_blamed(position);
                 let before = self.suspect.filter(|(suspect, _)| *suspect == position);
                 let failures = before.map_or(0, |(_, failures)| failures) + 1;
-                is_reason = failures >= FAILURES_MAX;
+                is_reason = is_known || failures >= FAILURES_MAX;
                 self.suspect = (!is_reason).then_some((position, failures));
+                if is_reason {
+                    self.deferrals.blame(position);
+                    blamed = Some(position);
+                }
             }
             match (flying, &mut lane) {
                 (Flying::Deferred(position), _) if is_reason => {
@@ -189,6 +201,7 @@ impl Peer {
                 (Flying::Article(_), None) => {}
             }
         }
+        blamed
     }
 
     /// Takes the site's files and a connection, where there is something to offer.
@@ -372,9 +385,11 @@ impl Peer {
             let Some(lanes) = &mut self.lanes else { return };
             let has_next = lanes.of_kind(is_backlog).map(|lane| lane.has_next());
             let Some(has_next) = has_next else { continue };
-            let has_next = has_next || (!is_backlog && self.deferrals.is_due(context.time));
+            let has_next = has_next || (!is_backlog && self.deferrals.is_first_due(context.time));
             let own = self.connections.iter().flatten();
-            let own = own.filter(|one| one.is_backlog == is_backlog && !one.is_leaving());
+            // While an article goes alone, the others get another connection.
+            let own = own
+                .filter(|one| one.is_backlog == is_backlog && !one.is_leaving() && !one.is_held());
             let (mut count, mut answered, mut are_full) = (0, 0, true);
             for connection in own {
                 count += 1;

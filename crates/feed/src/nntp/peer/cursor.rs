@@ -142,18 +142,19 @@ impl Peer {
         let snapshot = &*context.snapshot;
         let size = |position| id_and_size(snapshot, position).map_or(0, |(_, size)| size);
         let progress = self.deferrals.progress(size);
-        self.deferrals.written(state.deferred());
         add(&self.counts.given_up, given_up.len() as u64);
         let name = groups::shown(&self.plan.name);
         for position in given_up {
-            let article = match id_and_size(snapshot, position) {
-                Some((id, _)) => id,
-                None => format!("the article at {}", position.0),
+            let article = named_article(snapshot, position);
+            let reason = match self.deferrals.is_blamed(position) {
+                true => "connections broke at it, or the peer deferred it,",
+                false => "the peer deferred it",
             };
             (context.tell)(&format!(
-                "{name}: {article} is given up: the peer deferred it {ATTEMPTS_MAX} times"
+                "{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times"
             ));
         }
+        self.deferrals.written(state.deferred());
         let mut cursor = *state.cursor();
         count(&mut cursor, &progress, context.time);
         if cursor != *state.cursor() {
@@ -195,6 +196,14 @@ fn id_and_size(snapshot: &Snapshot, position: Position) -> Option<(String, u64)>
     let mut room = Vec::new();
     let line = snapshot.line_at(position, &mut room).ok()??;
     Some((line.id.escape_ascii().to_string(), line.size.unwrap_or(0)))
+}
+
+/// An article, for messages.
+pub(super) fn named_article(snapshot: &Snapshot, position: Position) -> String {
+    match id_and_size(snapshot, position) {
+        Some((id, _)) => id,
+        None => format!("the article at {}", position.0),
+    }
 }
 
 fn count(cursor: &mut Cursor, progress: &Progress, time: i64) {

@@ -55,7 +55,14 @@ impl Peer {
     pub(super) fn offer(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         let may_offer = self.may_offer() && self.state.is_some();
         self.has_more = false;
-        for place in 0..self.connections.len() {
+        // New articles go before the backlog within the rate.
+        let mut places: Vec<usize> = (0..self.connections.len()).collect();
+        let is_backlog = |place: &usize| {
+            let connection = self.connections.get(*place)?.as_ref();
+            connection.map(|connection| connection.is_backlog)
+        };
+        places.sort_by_key(is_backlog);
+        for place in places {
             let Some(Some(connection)) = self.connections.get_mut(place) else {
                 continue;
             };
@@ -156,7 +163,7 @@ impl Source<'_> {
             }
         }
         while self.may_offer && connection.has_room() && self.pace.allows(context.now) {
-            let Some((flying, position)) = self.next(context.time) else {
+            let Some((flying, position)) = self.next(connection, context) else {
                 break;
             };
             has_filled = true;
@@ -195,13 +202,27 @@ impl Source<'_> {
         }
     }
 
-    fn next(&mut self, time: i64) -> Option<(Flying, Position)> {
+    fn next(
+        &mut self,
+        connection: &mut Connection,
+        context: &Context<'_>,
+    ) -> Option<(Flying, Position)> {
+        connection.is_alone = false;
         let deferrals = self.deferrals.as_mut();
-        if let Some(position) = deferrals.and_then(|deferrals| deferrals.next(self.list, time)) {
+        if let Some(position) =
+            deferrals.and_then(|deferrals| deferrals.next(self.list, context.time))
+        {
             return Some((Flying::Deferred(position), position));
         }
-        let (ticket, position) = self.lane.next()?;
-        Some((Flying::Article(ticket), position))
+        if let Some((ticket, position)) = self.lane.next() {
+            return Some((Flying::Article(ticket), position));
+        }
+        // An article at which connections broke goes last and alone, so that it takes no other one along.
+        let is_last = connection.in_flight() == 0 && self.lane.seen() >= context.snapshot.end();
+        let deferrals = self.deferrals.as_mut().filter(|_| is_last)?;
+        let position = deferrals.next_blamed(context.time)?;
+        connection.is_alone = true;
+        Some((Flying::Deferred(position), position))
     }
 
     fn is_gone(&mut self, flying: Flying) {

@@ -6,6 +6,7 @@ use store::Position;
 
 use super::super::connection::Connection;
 use super::super::lane::Lane;
+use super::cursor::named_article;
 use super::{Context, Peer, SECOND, earlier};
 use crate::deferred::DELAY_LAST;
 
@@ -17,6 +18,9 @@ const IDLE_FURTHER_SECONDS: u32 = 10;
 const LINGER: Duration = SECOND;
 /// Why articles wait when all others are settled. It is the same for any number of them, so that the journal has it once.
 const LATER: &str = "the peer wants articles later";
+/// The beginning of the reason why articles wait at which connections broke, and how many of them it names.
+const BREAKS: &str = "connections break at ";
+const NAMED_MAX: usize = 3;
 /// How long they are left to others who asked for them.
 const YIELD: Duration = Duration::from_millis(100);
 
@@ -67,8 +71,9 @@ impl Peer {
         }
         // A reason lasts until an answer comes, or nothing waits.
         if self.retry_at.is_none() && is_settled && self.has_all(context.snapshot.end()) {
+            let breaks = self.breaks(context);
             match self.deferrals.has_any() {
-                true => LATER.clone_into(&mut self.why),
+                true => self.why = breaks.unwrap_or_else(|| LATER.to_owned()),
                 false => self.why.clear(),
             }
         }
@@ -82,9 +87,25 @@ impl Peer {
 
     /// An answer came: what was wrong is over, unless articles are still deferred.
     pub(super) fn is_answered(&mut self) {
-        if self.why != LATER || !self.deferrals.has_any() {
+        self.blamed_last = None;
+        let is_kept = self.why == LATER || self.why.starts_with(BREAKS);
+        if !is_kept || !self.deferrals.has_any() {
             self.why.clear();
         }
+    }
+
+    /// Names the articles at which connections broke. `None`: there are none.
+    pub(super) fn breaks(&self, context: &Context<'_>) -> Option<String> {
+        let blamed = self.deferrals.all_blamed();
+        let named = blamed.iter().take(NAMED_MAX);
+        let named = named.map(|position| named_article(context.snapshot, *position));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = match blamed.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let last = "(offered last, and alone)";
+        (!blamed.is_empty()).then(|| format!("{BREAKS}{named}{more} {last}"))
     }
 
     fn open(&self) -> impl Iterator<Item = &Connection> {

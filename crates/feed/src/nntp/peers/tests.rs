@@ -307,6 +307,7 @@ fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
         position: first,
         due: 0,
         attempts: 3,
+        is_blamed: false,
     }];
     place.set_deferred(list).unwrap();
     drop(place);

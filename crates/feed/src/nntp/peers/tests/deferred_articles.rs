@@ -115,6 +115,7 @@ fn the_cursor_passes_what_is_answered_beside_a_full_list() {
         position: Position(number),
         due: if number == first.0 { 0 } else { later },
         attempts: 3,
+        is_blamed: false,
     };
     let others = (0..deferred::DEFERRED_MAX as u64 - 1).map(|number| one((1 << 40) + number));
     let list: Vec<Deferred> = others.chain([one(first.0)]).collect();
@@ -207,4 +208,93 @@ fn a_call_offers_deferred_articles_at_once() {
         let cursor = CursorFile::read(&dir).unwrap().unwrap();
         fixture.accepted() == 1 && list().is_empty() && cursor.sent == 1 && cursor.sent_bytes > 0
     });
+}
+
+/// Runs the loop until something is so, with each attempt at once after a failure; returns the pauses that would have been, seconds.
+fn with_attempts_at_once(
+    fixture: &mut Fixture,
+    calls: &AtomicUsize,
+    mut is_so: impl FnMut(&Fixture, &[i64]) -> bool,
+) -> Vec<i64> {
+    let mut pauses = Vec::new();
+    let mut called = 0;
+    fixture.until("it is so", |fixture| {
+        let calls = calls.load(Ordering::SeqCst);
+        let state = fixture.counts().state();
+        if calls > called && state.does == PeerDoes::Failing {
+            called = calls;
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            pauses.push(state.next.unwrap() - now.as_secs() as i64);
+            fixture.peers.mailbox.call(None);
+        }
+        is_so(fixture, &pauses)
+    });
+    pauses
+}
+
+/// It was offered before all others as soon as it was due, and broke each connection: nothing else went.
+#[test]
+fn an_article_that_breaks_connections_costs_the_others_nothing() {
+    let (port, calls) = peer(|_, stream| _ = converse(&stream, |_, id| id != "<1@x>"));
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(2);
+    let pauses = with_attempts_at_once(&mut fixture, &calls, |fixture, _| fixture.accepted() == 1);
+    assert_eq!(pauses.len(), 5);
+    assert!(pauses[3] > 4 && pauses[4] <= 1, "{pauses:?}");
+    let names = |text: &String| text.contains("connections break at <1@x>");
+    assert!(names(&fixture.counts().state().why));
+    let dir = fixture.news.dir().join("feeds/one");
+    let attempts = || deferred::read(&dir).unwrap()[0].attempts;
+    // A call in the same second finds it offered.
+    std::thread::sleep(Duration::from_millis(1100));
+    let known = calls.load(Ordering::SeqCst);
+    let began = Instant::now();
+    fixture.peers.mailbox.call(None);
+    fixture.file(3);
+    fixture.until("the others are there", |fixture| fixture.accepted() == 4);
+    fixture.until("it was offered again", |_| attempts() == 2);
+    fixture.file(1);
+    fixture.until("a new one is there", |fixture| fixture.accepted() == 5);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(calls.load(Ordering::SeqCst) <= known + 2);
+    let told = fixture.told.lock().unwrap();
+    let told: Vec<_> = told.iter().filter(|text| names(text)).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn an_article_that_goes_alone_holds_up_no_other() {
+    let held = Arc::new(AtomicUsize::new(0));
+    let holds = held.clone();
+    let (port, _) = peer(move |_, stream| {
+        _ = converse(&stream, |_, id| {
+            id != "<1@x>" || (holds.fetch_add(1, Ordering::SeqCst) == 0 && for_ever())
+        });
+    });
+    let mut news = news();
+    let first = news.file("one");
+    news.commit();
+    let mut state = SiteState::take_only(news.dir(), b"one").unwrap();
+    state.move_to(news.spool.end()).unwrap();
+    let blamed = Deferred {
+        is_blamed: true,
+        ..Deferred::new(first, 1, 0)
+    };
+    state.set_deferred(vec![blamed]).unwrap();
+    drop(state);
+    let mut fixture = Fixture::new(news, via(port));
+    fixture.until("it is offered", |_| held.load(Ordering::SeqCst) == 1);
+    fixture.file(2);
+    fixture.until("the others are there", |fixture| fixture.accepted() == 2);
+}
+
+#[test]
+fn a_peer_that_breaks_at_every_article_rests_longer_and_longer() {
+    let (port, calls) = peer(|_, stream| _ = converse(&stream, |command, _| command != "CHECK"));
+    let mut fixture = Fixture::new(news(), via(port));
+    fixture.file(3);
+    let pauses = with_attempts_at_once(&mut fixture, &calls, |_, pauses| pauses.len() == 12);
+    // The first is deferred after five, the second after ten.
+    assert!(pauses[3] >= 7 && pauses[4] <= 1, "{pauses:?}");
+    assert!(pauses[8..].iter().all(|pause| *pause >= 15), "{pauses:?}");
 }

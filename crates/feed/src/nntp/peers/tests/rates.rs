@@ -32,6 +32,31 @@ fn a_header_only_feed_counts_headers() {
     assert!((40 * 40..40 * 80).contains(&sent_bytes), "{sent_bytes}");
 }
 
+/// The connection of the backlog came first, and took the whole rate.
+#[test]
+fn new_articles_go_before_the_backlog_within_the_rate() {
+    let (port, _) = peer(|_, stream| _ = converse(&stream, |_, _| true));
+    let mut news = news();
+    news.more_lines = 400;
+    let rate = Some(2000);
+    let mut fixture = Fixture::new(news, NntpVia { rate, ..via(port) });
+    fixture.file(60);
+    fixture.until("the backlog is on its way", |fixture| {
+        fixture.accepted() > 2
+    });
+    let split = |peer: &mut Peer, context: &mut Context<'_>| peer.split(context.snapshot.end());
+    fixture.peers.with_peer(0, split);
+    fixture.file(1);
+    let dir = fixture.news.dir().join("feeds/one");
+    let end = fixture.news.spool.end();
+    let before = fixture.accepted();
+    fixture.until("the new one is there", |_| {
+        let cursor = CursorFile::read(&dir).unwrap().unwrap();
+        cursor.ahead.is_some_and(|(_, to)| to == end)
+    });
+    assert!(fixture.accepted() < before + 15);
+}
+
 #[test]
 fn the_rate_does_not_count_what_was_not_sent() {
     let (port, _) = peer(|number, stream| {

@@ -52,7 +52,7 @@ fn each_has_its_answer() {
             format!("438 {good}"),
         );
         let unknown = take_this("no-id", b"Subject: x\n\nCHECK <this@is.no.command>\n");
-        add(unknown, "501 ".to_owned());
+        add(unknown, "439 no-id ".to_owned());
         if round % 50 == 0 {
             add(
                 take_this(&name("large"), &large),

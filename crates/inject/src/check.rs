@@ -151,14 +151,14 @@ pub fn optional_headers(draft: &Draft) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks that From, and Sender and Approved if present, are lists of addresses; as lenient about their form as INN. Reply-To may be any
-/// text, as in INN, but no comment that hides the rest of the header.
+/// Checks that From, and Approved if present, are lists of addresses; as lenient about their form as INN. Sender (INN's inews writes `user%host`) and
+/// Reply-To may be any text, as in INN, but no comment that hides the rest of the header.
 ///
 /// # Errors
 /// A member without an address, or an unclosed comment.
 pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
     required(draft, "From")?;
-    for header in ["From", "Sender", "Approved"] {
+    for header in ["From", "Approved"] {
         let Some(value) = draft.value(header) else {
             continue;
         };
@@ -169,9 +169,12 @@ pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
             return Err(Refusal::value(header, why, value));
         }
     }
-    draft
-        .value("Reply-To")
-        .map_or(Ok(()), |value| comments("Reply-To", value))
+    for header in ["Sender", "Reply-To"] {
+        if let Some(value) = draft.value(header) {
+            comments(header, value)?;
+        }
+    }
+    Ok(())
 }
 
 fn comments(header: &'static str, value: &[u8]) -> Result<(), Refusal> {

@@ -176,7 +176,6 @@ fn has_no_new_privileges() -> bool {
 mod tests {
     use super::*;
     use crate::mail_queue::{enqueue, list};
-    use std::fs::File;
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
     use std::thread::{self, JoinHandle};

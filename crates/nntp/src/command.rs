@@ -200,9 +200,12 @@ pub enum CommandError {
     Unknown,
     /// 501: the arguments are wrong; the right syntax.
     Syntax(&'static str),
+    /// CHECK, IHAVE or TAKETHIS names one message-id, which no article can have.
+    UnusableId,
 }
 
-const IDS: &str = "a message-id has 3 to 250 bytes: <something@somewhere>";
+/// The form of a message-id, for replies.
+pub(crate) const IDS: &str = "a message-id has 3 to 250 bytes: <something@somewhere>";
 
 /// Parses a command line, given without its end.
 ///
@@ -222,9 +225,9 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError> {
     let mut words = Words(rest);
     let command = match keyword {
         // The most frequent commands of peers come first.
-        b"CHECK" => Command::Check(words.id("CHECK <message-id>")?),
-        b"TAKETHIS" => Command::TakeThis(words.id("TAKETHIS <message-id>")?),
-        b"IHAVE" => Command::Ihave(words.id("IHAVE <message-id>")?),
+        b"CHECK" => Command::Check(words.offered_id("CHECK <message-id>")?),
+        b"TAKETHIS" => Command::TakeThis(words.offered_id("TAKETHIS <message-id>")?),
+        b"IHAVE" => Command::Ihave(words.offered_id("IHAVE <message-id>")?),
         b"ARTICLE" => Command::Get(Part::Article, words.which()?),
         b"HEAD" => Command::Get(Part::Head, words.which()?),
         b"BODY" => Command::Get(Part::Body, words.which()?),
@@ -382,7 +385,8 @@ fn upper_word(word: &[u8]) -> Vec<u8> {
     word.to_ascii_uppercase()
 }
 
-fn word(line: &[u8]) -> (&[u8], &[u8]) {
+/// The first word of a line, and what is behind it.
+pub(crate) fn word(line: &[u8]) -> (&[u8], &[u8]) {
     let mut rest = line;
     while let Some((b' ' | b'\t', behind)) = rest.split_first() {
         rest = behind;
@@ -405,11 +409,12 @@ impl<'a> Words<'a> {
         self.next().ok_or(CommandError::Syntax(syntax))
     }
 
-    fn id(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
+    fn offered_id(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
         let id = self.need(syntax)?;
         match is_id(id) {
             true => Ok(id),
-            false => Err(CommandError::Syntax(IDS)),
+            false if word(self.0).0.is_empty() => Err(CommandError::UnusableId),
+            false => Err(CommandError::Syntax(syntax)),
         }
     }
 
@@ -498,7 +503,7 @@ mod tests {
             &b"GROUP"[..],
             b"GROUP a b",
             b"CHECK",
-            b"CHECK 1@a",
+            b"CHECK 1@a <2@a>",
             b"DATE x",
             b"LIST NONSENSE",
             b"LIST MOTD x",
@@ -511,6 +516,7 @@ mod tests {
                 "{bad:?}"
             );
         }
+        assert_eq!(parse(b"CHECK 1@a "), Err(CommandError::UnusableId));
         assert_eq!(parse(b"AUTHINFO PASS  a b"), Ok(Command::AuthPass(b"a b")));
         let pattern = Command::XPat(
             b"subject",

@@ -392,6 +392,7 @@ impl Session {
                 let answer = [b"501 Syntax: ", right.as_bytes(), b"\r\n"].concat();
                 self.refuse_line(line, &answer, out);
             }
+            CommandError::UnusableId => self.refuse_line(line, &self.unusable_id(line), out),
         }
     }
 

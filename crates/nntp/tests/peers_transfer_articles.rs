@@ -19,7 +19,13 @@ fn streaming() {
          > CHECK <coming@test>
          < 431 <coming@test>
          > CHECK nonsense
-         < 501 Syntax: a message-id has 3 to 250 bytes: <something@somewhere>",
+         < 438 nonsense
+         > IHAVE <a>b>
+         < 435 a message-id has 3 to 250 bytes: <something@somewhere>
+         > CHECK
+         < 501 Syntax: CHECK <message-id>
+         > CHECK <a b@x>
+         < 501 Syntax: CHECK <message-id>",
     );
     let got =
         client.say("TAKETHIS <new@test>\r\nA: b\r\n\r\n..x\r\n.\r\nTAKETHIS <1@test>\r\n.\r\n");
@@ -29,11 +35,15 @@ fn streaming() {
 
 #[test]
 fn the_article_after_an_invalid_takethis_is_discarded() {
-    for line in ["TAKETHIS", "takethis a b c", "TAKETHIS <>"] {
+    for (line, code) in [
+        ("TAKETHIS", "501 "),
+        ("takethis a b c", "501 "),
+        ("TAKETHIS <>", "439 <> "),
+    ] {
         let mut client = Client::new(Fake::usual());
         let got = client.say(format!("{line}\r\nQUIT\r\n\r\nQUIT\r\n.\r\nDATE\r\n"));
         let got = String::from_utf8(got).unwrap();
-        assert!(got.starts_with("501 "), "{got}");
+        assert!(got.starts_with(code), "{got}");
         assert_eq!(got.lines().nth(1), Some("111 20010909014640"), "{got}");
     }
     let long = format!("TAKETHIS <{}@x>", "x".repeat(1000));

@@ -3,6 +3,7 @@
 use article::article_end::ArticleEnd;
 
 use crate::backend::{Backend, IdStatus, Intake, LOOKUP_FAILED, TransferKind, TransferOutcome};
+use crate::command::{IDS, word};
 use crate::out::OutBuffer;
 
 use super::reply::push_line;
@@ -98,6 +99,24 @@ impl Session {
             true => Some(HEADFEED_FIRST),
             false => None,
         }
+    }
+
+    /// The reply to CHECK, IHAVE or TAKETHIS with a message-id that no article can have. As innd's, it settles the article, so that its sender goes
+    /// on: RFC 4644 has no other final refusal, and some keep an article for ever after 501.
+    pub(super) fn unusable_id(&self, line: &[u8]) -> Vec<u8> {
+        if let Some(denial) = self.transfer_denial() {
+            return denial.to_vec();
+        }
+        let (verb, rest) = word(line);
+        let (id, _) = word(rest);
+        let (code, text) = match verb.to_ascii_uppercase().as_slice() {
+            b"CHECK" => (b"438 ", id.to_vec()),
+            b"TAKETHIS" => (b"439 ", [id, b" ", IDS.as_bytes()].concat()),
+            _ => (b"435 ", IDS.as_bytes().to_vec()),
+        };
+        let mut answer = code.to_vec();
+        push_line(&mut answer, &text);
+        answer
     }
 
     pub(super) fn check<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut OutBuffer) {

@@ -227,7 +227,7 @@ fn left_over(root: &Path, sites: &Sites) -> Vec<String> {
         let deferred = feed.look.deferred.len() as u64;
         let articles = text::counted(feed.backlog.articles + deferred, "article");
         format!(
-            "{name} is no longer a site, but {articles} wait for it in feeds/{name}: write the site again, or remove that directory; under another name,              `broadsheet feed reset NAME --to DATE' sends what arrived since then"
+            "{name} is no longer a site, but {articles} wait for it in feeds/{name}: write the site again, or remove that directory; under another name, `broadsheet feed reset NAME --to DATE' sends what arrived since then"
         )
     };
     left.map(warning).take(SITES_TOLD_MAX).collect()

@@ -56,17 +56,16 @@ impl Peer {
         let may_offer = self.may_offer() && self.state.is_some();
         self.has_more = false;
         // New articles go before the backlog within the rate.
-        let mut places: Vec<usize> = (0..self.connections.len()).collect();
-        let is_backlog = |place: &usize| {
-            let connection = self.connections.get(*place)?.as_ref();
-            connection.map(|connection| connection.is_backlog)
-        };
-        places.sort_by_key(is_backlog);
-        for place in places {
+        let count = self.connections.len();
+        let places = [false, true].into_iter();
+        let places = places.flat_map(|is_backlog| (0..count).map(move |place| (is_backlog, place)));
+        for (is_backlog, place) in places {
             let Some(Some(connection)) = self.connections.get_mut(place) else {
                 continue;
             };
-            let is_backlog = connection.is_backlog;
+            if connection.is_backlog != is_backlog {
+                continue;
+            }
             let lane = self
                 .lanes
                 .as_mut()

@@ -15,6 +15,7 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::peer::checks::Checks;
 use crate::peer::entry::{self, Direction};
+use crate::peer::exchanged::ExchangedGroups;
 use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::peer::probe::probe;
 
@@ -131,6 +132,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .usage(format!("--groups has {what}; nothing was changed"))
             .into());
     }
+    let exchanged = ExchangedGroups::of_patterns(&patterns);
     let direction = answer(
         given,
         "direction",
@@ -188,14 +190,20 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 );
                 return Ok(Status::NO);
             }
-            let groups = entry::wildmat(&patterns);
-            let access = entry::access(&name, &from, &groups, headers.taken);
+            let access = entry::access(&name, &from, &exchanged.wildmat.text, headers.taken);
             if let Some(what) = entry::fault_of(&access) {
                 return Err(unusable(what).into());
             }
             Some(access)
         }
     };
+    if access.is_some()
+        && let Some(change) = &exchanged.wildmat.change
+    {
+        eprintln!(
+            "broadsheet: `send' of the [[access]] `{name}': {change}; edit it if there are such groups"
+        );
+    }
     let site = direction.is_out().then_some(site);
     let changed = entry::with(&text, site.as_deref(), access.as_deref());
     let after = entry::parsed(&path, &changed)?;
@@ -221,8 +229,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let lines = for_others(
         &Ours::of(&before, own.as_deref()),
         direction,
-        &patterns,
-        &entry::wildmat(&patterns),
+        &exchanged,
+        &exchanged,
         headers,
     );
     let added = Added {

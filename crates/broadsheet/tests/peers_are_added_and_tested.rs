@@ -309,6 +309,11 @@ fn local_groups_and_articles_stay_here() {
             && told.err.contains("nothing was changed"),
         "{told:?}"
     );
+    let told = add(&["a.example", "--groups", "!local"]);
+    assert!(
+        told.status == 64 && told.err.contains("--groups only excludes"),
+        "{told:?}"
+    );
     assert_eq!(program.read("news/broadsheet.toml"), before);
     let told = good(add(&["a.example"]));
     assert!(told.out.contains("/!local:Tm:innfeed!"), "{told:?}");
@@ -639,7 +644,7 @@ fn lines_for_another_broadsheet_have_the_meaning_of_send() {
     }
     let lines = show("rec.?");
     assert!(
-        lines.starts_with("# a [[site]]")
+        lines.starts_with("# no [[site]]")
             && lines.contains("no group of active")
             && lines.lines().count() == 1,
         "{lines}"

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::Ipv6Addr;
 
 use anyhow::Context;
+use groups::Pattern;
 use groups::nntp_server::NntpServer;
 use serde_json::{Value, json};
 use settings::Settings;
@@ -133,6 +134,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .into());
     }
     let exchanged = ExchangedGroups::of_patterns(&patterns);
+    if !exchanged.wildmat.text.is_empty() && Pattern::parse(patterns.as_bytes()).only_excludes() {
+        let what = "--groups only excludes, so that nothing matches; begin with `all,'; nothing was changed";
+        return Err(given.usage(what).into());
+    }
     let direction = answer(
         given,
         "direction",

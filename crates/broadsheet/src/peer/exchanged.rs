@@ -61,7 +61,7 @@ impl ExchangedGroups {
     /// The groups of `send`. The patterns have its results for the groups of active.
     pub fn of_send(send: &str, active: &Active) -> ExchangedGroups {
         let patterns = match Classic::of(send, active) {
-            _ if send.is_empty() => Err("there is no `send'".to_owned()),
+            _ if send.is_empty() => Err("it takes nothing, without `send'".to_owned()),
             Err(why) => Err(format!("`send' is `{send}': {why}")),
             Ok(classic) if classic.differing.is_some() => Err(format!(
                 "`send' is `{send}': {}",
@@ -133,7 +133,7 @@ mod tests {
             );
         }
         for (send, reason) in [
-            ("", "there is no `send'"),
+            ("", "without `send'"),
             ("rec.b?", "includes no group of active"),
         ] {
             let reason_told = of_send(send).patterns.err().expect("a reason");

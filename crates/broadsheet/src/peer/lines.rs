@@ -81,7 +81,7 @@ pub fn for_others(
                 patterns.comment() + &site(name, &address, &patterns.text, keys.as_slice())
             }
             Err(why) => {
-                format!("# a [[site]] for what {name} takes has to be written by hand: {why}\n")
+                format!("# no [[site]] can be given for what {name} takes: {why}\n")
             }
         };
     }
@@ -93,7 +93,7 @@ pub fn for_others(
         toml += &access(name, &ours.addresses(), &sent.wildmat.text, headers.sent);
     }
     add("Broadsheet", "broadsheet.toml", toml);
-    if direction.is_in() && !headers.taken {
+    if direction.is_in() && !headers.taken && !taken.wildmat.text.is_empty() {
         // INN puts the patterns of ME before those of each site; `!*' ends what they include.
         let line = format!("{name}:!*,{}/!local:Tm:innfeed!\n", taken.wildmat.text);
         add("INN", "newsfeeds", taken.wildmat.comment() + &line);

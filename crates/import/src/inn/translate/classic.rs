@@ -57,7 +57,9 @@ impl Classic {
             }
             if let Some(words) = words(item) {
                 if item.ends_with('*') {
-                    classic.patterns.retain(|earlier| !covers(&words, earlier));
+                    for earlier in [&mut classic.patterns, &mut classic.replaced] {
+                        earlier.retain(|earlier| !covers(&words, earlier));
+                    }
                 }
                 classic.patterns.push(format!("{sign}{words}"));
                 continue;

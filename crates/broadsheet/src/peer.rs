@@ -2,5 +2,6 @@
 
 pub mod checks;
 pub mod entry;
+pub mod exchanged;
 pub mod lines;
 pub mod probe;

@@ -99,7 +99,7 @@ fn answers_are_lines_of_standard_input() {
         "name = \"news.a.example\"".to_owned(),
         format!("listen = \"*:{port}\""),
         "\n[expiry]\nkeep_free = \"1 MiB\" ".to_owned(),
-        "name = \"192.0.2.7\"\nfrom = [\"192.0.2.7\"]\nsend = \"*,!local.*\"\n".to_owned(),
+        "name = \"192.0.2.7\"\nfrom = [\"192.0.2.7\"]\nsend = \"*,!local,!local.*\"\n".to_owned(),
         "from = [\"192.0.2.0/24\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
         "users = [\"*\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
         "name = \"192.0.2.7\"\ngroups = \"all,!local\"\ndistributions = \"all,!local\"\nvia = { nntp = \"192.0.2.7\" }\n"

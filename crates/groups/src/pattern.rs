@@ -12,9 +12,13 @@
 //! scores the first one found counts, so the pattern with the earliest `all`
 //! wins.
 
+mod as_wildmat;
+
 use article::newsgroups;
 
 use crate::shown;
+
+pub use as_wildmat::AsWildmat;
 
 /// Score of a word that is equal.
 pub(crate) const LITERAL_POINTS: u32 = 20;

@@ -4,7 +4,8 @@
 
 use crate::shared;
 
-use groups::Pattern;
+use groups::wildmat::WildmatResult;
+use groups::{Pattern, Wildmat};
 use proptest::prelude::*;
 
 fn matches(list: &str, groups: &str) -> bool {
@@ -113,7 +114,58 @@ fn model(list: &str, group: &str) -> bool {
     !group.is_empty() && best.is_some_and(|(_, _, includes)| includes)
 }
 
+#[test]
+fn lists_become_wildmats() {
+    for (list, expected) in [
+        ("", ""),
+        ("all", "*"),
+        ("general", "general,general.*"),
+        ("all,!local", "*,!local,!local.*"),
+        ("!local,all", "*,!local,!local.*"),
+        (
+            "comp.os.linux,comp,!comp.os",
+            "comp,comp.*,!comp.os,!comp.os.*,comp.os.linux,comp.os.linux.*",
+        ),
+        ("comp,!comp.all", "comp,comp.*,!comp.*"),
+        ("!all.all,all", "*,!*.*"),
+        // The last sign of a repeated pattern counts.
+        ("comp,news,!comp", "!comp,!comp.*,news,news.*"),
+        // Of equal scores the earliest `all' decides.
+        ("!all.b,a.all", "a.*,!*.b,!*.b.*"),
+        ("a?,@b", "\\@b,\\@b.*,a\\?,a\\?.*"),
+    ] {
+        assert_eq!(
+            Pattern::parse(list.as_bytes()).as_wildmat().list,
+            expected,
+            "{list}"
+        );
+    }
+    let told = Pattern::parse(b"comp.all.test,!all.x.all,all.all,b").as_wildmat();
+    assert_eq!(told.widened, ["comp.all.test", "!all.x.all"]);
+}
+
 proptest! {
+    /// A wildmat has the results of its list, unless a pattern is named as widened.
+    #[test]
+    fn wildmats_agree_with_their_lists(
+        list in "(!?((a|b|c\\?|@|)\\.){0,3}(a|b||all(\\.all){0,2}),){0,8}",
+        other in "(!?(all\\.)?(a|b))?",
+        groups in prop::collection::vec("((a|b|cx|@)\\.){0,5}(a|b|)", 1..20),
+    ) {
+        let list = list + &other;
+        let pattern = Pattern::parse(list.as_bytes());
+        let told = pattern.as_wildmat();
+        prop_assert_eq!(told.widened.is_empty(), !other.contains("all."));
+        let wildmat = Wildmat::parse_poison(told.list.as_bytes());
+        for group in groups.iter().filter(|group| !group.is_empty() && told.widened.is_empty()) {
+            let expected = match pattern.matches(group.as_bytes()) {
+                true => WildmatResult::Match,
+                false => WildmatResult::Fail,
+            };
+            prop_assert_eq!(wildmat.result(group.as_bytes()), expected, "{} as {:?} on {}", list, told, group);
+        }
+    }
+
     #[test]
     fn agrees_with_the_rules(
         list in "(!?((a|b|all|)\\.){0,4}(a|b|all|),){0,8}",

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::Ipv6Addr;
 
 use anyhow::Context;
+use groups::Pattern;
 use groups::nntp_server::NntpServer;
 use serde_json::{Value, json};
 use settings::Settings;
@@ -15,6 +16,7 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::peer::checks::Checks;
 use crate::peer::entry::{self, Direction};
+use crate::peer::exchanged::ExchangedGroups;
 use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::peer::probe::probe;
 
@@ -131,6 +133,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .usage(format!("--groups has {what}; nothing was changed"))
             .into());
     }
+    let exchanged = ExchangedGroups::of_patterns(&patterns);
+    if !exchanged.wildmat.text.is_empty() && Pattern::parse(patterns.as_bytes()).only_excludes() {
+        let what = "--groups only excludes, so that nothing matches; begin with `all,'; nothing was changed";
+        return Err(given.usage(what).into());
+    }
     let direction = answer(
         given,
         "direction",
@@ -188,14 +195,20 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 );
                 return Ok(Status::NO);
             }
-            let groups = entry::wildmat(&patterns);
-            let access = entry::access(&name, &from, &groups, headers.taken);
+            let access = entry::access(&name, &from, &exchanged.wildmat.text, headers.taken);
             if let Some(what) = entry::fault_of(&access) {
                 return Err(unusable(what).into());
             }
             Some(access)
         }
     };
+    if access.is_some()
+        && let Some(change) = &exchanged.wildmat.change
+    {
+        eprintln!(
+            "broadsheet: `send' of the [[access]] `{name}': {change}; edit it if there are such groups"
+        );
+    }
     let site = direction.is_out().then_some(site);
     let changed = entry::with(&text, site.as_deref(), access.as_deref());
     let after = entry::parsed(&path, &changed)?;
@@ -221,8 +234,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let lines = for_others(
         &Ours::of(&before, own.as_deref()),
         direction,
-        &patterns,
-        &entry::wildmat(&patterns),
+        &exchanged,
+        &exchanged,
         headers,
     );
     let added = Added {

@@ -15,6 +15,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::peer::entry::{self, Direction};
+use crate::peer::exchanged::ExchangedGroups;
 use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::text;
 
@@ -74,8 +75,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let lines = for_others(
         &Ours::of(&settings, own.as_deref()),
         direction,
-        &sent,
-        taken,
+        &ExchangedGroups::of_patterns(&sent),
+        &ExchangedGroups::of_send(taken, &directory.active()?),
         Headers {
             sent: via.is_some_and(|via| via.headfeed),
             taken: entry.is_some_and(|entry| entry.headfeed) && settings.headers_only,

@@ -62,7 +62,7 @@ belong (/var/spool/news by default), and starts the server by systemd if you agr
         .value("WHO"),
         Flag::new("login", "Name of the first login; its password is read from the terminal, or is the next line of standard input.")
             .value("NAME"),
-        Flag::new("peers", "Host names of sites that exchange all groups but local.* with this one; `none'.").value("HOSTS"),
+        Flag::new("peers", "Host names of sites that exchange all groups but local and local.* with this one; `none'.").value("HOSTS"),
         Flag::new("tls", "Files of the certificate (with its chain) and its key, with a blank between; `none'.").value("FILES"),
         Flag::new("keep-free", "Space to leave free on the disk, such as 20 GiB.").value("SIZE"),
         Flag::new("keep-days", "Days for which articles are kept; default: 30.").value("DAYS"),

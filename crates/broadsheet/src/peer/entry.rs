@@ -281,52 +281,9 @@ pub fn host_port(host: &str, port: u16, usual: u16) -> String {
     }
 }
 
-/// C News patterns as a wildmat: `comp,!comp.sys` is `comp.*,!comp.sys,!comp.sys.*`.
-pub fn wildmat(patterns: &str) -> String {
-    let mut parts = Vec::new();
-    for item in patterns.split(',').map(str::trim) {
-        let (sign, words) = match item.strip_prefix('!') {
-            Some(words) => ("!", words),
-            None => ("", item),
-        };
-        let words: Vec<&str> = words
-            .split('.')
-            .map(|word| match word {
-                "all" => "*",
-                word => word,
-            })
-            .collect();
-        match words.join(".").as_str() {
-            "" => {}
-            "*" => parts.push(format!("{sign}*")),
-            words => {
-                // A hierarchy alone is seldom a group.
-                if words.contains('.') {
-                    parts.push(format!("{sign}{words}"));
-                }
-                parts.push(format!("{sign}{words}.*"));
-            }
-        }
-    }
-    parts.join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_become_wildmats() {
-        for (patterns, expected) in [
-            ("all", "*"),
-            ("comp,news", "comp.*,news.*"),
-            ("all,!comp.sys", "*,!comp.sys,!comp.sys.*"),
-            ("comp.all.test", "comp.*.test,comp.*.test.*"),
-            ("", ""),
-        ] {
-            assert_eq!(wildmat(patterns), expected);
-        }
-    }
 
     #[test]
     fn the_new_table_comes_first_and_comments_stay() {

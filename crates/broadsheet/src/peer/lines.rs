@@ -5,7 +5,8 @@ use std::net::ToSocketAddrs;
 use groups::nntp_server::NNTP_PORT;
 use settings::Settings;
 
-use super::entry::{Direction, HEADFEED_KEY, access, host_port, site, wildmat};
+use super::entry::{Direction, HEADFEED_KEY, access, host_port, site};
+use super::exchanged::ExchangedGroups;
 
 /// The facts about us that the other site needs.
 pub struct Ours {
@@ -59,13 +60,13 @@ pub struct Headers {
     pub taken: bool,
 }
 
-/// The lines for Broadsheet and for INN. `sent`: C News patterns of what we send; `taken`: a wildmat of what we take. There are none for INN
-/// where articles go without their bodies: innfeed sends whole articles, and innd takes no others.
+/// The lines for Broadsheet and for INN. `sent` and `taken`: the groups that we send and take. A comment says where a list differs from ours, or why
+/// there are no lines. There are none for INN where articles go without their bodies: innfeed sends whole articles, and innd takes no others.
 pub fn for_others(
     ours: &Ours,
     direction: Direction,
-    sent: &str,
-    taken: &str,
+    sent: &ExchangedGroups,
+    taken: &ExchangedGroups,
     headers: Headers,
 ) -> Vec<Lines> {
     let Ours { name, host, port } = ours;
@@ -75,18 +76,27 @@ pub fn for_others(
     if direction.is_in() {
         let address = host_port(host, *port, NNTP_PORT);
         let keys = headers.taken.then(|| HEADFEED_KEY.to_owned());
-        toml += &site(name, &address, &patterns(taken), keys.as_slice());
+        toml += &match &taken.patterns {
+            Ok(patterns) => {
+                patterns.comment() + &site(name, &address, &patterns.text, keys.as_slice())
+            }
+            Err(why) => {
+                format!("# no [[site]] can be given for what {name} takes: {why}\n")
+            }
+        };
     }
     if direction.is_out() {
         if direction.is_in() {
             toml.push('\n');
         }
-        toml += &access(name, &ours.addresses(), &wildmat(sent), headers.sent);
+        toml += &sent.wildmat.comment();
+        toml += &access(name, &ours.addresses(), &sent.wildmat.text, headers.sent);
     }
     add("Broadsheet", "broadsheet.toml", toml);
-    if direction.is_in() && !headers.taken {
-        let line = format!("{name}:{taken}/!local:Tm:innfeed!\n");
-        add("INN", "newsfeeds", line);
+    if direction.is_in() && !headers.taken && !taken.wildmat.text.is_empty() {
+        // INN puts the patterns of ME before those of each site; `!*' ends what they include.
+        let line = format!("{name}:!*,{}/!local:Tm:innfeed!\n", taken.wildmat.text);
+        add("INN", "newsfeeds", taken.wildmat.comment() + &line);
         let mut feed = format!("peer {name} {{\n    ip-name: {host}\n");
         if *port != NNTP_PORT {
             feed += &format!("    port-number: {port}\n");
@@ -96,44 +106,16 @@ pub fn for_others(
     if direction.is_out() && !headers.sent {
         let text = format!(
             "peer {name} {{\n    hostname: \"{host}\"\n    patterns: \"{}\"\n}}\n",
-            wildmat(sent)
+            sent.wildmat.text
         );
-        add("INN", "incoming.conf", text);
+        add("INN", "incoming.conf", sent.wildmat.comment() + &text);
     }
     lines
-}
-
-/// The C News patterns of a wildmat that [`wildmat`] made, or a similar one.
-fn patterns(wildmat: &str) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for item in wildmat.split(',').map(str::trim) {
-        let item = item.strip_suffix(".*").unwrap_or(item);
-        let words: Vec<&str> = item
-            .split('.')
-            .map(|word| match word {
-                "*" => "all",
-                "!*" => "!all",
-                word => word,
-            })
-            .collect();
-        let words = words.join(".");
-        if !words.is_empty() && parts.last() != Some(&words) {
-            parts.push(words);
-        }
-    }
-    parts.join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_and_wildmats_say_the_same() {
-        for text in ["all", "comp,news", "all,!comp.sys", "comp.all.test", "!all"] {
-            assert_eq!(patterns(&wildmat(text)), text);
-        }
-    }
 
     #[test]
     fn each_direction_has_its_lines() {
@@ -142,8 +124,9 @@ mod tests {
             host: "127.0.0.1".to_owned(),
             port: 1119,
         };
+        let [sent, taken] = ["comp", "all"].map(ExchangedGroups::of_patterns);
         let files = |direction| -> Vec<&str> {
-            let lines = for_others(&ours, direction, "comp", "*", Headers::default());
+            let lines = for_others(&ours, direction, &sent, &taken, Headers::default());
             lines.iter().map(|lines| lines.file).collect()
         };
         assert_eq!(files(Direction::Out), ["broadsheet.toml", "incoming.conf"]);
@@ -151,13 +134,13 @@ mod tests {
             files(Direction::In),
             ["broadsheet.toml", "newsfeeds", "innfeed.conf"]
         );
-        let both = for_others(&ours, Direction::Both, "comp", "*", Headers::default());
+        let both = for_others(&ours, Direction::Both, &sent, &taken, Headers::default());
         let texts: String = both.iter().map(|lines| lines.text.as_str()).collect();
         for part in [
             "via = { nntp = \"127.0.0.1:1119\" }",
             "from = [\"127.0.0.1\"]",
-            "send = \"comp.*\"",
-            "a.example:*/!local:Tm:innfeed!",
+            "send = \"comp,comp.*\"",
+            "a.example:!*,*/!local:Tm:innfeed!",
             "port-number: 1119",
             "hostname: \"127.0.0.1\"",
         ] {
@@ -167,7 +150,7 @@ mod tests {
             sent: true,
             taken: true,
         };
-        let both = for_others(&ours, Direction::Both, "comp", "*", headers);
+        let both = for_others(&ours, Direction::Both, &sent, &taken, headers);
         assert_eq!(both.len(), 1, "none for INN");
         assert_eq!(both[0].text.matches(HEADFEED_KEY).count(), 2);
     }

@@ -139,7 +139,7 @@ pub fn ask(
     };
     let peers = asker.ask(
         "peers",
-        "\n4. Other sites that exchange all groups but local.* with this one, by their host names (`none': add them later by `broadsheet peer add'):",
+        "\n4. Other sites that exchange all groups but local and local.* with this one, by their host names (`none': add them later by `broadsheet peer add'):",
         "none",
         peers,
     )?;

@@ -8,6 +8,7 @@ use settings::{Settings, quoted, template};
 use super::answers::Answers;
 use crate::command::init;
 use crate::peer::entry::{self, FOR_OTHERS};
+use crate::peer::exchanged::ExchangedGroups;
 
 /// The begin of the section of expire in the template, which is an example.
 const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
@@ -40,9 +41,10 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
         1,
     );
     text += &access(answers);
+    let groups = ExchangedGroups::of_patterns(FOR_OTHERS).wildmat.text;
     for peer in &answers.peers {
         let site = entry::site(&peer.name, &peer.host, FOR_OTHERS, &[]);
-        let entry = entry::access(&peer.name, &peer.from, &entry::wildmat(FOR_OTHERS), false);
+        let entry = entry::access(&peer.name, &peer.from, &groups, false);
         text = entry::with(&text, Some(&site), Some(&entry));
     }
     let path = root.join(settings::FILE);

@@ -1,6 +1,6 @@
 //! The settings of an INN as those of a news directory: `broadsheet.toml`, `sys`, `explist` and copies, with a report of each line.
 
-mod classic;
+pub mod classic;
 mod defaults;
 mod feed_variables;
 mod feeds;

@@ -1,8 +1,8 @@
 //! Wildmats of newsfeeds as patterns of C News, which `[[site]]` has.
 //!
 //! In a wildmat `*` stands for any text, and the last pattern that matches decides; in a pattern of C News `all` stands for one word, and the most
-//! exact pattern decides. So the list is converted word by word, what a `*` within a word matches is taken from active, and a group for which
-//! both lists still differ is added with its name, which is the most exact pattern.
+//! exact pattern decides. So the list is converted word by word without the patterns that a later one covers, what a `*` within a word matches
+//! is taken from active, and a group for which both lists still differ is added with its name, which is the most exact pattern.
 
 use std::collections::BTreeSet;
 
@@ -56,6 +56,11 @@ impl Classic {
                 continue;
             }
             if let Some(words) = words(item) {
+                if item.ends_with('*') {
+                    for earlier in [&mut classic.patterns, &mut classic.replaced] {
+                        earlier.retain(|earlier| !covers(&words, earlier));
+                    }
+                }
                 classic.patterns.push(format!("{sign}{words}"));
                 continue;
             }
@@ -142,45 +147,56 @@ impl Classic {
             .any(|pattern| !pattern.starts_with('!'))
     }
 
-    /// The remark for the report.
-    pub fn remark(&self) -> (Fate, String) {
-        let list = self.patterns.join(",");
-        let mut told = match list.len() {
-            0..=SHOWN_MAX => format!("groups `{list}'"),
-            _ => format!("{} patterns in groups", self.patterns.len()),
-        };
-        let mut fate = Fate::Kept;
+    /// What the patterns change; empty if nothing.
+    pub fn changes(&self) -> Vec<String> {
+        let mut changes = Vec::new();
         if self.has_poison {
-            fate = Fate::Changed;
-            told.push_str(": `@' becomes `!', so a crosspost to another group is sent");
+            let told = "`@' becomes `!', so a crosspost to another group is sent";
+            changes.push(told.to_owned());
         }
         if !self.replaced.is_empty() {
-            fate = Fate::Changed;
-            told.push_str(&format!(
-                ": patterns of C News have no `*' within a word, so `{}' stands for what it matches in active now, and you have to add new groups",
+            changes.push(format!(
+                "patterns of C News have no `*' within a word, so `{}' stands for what it matches in active now, and you have to add new groups",
                 self.replaced.join(",")
             ));
         }
         if self.added > 0 && self.replaced.is_empty() {
-            fate = Fate::Changed;
-            told.push_str(&format!(
-                ": the pattern names {} groups of active, because patterns of C News mean something else for them",
+            changes.push(format!(
+                "the pattern names {} groups of active, because patterns of C News mean something else for them",
                 self.added
             ));
         }
         if let Some((count, first)) = &self.differing {
-            fate = Fate::Changed;
-            told.push_str(&format!(
-                ": patterns of C News differ in {count} of the groups in active, such as {first}"
+            changes.push(format!(
+                "patterns of C News differ in {count} of the groups in active, such as {first}"
             ));
         }
-        (fate, told)
+        changes
+    }
+
+    /// The remark for the report.
+    pub fn remark(&self) -> (Fate, String) {
+        let list = self.patterns.join(",");
+        let groups = match list.len() {
+            0..=SHOWN_MAX => format!("groups `{list}'"),
+            _ => format!("{} patterns in groups", self.patterns.len()),
+        };
+        let changes = self.changes();
+        let fate = match changes.is_empty() {
+            true => Fate::Kept,
+            false => Fate::Changed,
+        };
+        (fate, [vec![groups], changes].concat().join(": "))
     }
 }
 
 /// A wildmat word by word, if its only `*` are whole words.
 fn words(item: &str) -> Option<String> {
-    let words = item.strip_suffix(".*").unwrap_or(item).split('.');
+    // `comp.*.*' needs two words after the first.
+    let above = item
+        .strip_suffix(".*")
+        .filter(|above| !above.ends_with('*'));
+    let words = above.unwrap_or(item).split('.');
     let words = words.map(|word| match word {
         "*" => Some("all"),
         word if is_plain(word) => Some(word),
@@ -188,6 +204,15 @@ fn words(item: &str) -> Option<String> {
     });
     let words: Option<Vec<&str>> = words.collect();
     Some(words?.join("."))
+}
+
+/// Whether the words of a wildmat that ends with `*` match all that an earlier pattern matches.
+fn covers(words: &str, earlier: &str) -> bool {
+    let mut earlier = earlier.trim_start_matches('!').split('.');
+    words.split('.').all(|word| {
+        let other = earlier.next();
+        other.is_some_and(|other| word == "all" || word == other)
+    })
 }
 
 /// The text before the `*` of a wildmat such as `comp.lang.c*`.
@@ -265,7 +290,14 @@ mod tests {
             ),
             ("*.test", "all.test", Fate::Kept),
             ("!*", "!all", Fate::Kept),
-            ("*,!control,!*,comp.*", "!control,!all,comp", Fate::Kept),
+            ("*,!control,!*,comp.*", "!all,comp", Fate::Kept),
+            // A pattern that a later one covers decides nothing.
+            (
+                "soc.culture.*,!soc.feminism,soc.*,!soc.history.*",
+                "soc,!soc.history",
+                Fate::Kept,
+            ),
+            ("*,!soc.*.*", "all,!soc.all.all", Fate::Kept),
         ] {
             let told = Classic::of(list, &active).unwrap();
             assert_eq!(told.patterns.join(","), patterns, "{list}");

@@ -515,7 +515,7 @@ fn a_site_that_cannot_be_expressed_is_a_comment() {
     let sites: Vec<_> = settings.sites.sites.iter().map(|site| &site.name).collect();
     assert_eq!(sites, [b"p"], "{}", to.settings_text);
     assert!(
-        report.contains("CHANGED: p: by NNTP to p, groups `!control,!all,comp.test'"),
+        report.contains("CHANGED: p: by NNTP to p, groups `!all,comp.test': patterns of C News have no `*' within a word, so `comp.te*' stands"),
         "{report}"
     );
     // A distribution with `*' is no pattern here.

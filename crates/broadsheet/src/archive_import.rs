@@ -60,6 +60,7 @@ pub fn run(
         "import into another news directory, and offer its articles to a node: by a [[site]] that feeds it, or by rnews",
     )?;
     let settings = directory.settings()?.settings;
+    relay::headers_only::refuse_whole(directory.root(), settings.headers_only)?;
     let mut watcher = Watcher::new();
     let importer = Importer::open(
         directory.root(),

@@ -128,6 +128,7 @@ pub fn run(
     moved.dir = Some(root.display().to_string());
     if !given.has("settings-only") {
         let settings = directory.settings()?.settings;
+        relay::headers_only::refuse_whole(root, settings.headers_only)?;
         let options = RunOptions {
             commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
             store: settings.store_options(),

@@ -518,6 +518,32 @@ fn a_mount_shows_them() {
 }
 
 #[test]
+fn names_and_attributes_in_a_mount_need_no_object_store() {
+    let site = Site::new();
+    site.move_first_away();
+    let Some(mounted) = Mounted::start(&site.program, &[]) else {
+        return;
+    };
+    let local = || site.segments()[0]["local_bytes"].as_u64().unwrap();
+    let before = local();
+    fs::rename(site.program.path("objects"), site.program.path("unplugged")).unwrap();
+    let names = mounted.names("comp/test");
+    assert_eq!(names.len(), ARTICLES + 1, "{names:?}");
+    for number in 1..=ARTICLES {
+        let expected = filed(&site.articles[number - 1], &format!("comp.test:{number}"));
+        let told = fs::metadata(mounted.path(&format!("comp/test/{number}"))).unwrap();
+        assert_eq!(told.len(), expected.len() as u64);
+        assert!(told.modified().unwrap().elapsed().unwrap() < program::daemon::PATIENCE);
+    }
+    let overview = mounted.read("comp/test/.overview");
+    let told = fs::metadata(mounted.path("comp/test/.overview")).unwrap();
+    assert_eq!(told.len(), overview.len() as u64);
+    assert_eq!(local(), before);
+    // The text alone does.
+    assert!(fs::read(mounted.path("comp/test/3")).is_err());
+}
+
+#[test]
 fn two_news_directories_do_not_share_a_place() {
     let site = Site::new();
     site.move_first_away();

@@ -258,3 +258,100 @@ fn a_directory_of_whole_articles_stays_one() {
     let told = program.rnews(&batch(&[article(&id("b", 1), "comp.test")]));
     assert_eq!(told.count("accepted"), 1, "{told:?}");
 }
+
+/// A news directory with the header of an article, a whole control message, and a request for both.
+fn with_a_header() -> Program {
+    let there = headers_only(MAY_HEADFEED);
+    let served = Served::start(&there);
+    let mut client = all_heads(&served);
+    let ids = b"<1@x>\n<2@x>\n";
+    let request = with("<3@x>", "comp.test", "Control: sendme far\n", ids);
+    for (id, text) in [
+        ("<1@x>", header("<1@x>")),
+        ("<2@x>", control("<2@x>")),
+        ("<3@x>", request),
+    ] {
+        assert!(client.ask(&format!("IHAVE {id}")).starts_with("335 "));
+        client.say(program::nntp::wire(&text));
+        assert!(client.line().starts_with("235 "));
+    }
+    served.daemon.stop();
+    there
+}
+
+fn header(id: &str) -> Vec<u8> {
+    with(id, "comp.test", "Bytes: 500\nLines: 7\n", b"")
+}
+
+fn control(id: &str) -> Vec<u8> {
+    with(id, "comp.test", "Control: cancel <9@x>\n", b"why\n")
+}
+
+#[test]
+fn batches_of_lists_have_whole_articles_alone() {
+    let there = with_a_header();
+    for (command, list) in [("batcher", "<1@x>\n<2@x>\n<4@x>\n"), ("batchra", "<3@x>\n")] {
+        let told = there.feed(&[command, "--dir", "news"], list.as_bytes());
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.err.contains("without their bodies"), "{told:?}");
+        assert_eq!(told.out.matches("#! rnews ").count(), 1, "{told:?}");
+        assert!(told.out.contains("<2@x>") && told.out.ends_with("why\n"));
+    }
+    // Without an article that lacks its body all is well.
+    let told = there.feed(&["batcher", "--dir", "news"], b"<2@x>\n");
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
+}
+
+#[test]
+fn imports_file_nothing_in_a_directory_of_headers() {
+    let mbox = [
+        b"From a Mon Dec 20 04:39:21 1993\n".to_vec(),
+        article("<9@x>", "comp.test"),
+    ];
+    // Also in one that no program has declared yet.
+    let new = headers_only(MAY_HEADFEED);
+    for program in [new, with_a_header()] {
+        let before = rows(&program);
+        program.write("mbox", &mbox.concat());
+        let told = program.run(&["import", "mbox", "--dir", "news", "mbox"]);
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.err.contains("headers_only"), "{told:?}");
+        assert_eq!(rows(&program), before);
+        Served::start(&program).daemon.stop();
+    }
+}
+
+#[test]
+fn the_archive_is_a_directory_of_headers() {
+    let there = with_a_header();
+    let settings = there.read("news/broadsheet.toml")
+        + "\n[expiry]\narchive_directory = \"old\"\n[[expire]]\npatterns = \"all\"\nkeep_days = 10\narchive = \"segments\"\n";
+    there.write("news/broadsheet.toml", settings.as_bytes());
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 11 * 86_400;
+    let words = ["expire", "--dir", "news", "--force", "--now"];
+    let told = there.run(&[&words[..], &[&now.to_string()]].concat());
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = there.run(&["article", "--dir", "news/old", "<1@x>"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    // It can be served.
+    let daemon = Daemon::launch_by(&there, there.command(&["serve", "--dir", "news/old"]));
+    daemon.until_notified("READY=1");
+    daemon.stop();
+}
+
+#[test]
+fn explain_tells_what_a_header_feed_would_get() {
+    let there = headers_only(MAY_HEADFEED);
+    let whole = article("<1@x>", "comp.test");
+    let sizeless = with("<1@x>", "comp.test", "", b"");
+    for (text, status, why) in [
+        (&whole, 1, "has a body"),
+        (&sizeless, 1, "no valid Bytes"),
+        (&header("<1@x>"), 0, "accepted"),
+        (&control("<1@x>"), 0, "accepted, control message"),
+    ] {
+        let told = there.feed(&["explain", "--dir", "news"], text);
+        assert_eq!(told.status, status, "{told:?}");
+        assert!(told.out.contains(why), "{told:?}");
+    }
+}

@@ -380,3 +380,34 @@ fn only_visible_links_are_counted() {
         None
     );
 }
+
+#[test]
+fn a_mount_goes_on_while_the_index_is_made_again() {
+    let program = Program::with_news("a 0 1 y\n");
+    let file = |id: &str| program.rnews(&batch(&[with(id, "a", "", b"one\n")]));
+    let (index, made) = (program.path("news/index"), program.path("news/index.made"));
+    let (early, whole) = (program.path("early"), program.path("whole"));
+    assert_eq!(file("<1@x>").count("accepted"), 1);
+    std::fs::copy(&index, &early).unwrap();
+    assert_eq!(file("<2@x>").count("accepted"), 1);
+    let mut tree = Tree::open(&program.path("news"), Caches::default()).unwrap();
+    let group = tree.lookup(ROOT, b"a", 7).unwrap().unwrap().number;
+    assert!(tree.take_failure().is_none());
+    std::fs::rename(&index, &whole).unwrap();
+    // As `history rebuild` leaves it: first nothing can be read, then the last segment is replayed.
+    std::fs::write(&made, vec![0; 8192]).unwrap();
+    for (unfinished, is_told) in [(&made, true), (&early, false)] {
+        std::fs::rename(unfinished, &index).unwrap();
+        for _ in 0..2 {
+            assert!(tree.lookup(group, b"2", 7).unwrap().is_some());
+            assert_eq!(tree.attributes(group).unwrap().kind, Kind::Directory);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert_eq!(tree.take_failure().is_some(), is_told);
+    }
+    std::fs::rename(&whole, &index).unwrap();
+    assert_eq!(file("<3@x>").count("accepted"), 1);
+    program::daemon::until("the new article is there", || {
+        tree.lookup(group, b"3", 7).unwrap().is_some()
+    });
+}

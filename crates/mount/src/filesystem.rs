@@ -74,9 +74,8 @@ impl News {
     /// Takes over what changed in the news directory, so that files that were removed do not stay mapped.
     pub fn catch_up(&self) {
         let mut state = self.state();
-        if let Err(error) = state.tree.catch_up() {
-            state.error(Fault::Store(error));
-        }
+        state.tree.catch_up();
+        state.tell_failure();
     }
 
     /// Waits until there was a request.
@@ -96,6 +95,8 @@ impl News {
         if let Some(waiting) = state.waiting.take() {
             waiting.unpark();
         }
+        // Of an earlier one.
+        state.tell_failure();
         state
     }
 
@@ -140,6 +141,19 @@ impl News {
 }
 
 impl State {
+    /// Reports that the tree shows nothing new, and why.
+    fn tell_failure(&mut self) {
+        let why = match self.tree.take_failure() {
+            None => return,
+            // Its own text is about lasting damage.
+            Some(store::Error::Damaged { path, what, .. }) => format!("{}: {what}", path.display()),
+            Some(error) => error.to_string(),
+        };
+        (self.say)(&format!(
+            "{why}: the mount shows the articles as they were before, and tries again; this ends by itself when a `history rebuild' or another repair that runs is done, otherwise run `broadsheet fsck'"
+        ));
+    }
+
     /// The number for the caller; reports an error of the store once.
     fn error(&mut self, fault: Fault) -> Errno {
         let error = match fault {

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Errno;
@@ -14,6 +15,10 @@ use crate::hierarchy::Hierarchy;
 
 /// The table of groups.
 const ACTIVE: &str = "active";
+/// The least time from a look that failed to the next.
+const RETRY: Duration = Duration::from_millis(20);
+/// How long a new index may end before the known end of the log: so far it replays the last segment. Later the log counts as cut off there.
+const REPLAY: Duration = Duration::from_secs(60);
 /// Buffer for events, bytes.
 const EVENTS_BYTES: usize = 4 << 10;
 
@@ -28,6 +33,12 @@ pub struct Live {
     events: OwnedFd,
     /// What was told and is not taken over yet: it could not be read.
     pending: Told,
+    /// When to try again, if the last look failed.
+    retry: Option<Instant>,
+    /// Since when the end of the log lies before the known one.
+    replayed_since: Option<Instant>,
+    /// The first error since the last look that succeeded; the caller of [`Live::take_failure`] has it.
+    failure: Option<Error>,
     /// The number of commits seen.
     pub commits: u64,
     /// The commit since which nothing was removed.
@@ -66,6 +77,9 @@ impl Live {
             hierarchy: Hierarchy::read(dir)?,
             events,
             pending: Told::default(),
+            retry: None,
+            replayed_since: None,
+            failure: None,
             commits: 1,
             removals: 1,
             tables: 1,
@@ -86,15 +100,41 @@ impl Live {
         self.events.try_clone()
     }
 
-    /// Takes over what changed since.
-    ///
-    /// # Errors
-    /// A file cannot be read; the next call tries again.
-    pub fn catch_up(&mut self) -> Result<(), Error> {
+    /// Takes over what changed since. Where a file cannot be read, as while `history rebuild` makes the index anew, everything stays as it was
+    /// seen last, and a call at least [`RETRY`] later tries again.
+    pub fn catch_up(&mut self) {
+        if self.retry.is_some_and(|retry| Instant::now() < retry) {
+            return;
+        }
+        let looked = self.look();
+        let was_behind = self.retry.is_some();
+        let is_behind = !matches!(looked, Ok(true));
+        self.retry = is_behind.then(|| Instant::now() + RETRY);
+        if let (Err(error), false) = (looked, was_behind) {
+            self.failure = Some(error);
+        }
+    }
+
+    /// The error since which nothing new is seen, once.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    /// Takes over what changed. False: the log is being replayed.
+    fn look(&mut self) -> Result<bool, Error> {
         self.listen();
         let change = match self.pending.files {
             true => {
-                self.snapshot.catch_up()?;
+                let mut fresh = self.snapshot.clone();
+                fresh.catch_up()?;
+                if fresh.end() < self.snapshot.end() {
+                    let since = self.replayed_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() < REPLAY {
+                        return Ok(false);
+                    }
+                }
+                self.snapshot = fresh;
+                self.replayed_since = None;
                 self.pending.files = false;
                 Change::Removed
             }
@@ -115,7 +155,7 @@ impl Live {
             self.commits += 1;
             self.removals = self.commits;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads the events, without waiting.

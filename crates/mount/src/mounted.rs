@@ -55,12 +55,29 @@ pub enum Error {
         .0.display()
     )]
     Fuse(PathBuf, #[source] io::Error),
+    /// The system lets this user mount nothing for other users.
+    #[error(
+        "cannot mount at {}: only root may use --allow-other unless /etc/fuse.conf has the line `user_allow_other': add it, or mount without --allow-other",
+        .0.display()
+    )]
+    ForAll(PathBuf, #[source] io::Error),
     /// No thread can be started.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
     /// The file system ended with an error.
     #[error("the mount at {} ended", .0.display())]
     Ended(PathBuf, #[source] io::Error),
+}
+
+impl Error {
+    /// The error of a mount that FUSE refuses; fusermount3 names the setting that is missing.
+    fn of_fuse(at: &Path, error: io::Error) -> Error {
+        let at = at.to_owned();
+        match error.to_string().contains("user_allow_other") {
+            true => Error::ForAll(at, error),
+            false => Error::Fuse(at, error),
+        }
+    }
 }
 
 /// What to mount, and how.
@@ -107,7 +124,7 @@ impl Mount<'_> {
         let (events, wait) = channel();
         start_signals(events.clone()).map_err(Error::Thread)?;
         let session = Session::new(news.clone(), &at, &self.config());
-        let mut session = session.map_err(|error| Error::Fuse(at.clone(), error))?;
+        let mut session = session.map_err(|error| Error::of_fuse(&at, error))?;
         let mut unmounter = session.unmount_callable();
         let counts = self.start_counts(&at, &news).map_err(Error::Thread)?;
         start_following(news, replaced).map_err(Error::Thread)?;
@@ -305,5 +322,23 @@ fn detach(at: &Path) -> io::Result<()> {
             }
         }
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_is_that_of_the_error() {
+        let told = |why: &str| Error::of_fuse(Path::new("/m"), io::Error::other(why)).to_string();
+        // As fusermount3 writes it.
+        let why = "fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf\n";
+        let text = told(why);
+        assert!(
+            text.contains("/etc/fuse.conf") && !text.contains("modprobe"),
+            "{text}"
+        );
+        assert!(told("no such device").contains("modprobe"));
     }
 }

@@ -104,12 +104,14 @@ impl Tree {
         })
     }
 
-    /// Takes over what changed in the news directory.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn catch_up(&mut self) -> Result<(), Error> {
-        self.live.catch_up()
+    /// Takes over what changed in the news directory, as each request does.
+    pub fn catch_up(&mut self) {
+        self.live.catch_up();
+    }
+
+    /// The error since which the tree shows nothing new, once: the next requests try again.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.live.take_failure()
     }
 
     /// The descriptor that is readable when there is something to take over.
@@ -141,7 +143,7 @@ impl Tree {
         name: &[u8],
         process: u32,
     ) -> Result<Option<Attributes>, Fault> {
-        self.live.catch_up()?;
+        self.live.catch_up();
         match Inode::of(parent) {
             Some(Inode::Directory) => {}
             Some(Inode::Ids) => return Ok(self.by_id(name)?),
@@ -274,7 +276,7 @@ impl Tree {
     /// # Errors
     /// It was removed, or the store cannot be read.
     pub fn attributes(&mut self, number: u64) -> Result<Attributes, Fault> {
-        self.live.catch_up()?;
+        self.live.catch_up();
         let node = self.search.node(number);
         if let Some(known) = node.and_then(|node| self.search.names.content(node).copied())
             && self.is_fresh(&known)
@@ -430,7 +432,7 @@ impl Tree {
         with_attributes: bool,
         each: &mut dyn FnMut(Entry<'_>) -> bool,
     ) -> Result<(), Fault> {
-        self.live.catch_up()?;
+        self.live.catch_up();
         let directory = match Inode::of(number) {
             Some(Inode::Directory) => self.directory_name(number)?,
             Some(Inode::Ids) => Vec::new(),
@@ -591,7 +593,7 @@ impl Tree {
     /// # Errors
     /// It was removed, it is a directory, or it cannot be read.
     pub fn open_file(&mut self, number: u64) -> Result<Opened, Fault> {
-        self.live.catch_up()?;
+        self.live.catch_up();
         match Inode::of(number) {
             Some(Inode::Article(position)) => match self.article(position)? {
                 Some(article) if article.links > 0 => Ok(Opened::Article),

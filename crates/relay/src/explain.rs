@@ -7,6 +7,7 @@ use groups::active::Flag;
 use crate::control::{ControlMessage, ids};
 use crate::decide::{Arrival, Decision, Scratch, State, decide, hop_count};
 use crate::file::site;
+use crate::headers_only::left_out;
 use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::sites::Subscribers;
@@ -72,13 +73,12 @@ pub struct Explanation {
     pub path: Vec<u8>,
 }
 
-/// Explains a received article.
+/// Explains a received article; `headers_only`: that of a header-only feed, as [`crate::FilerOptions::headers_only`].
 ///
 /// # Errors
 /// Those of `seen`.
 pub fn explain<E>(
-    bytes: &[u8],
-    form: Form,
+    (bytes, form, headers_only): (&[u8], Form, bool),
     arrival: Arrival,
     state: &mut State<'_>,
     sys: &Sites,
@@ -90,11 +90,11 @@ pub fn explain<E>(
     if old::convert(&article, &mut converted) {
         article = Article::parse(&converted, form);
     }
-    explain_article(&article, arrival, state, sys, rules, seen)
+    explain_article((&article, headers_only), arrival, state, sys, rules, seen)
 }
 
 fn explain_article<E>(
-    article: &Article<'_>,
+    (article, headers_only): (&Article<'_>, bool),
     arrival: Arrival,
     state: &mut State<'_>,
     sys: &Sites,
@@ -104,16 +104,18 @@ fn explain_article<E>(
     let mut scratch = Scratch::default();
     // As rnews does with a batch: `Filer::file_from_batch`.
     let is_known = seen(article.value(Header::MessageId).unwrap_or_default())?;
+    // As `Filer` does with what `decide` accepts.
+    let left_out = left_out(article, headers_only);
     let mut otherwise = None;
     let decision = match is_known {
         true => {
             // The id of a refused article is known, too.
             let unknown = |_: &[u8]| Ok::<_, E>(false);
             let mut scratch = Scratch::default();
-            let other = decide(article, arrival, state, rules, unknown, &mut scratch)?;
-            if let Decision::Refuse { reason, .. } = other {
-                otherwise = Some(reason.text());
-            }
+            otherwise = match decide(article, arrival, state, rules, unknown, &mut scratch)? {
+                Decision::Refuse { reason, .. } => Some(reason.text()),
+                Decision::Accept { .. } => left_out.err().map(|text| text.as_bytes().to_vec()),
+            };
             Decision::Refuse {
                 reason: Reason::Duplicate,
                 remember: false,
@@ -126,16 +128,25 @@ fn explain_article<E>(
         groups.iter().map(|id| active.name(*id).to_vec()).collect()
     };
     let mut sites = Vec::new();
-    let (expected_result, text, remembered) = match decision {
-        Decision::Refuse { reason, remember } => (ExpectedResult::Refuse, reason.text(), remember),
-        Decision::Accept { control, junk } => {
+    let (expected_result, text, remembered) = match (decision, left_out) {
+        (Decision::Refuse { reason, remember }, _) => {
+            (ExpectedResult::Refuse, reason.text(), remember)
+        }
+        (Decision::Accept { .. }, Err(text)) => {
+            scratch = Scratch::default();
+            (ExpectedResult::Refuse, text.as_bytes().to_vec(), false)
+        }
+        (Decision::Accept { control, junk }, Ok(left_out)) => {
             let path = article::path::Path::of(article);
             Subscribers::new(sys).push_feeds(
                 path.as_ref(),
                 state.is_announced,
                 sys,
                 scratch.selected(),
-                || bytes_as_filed(article, active, scratch.filed(), rules),
+                || match left_out {
+                    Some(left_out) => left_out.bytes,
+                    None => bytes_as_filed(article, active, scratch.filed(), rules),
+                },
                 &mut sites,
             );
             let expected_result = match (control, junk) {

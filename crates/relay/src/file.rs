@@ -575,9 +575,11 @@ impl Filer {
                 if let Some(refusal) = self.refused_by_pending_cancel(article, site, id, now)? {
                     return Ok(Verdict::Refused(refusal));
                 }
-                let left_out = match self.left_out(article) {
+                let is_headers_only = self.options.headers_only;
+                let left_out = match headers_only::left_out(article, is_headers_only) {
                     Ok(left_out) => left_out,
                     Err(error) => {
+                        let error = error.as_bytes();
                         self.log.line(now, site, Code::Refused, id, error);
                         let kind = RefusalKind::Malformed;
                         return Ok(Verdict::Refused(Refusal::new(kind, error)));
@@ -604,20 +606,6 @@ impl Filer {
                 self.append(&accepted, source, now)
             }
         }
-    }
-
-    /// The stated size of an article without its body; `None` of a whole one. The error is the text of its refusal.
-    fn left_out(&self, article: &Article<'_>) -> Result<Option<LeftOut>, &'static [u8]> {
-        if !self.options.headers_only || article.has_body_in_header_feed() {
-            return Ok(None);
-        }
-        if !article.is_header_alone() {
-            return Err(b"has a body; this news directory has headers only");
-        }
-        let stated = LeftOut::stated_in(article);
-        stated
-            .map(Some)
-            .ok_or(b"no valid Bytes header in an article without its body")
     }
 
     /// Assigns a number in each group, or copies those of a mirrored site, and builds the Xref line. Returns whether a number is late; the

@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use article::{Article, LeftOut};
 use store::disk::{Disk, RealDisk};
 use store::{Spool, replace};
 
@@ -15,7 +16,8 @@ use crate::error::Error;
 /// The file that declares a news directory, in it.
 pub const FILE: &str = "headers.only";
 
-const TEXT: &[u8] =
+/// Its text, for people.
+pub const TEXT: &[u8] =
     b"This news directory has articles without their bodies (headers_only in broadsheet.toml).\n";
 
 /// Whether a news directory is declared.
@@ -42,6 +44,41 @@ pub fn disagree(dir: &Path) -> Error {
         dir: dir.to_owned(),
         what: "its articles have no bodies (file headers.only): set headers_only = true in broadsheet.toml, or use another news directory for whole articles",
     }
+}
+
+/// Refuses whole articles, as those of batches and imports, for a news directory that takes only headers.
+///
+/// # Errors
+/// It does, by the setting or its declaration.
+pub fn refuse_whole(dir: &Path, wanted: bool) -> Result<(), Error> {
+    match (wanted, is_declared(dir)) {
+        (false, false) => Ok(()),
+        (false, true) => Err(disagree(dir)),
+        (true, _) => Err(Error::HeadersOnly {
+            dir: dir.to_owned(),
+            what: "takes articles from header-only feeds over NNTP alone (headers_only in broadsheet.toml); nothing of the input was filed",
+        }),
+    }
+}
+
+/// The stated size of an article without its body; `None` of one that comes whole. The error is the text of its refusal.
+///
+/// # Errors
+/// A news directory with `headers_only` refuses it.
+pub fn left_out(
+    article: &Article<'_>,
+    headers_only: bool,
+) -> Result<Option<LeftOut>, &'static str> {
+    if !headers_only || article.has_body_in_header_feed() {
+        return Ok(None);
+    }
+    if !article.is_header_alone() {
+        return Err("has a body; this news directory has headers only");
+    }
+    let stated = LeftOut::stated_in(article);
+    stated
+        .map(Some)
+        .ok_or("no valid Bytes header in an article without its body")
 }
 
 fn declare(spool: &Spool) -> Result<(), Error> {

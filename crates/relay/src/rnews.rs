@@ -18,6 +18,7 @@ use crate::bad_batches;
 use crate::error::Error;
 use crate::file::Verdict;
 use crate::handed::cannot_open;
+use crate::headers_only;
 pub use crate::input::{Handed, Input, STANDARD_INPUT};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
@@ -186,13 +187,8 @@ pub fn run(
         ends: Vec::with_capacity(inputs.len()),
     };
     let mut reading = None;
-    let takes_batches = match run.outlet.filer().is_headers_only() {
-        false => Ok(()),
-        true => Err(Error::HeadersOnly {
-            dir: run.outlet.filer().dir().to_owned(),
-            what: "takes articles from header-only feeds over NNTP alone (headers_only in broadsheet.toml); nothing of the input was filed",
-        }),
-    };
+    let filer = run.outlet.filer();
+    let takes_batches = headers_only::refuse_whole(filer.dir(), filer.is_headers_only());
     let ended = takes_batches.and_then(|()| {
         inputs.iter().enumerate().try_for_each(|(index, input)| {
             reading = Some(index);

@@ -32,8 +32,7 @@ fn explained(text: &str) -> Explanation {
     };
     let rules = Rules::new(HOST.as_bytes());
     let Ok(explanation) = explain(
-        text.as_bytes(),
-        Form::Native,
+        (text.as_bytes(), Form::Native, false),
         arrival,
         &mut state,
         &sys,

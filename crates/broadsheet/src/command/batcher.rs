@@ -1,5 +1,6 @@
 //! `broadsheet batcher`, also the classic `batcher`: a batch of the articles of a list.
 
+use std::cell::Cell;
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use article::wrap::{WrapFormat, WrapWriter};
 use feed::push_article;
 use rustix::fs::OFlags;
-use store::Snapshot;
+use store::{Record, Snapshot};
 
 use super::article::link;
 use crate::directory::NewsDirectory;
@@ -36,7 +37,8 @@ the absolute path of a file with an article. The articles are written to standar
 order of the list, each after a line `#! rnews N'.
 
 Articles that do not exist are skipped silently, as in C News: they may have expired. --json prints
-their number.
+their number. Articles that came without their bodies (headers_only) are left out, with an error: a
+batch has whole articles.
 
   broadsheet batcher --dir news < togo | gzip | ssh news@far.example.org rnews
   broadsheet batcher --dir news --compress zstd togo > batch",
@@ -68,6 +70,31 @@ struct Counts {
     articles: u64,
     bytes: u64,
     missing: u64,
+    bodiless: u64,
+}
+
+/// What became of a word of the list.
+#[derive(Clone, Copy)]
+enum Named {
+    Pushed,
+    Missing,
+    /// The article came without its body.
+    Bodiless,
+}
+
+/// The error of a batch from which articles without their bodies were left out, if any were.
+///
+/// # Errors
+/// `count` is not 0.
+pub fn check_left_out(directory: &NewsDirectory, count: u64) -> anyhow::Result<()> {
+    match count {
+        0 => Ok(()),
+        _ => anyhow::bail!(
+            "{}: articles left out of the batch because they came without their bodies (headers_only): {count}; \
+            they travel by NNTP alone, to a site with `headfeed = true'",
+            directory.root().display()
+        ),
+    }
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -95,6 +122,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         });
         eprintln!("{told}");
     }
+    check_left_out(&directory, counts.bodiless)?;
     Ok(Status::OK)
 }
 
@@ -113,8 +141,9 @@ fn batch(
         };
         let before = bytes.len();
         match push_named(snapshot, word, &mut bytes)? {
-            true => counts.articles += 1,
-            false => counts.missing += 1,
+            Named::Pushed => counts.articles += 1,
+            Named::Missing => counts.missing += 1,
+            Named::Bodiless => counts.bodiless += 1,
         }
         counts.bytes += (bytes.len() - before) as u64;
         if bytes.len() >= GATHERED_BYTES {
@@ -141,20 +170,35 @@ fn read_line(list: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Appends the article that a word names. False: it is not there.
-fn push_named(snapshot: &Snapshot, word: &[u8], out: &mut Vec<u8>) -> anyhow::Result<bool> {
+/// Appends the article that a word names.
+fn push_named(snapshot: &Snapshot, word: &[u8], out: &mut Vec<u8>) -> anyhow::Result<Named> {
+    let named = |is_there| match is_there {
+        true => Named::Pushed,
+        false => Named::Missing,
+    };
     let position = match word {
-        [b'/', ..] => return Ok(push_file(word, out)),
+        [b'/', ..] => return Ok(named(push_file(word, out))),
         [b'<', ..] => snapshot.find(word)?.map(|found| found.position),
         _ => match link(word) {
             Some((group, number)) => snapshot.position(&group, number)?,
             None => None,
         },
     };
-    match position {
-        // False: it expired just now.
-        Some(position) => Ok(snapshot.push_record(position, out, push_article)?),
-        None => Ok(false),
+    let Some(position) = position else {
+        return Ok(Named::Missing);
+    };
+    let is_bodiless = Cell::new(false);
+    let push = |out: &mut Vec<u8>, record: &Record<'_>| {
+        is_bodiless.set(record.head.header_only);
+        if !record.head.header_only {
+            push_article(out, record);
+        }
+    };
+    // False: it expired just now.
+    let is_there = snapshot.push_record(position, out, push)?;
+    match is_there && is_bodiless.get() {
+        true => Ok(Named::Bodiless),
+        false => Ok(named(is_there)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! `broadsheet batchra`
 
+use std::cell::Cell;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use feed::ihave::{Allowed, Requested};
-use store::Snapshot;
+use store::{Record, Snapshot};
 
+use super::batcher::check_left_out;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
@@ -20,7 +22,7 @@ pub static COMMAND: Command = Command {
     about: "\
 Reads the ids in sendme messages from standard input, one a line (the list for the site SITE.sendme
 in sys), and prints a batch of the requested articles that exist; with SITE, only those that match
-its subscription.",
+its subscription. Articles that came without their bodies (headers_only) are left out, with an error.",
     operands: Operands {
         shown: "[SITE]",
         least: 0,
@@ -34,14 +36,23 @@ its subscription.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let snapshot = Snapshot::open(directory.root())?;
-    let allowed: Allowed<'_> = match given.operands.first() {
+    let mut allowed: Allowed<'_> = match given.operands.first() {
         Some(site) => {
             let sites = directory.sys(&directory.settings()?.settings)?;
             serving::allowed(&snapshot, sites, site.as_bytes())
         }
         None => Box::new(|_| true),
     };
-    let mut builder = Requested::new(&snapshot, allowed, ihave::PIECE_BYTES);
+    let bodiless = Cell::new(0);
+    let whole = |record: &Record<'_>| {
+        let is_allowed = allowed(record);
+        if is_allowed && record.head.header_only {
+            bodiless.set(bodiless.get() + 1);
+        }
+        is_allowed && !record.head.header_only
+    };
+    let mut builder = Requested::new(&snapshot, Box::new(whole), ihave::PIECE_BYTES);
     ihave::print_batches(&snapshot, &mut builder, out)?;
+    check_left_out(&directory, bodiless.get())?;
     Ok(Status::OK)
 }

@@ -25,7 +25,9 @@ pub static COMMAND: Command = Command {
     about: "\
 Reads one article from FILE or standard input and prints its id, date, groups, hops and verdict,
 with the text that rnews would write to `log'. Files nothing. History has the ids of refused articles,
-too: `otherwise' tells why a duplicate would be refused if its id were new.
+too: `otherwise' tells why a duplicate would be refused if its id were new. In a news directory with
+headers_only, where rnews files nothing, it judges an article from a header-only feed (MODE
+HEADFEED).
 
   broadsheet explain article.txt",
     operands: Operands {
@@ -85,8 +87,7 @@ pub fn explained(
     let rules = settings.rules();
     let seen = |id: &[u8]| snapshot.has(id);
     Ok(explain(
-        bytes,
-        Form::Native,
+        (bytes, Form::Native, settings.headers_only),
         arrival,
         &mut state,
         &sys,

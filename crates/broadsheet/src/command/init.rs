@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use groups::Active;
+use relay::headers_only;
 
 use crate::control_file::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
@@ -199,15 +200,18 @@ pub fn make_by_setup(
 }
 
 /// Makes a news directory for an archive of expire: with groups of `active` and those that every one needs, and an explist
-/// that keeps everything.
+/// that keeps everything. That of a news directory with `headers_only` is declared, too.
 pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::Result<()> {
     let (active, _) = with_needed_groups(active.to_vec())?;
-    let files = [
+    let mut files = vec![
         ("active", active.as_slice()),
         ("newsgroups", b""),
         ("sys", SYS.as_bytes()),
         ("explist", ARCHIVE_EXPLIST.as_bytes()),
     ];
+    if settings.headers_only {
+        files.push((headers_only::FILE, headers_only::TEXT));
+    }
     make(root, None, settings, &files)
 }
 

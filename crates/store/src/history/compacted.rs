@@ -4,7 +4,10 @@
 //! That line begins with a tab, so that it is no history line; then come the number of stretches and for each two numbers
 //! of eight hexadecimal digits: where it began in the whole history, and where it begins behind the first line.
 
-use crate::MapRef;
+use std::cmp::Ordering;
+
+use crate::history::HistoryLine;
+use crate::{MapRef, Position};
 
 /// Bytes in front of the table: a tab, ten digits.
 const HEAD_BYTES: usize = 11;
@@ -121,6 +124,33 @@ impl<'a> History<'a> {
             .flatten()
     }
 
+    /// The line of the article at a position, by bisection: the lines are in the order of the records. `None`: it is not here, or the order
+    /// is broken.
+    pub fn line_of(&self, position: Position) -> Option<HistoryLine<'a>> {
+        let (mut low, mut high) = (0, self.text.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let newline = memchr::memrchr(b'\n', self.text.get(low..middle)?);
+            let start = newline.map_or(low, |newline| low + newline + 1);
+            // Lines of ids without an article have no position.
+            let rest = crate::history::lines(self.text.get(start..high)?);
+            let mut positioned = rest.filter_map(|(offset, line)| {
+                let parsed = HistoryLine::parse(line)?;
+                let end = start + offset as usize + line.len() + 1;
+                Some((parsed.position?, parsed, end))
+            });
+            match positioned.next() {
+                None => high = start,
+                Some((found, line, end)) => match found.cmp(&position) {
+                    Ordering::Equal => return Some(line),
+                    Ordering::Less => low = end,
+                    Ordering::Greater => high = start,
+                },
+            }
+        }
+        None
+    }
+
     /// The lines, without their newlines, each with its offset in the whole history.
     pub fn lines(self) -> impl Iterator<Item = (u64, &'a [u8])> {
         self.lines_from(0)
@@ -217,10 +247,36 @@ mod tests {
             }
         }
 
+        /// Each article is found by its position, between ids without one, also in a thinned history.
+        #[test]
+        fn positions_are_found(gaps in prop::collection::vec((1..200u64, any::<bool>(), any::<bool>()), 0..60)) {
+            let (mut whole, mut known, mut position) = (Vec::new(), Vec::new(), 0);
+            for (gap, is_filed, is_kept) in gaps {
+                position += gap;
+                let id = format!("<{position}@x>");
+                match is_filed {
+                    true => whole.extend_from_slice(format!("{id}\t9~-~5~{position}\tgroup/{gap}\n").as_bytes()),
+                    false => whole.extend_from_slice(format!("{id}\t9~-~\n").as_bytes()),
+                }
+                known.push((position, is_filed, is_kept));
+            }
+            let is_kept = |line: &[u8]| known.iter().any(|(at, _, kept)| *kept && line.starts_with(format!("<{at}@").as_bytes()));
+            let thinned = thin(History::of(&whole).lines(), is_kept);
+            for at in 0..=position + 1 {
+                let one = known.iter().find(|(known, is_filed, _)| *known == at && *is_filed);
+                let id = format!("<{at}@x>");
+                let found = History::of(&whole).line_of(Position(at)).map(|line| line.id);
+                prop_assert_eq!(found, one.map(|_| id.as_bytes()));
+                let found = History::of(&thinned).line_of(Position(at)).map(|line| line.id);
+                prop_assert_eq!(found, one.filter(|(.., is_kept)| *is_kept).map(|_| id.as_bytes()));
+            }
+        }
+
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>, at: u64) {
             let history = History::of(&bytes);
             let _ = history.text_at(at);
+            let _ = history.line_of(Position(at));
             history.lines().for_each(drop);
         }
     }

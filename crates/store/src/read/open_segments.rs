@@ -83,17 +83,18 @@ impl OpenSegments {
         self.read(log, position, |segment| segment.copy(position, copy))
     }
 
-    /// As [`OpenSegments::copy`], of the history line in the record alone.
+    /// As [`OpenSegments::copy`], of the history line in the record alone; it is fetched from the object store only if `may_fetch`.
     ///
     /// # Errors
-    /// As [`OpenSegments::copy`].
+    /// As [`OpenSegments::copy`]; [`Error::Offloaded`].
     pub fn copy_line(
         &mut self,
         log: &LogView,
-        position: Position,
+        (position, may_fetch): (Position, bool),
         copy: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.read(log, position, |segment| segment.copy_line(position, copy))
+        let read = |segment: &OpenSegment| segment.copy_line(position, copy);
+        self.read_or_fetch(log, (position, may_fetch), read)
     }
 
     /// Reads the record of the article at a position; tries it twice.
@@ -106,7 +107,16 @@ impl OpenSegments {
         position: Position,
         read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
     ) -> Result<(), Error> {
-        match self.read_there(log, position, read) {
+        self.read_or_fetch(log, (position, log.segments.may_fetch()), read)
+    }
+
+    fn read_or_fetch(
+        &mut self,
+        log: &LogView,
+        at: (Position, bool),
+        read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
+    ) -> Result<(), Error> {
+        match self.read_there(log, at, read) {
             Err(Error::NoArticle(position)) => Err(log.why_gone(position)),
             done => done,
         }
@@ -115,7 +125,7 @@ impl OpenSegments {
     fn read_there(
         &mut self,
         log: &LogView,
-        position: Position,
+        (position, may_fetch): (Position, bool),
         mut read: impl FnMut(&OpenSegment) -> Result<(), Missing>,
     ) -> Result<(), Error> {
         let base = log.base_of(position)?;
@@ -135,12 +145,12 @@ impl OpenSegments {
                 return Ok(());
             };
             if known.is_offloaded && !matches!(missing, Missing::Hole) && fetches < FETCHES_MAX {
-                if !log.segments.may_fetch() {
-                    return Err(Error::Offloaded(position));
-                }
                 let offset = position.0 - base;
                 let place = place_in_file(known.moved.as_deref(), offset);
                 let place = place.map_err(|missing| missing.error(&path(), position))?;
+                if !may_fetch {
+                    return Err(Error::Offloaded(position));
+                }
                 // The file may be another one afterwards.
                 self.open.remove(known_at);
                 let files = (&log.segments, &log.tables);

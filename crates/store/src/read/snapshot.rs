@@ -473,7 +473,8 @@ impl Snapshot {
         }
     }
 
-    /// Copies the history line in the record of the article at a position into a buffer, without reading the article. `None`: it is gone.
+    /// Copies the history line of the article at a position into a buffer, without reading the article. `None`: it is gone. Of an article in
+    /// an object store the line is that of the local history; only where that lacks it, the store is asked.
     ///
     /// # Errors
     /// [`Error::Damaged`], or the segment cannot be read.
@@ -482,9 +483,24 @@ impl Snapshot {
         position: Position,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Option<HistoryLine<'b>>, Error> {
-        let copied = self
-            .caches
-            .lend(|cache| cache.open_segments.copy_line(&self.log, position, buffer));
+        let copy = |may_fetch, buffer: &mut Vec<u8>| {
+            let at = (position, may_fetch);
+            self.caches
+                .lend(|cache| cache.open_segments.copy_line(&self.log, at, buffer))
+        };
+        let mut copied = copy(false, buffer);
+        if matches!(copied, Err(Error::Offloaded(_))) {
+            let (history, _) = self.history(self.log.base_of(position)?)?;
+            let line = history.line_of(position).filter(HistoryLine::is_intact);
+            copied = match line {
+                Some(line) => {
+                    buffer.clear();
+                    buffer.extend_from_slice(line.text);
+                    Ok(())
+                }
+                None => copy(self.log.segments.may_fetch(), buffer),
+            };
+        }
         match copied {
             Ok(()) => Ok(HistoryLine::parse(buffer)),
             Err(Error::NoArticle(_)) => Ok(None),

@@ -294,7 +294,7 @@ fn articles_leave_a_full_disk_without_an_overview() {
     let Some(small) = Small::mount(&program.path("tree"), "1m") else {
         return;
     };
-    program.rnews(&batch(&many("f", 60, "comp.test", 100)));
+    program.rnews(&batch(&many("f", 100, "comp.test", 100)));
     std::fs::remove_file(program.path("tree/comp/test/.overview")).unwrap();
     small.fill(0);
     let remove = |number| {
@@ -322,6 +322,6 @@ fn articles_leave_a_full_disk_without_an_overview() {
     (3..=8).for_each(remove);
     let told = flush();
     assert_eq!(told.status, 0, "{told:?}");
-    assert_eq!(program.read("tree/comp/test/.overview").lines().count(), 52);
-    assert_eq!(names(&program).len(), 53);
+    assert_eq!(program.read("tree/comp/test/.overview").lines().count(), 92);
+    assert_eq!(names(&program).len(), 93);
 }

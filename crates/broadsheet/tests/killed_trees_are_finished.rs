@@ -285,3 +285,43 @@ fn articles_leave_a_full_disk() {
     let first: Vec<_> = first.take(7).collect();
     assert_eq!(first, ["1", "2", "3", "4", "5", "6", "9"]);
 }
+
+/// The disk became full while lines were appended: the lines of the articles that stay need more room than there is.
+#[test]
+fn articles_leave_a_full_disk_without_an_overview() {
+    let program = growing(", overview = true");
+    std::fs::create_dir(program.path("tree")).unwrap();
+    let Some(small) = Small::mount(&program.path("tree"), "1m") else {
+        return;
+    };
+    program.rnews(&batch(&many("f", 100, "comp.test", 100)));
+    std::fs::remove_file(program.path("tree/comp/test/.overview")).unwrap();
+    small.fill(0);
+    let remove = |number| {
+        let told = program.run(&["article", "remove", "--dir", "news", &id("f", number)]);
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    let flush = || program.run(&["feed", "flush", "--dir", "news"]);
+    remove(1);
+    let told = flush();
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err.contains("tree/comp/test/.overview: No space"),
+        "{told:?}"
+    );
+    assert!(!program.path("tree/comp/test/1").exists());
+    // A comparison of all files.
+    remove(2);
+    program.write("explist", b"all x never -\n");
+    let told = program.run(&["expire", "--dir", "news", "--force", "explist"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    small.fill(0);
+    assert_eq!(flush().status, 1);
+    assert!(!program.path("tree/comp/test/2").exists());
+    // The files that go make the room.
+    (3..=8).for_each(remove);
+    let told = flush();
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(program.read("tree/comp/test/.overview").lines().count(), 92);
+    assert_eq!(names(&program).len(), 93);
+}

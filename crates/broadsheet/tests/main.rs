@@ -184,6 +184,7 @@ mod the_watchdog_is_fed;
 mod tin_reads_a_mounted_spool;
 mod tin_reads_a_tree;
 mod tin_reads_posts_and_cancels;
+mod trees_keep_what_the_store_lost;
 mod two_runs_at_once_both_file;
 mod units_are_clean;
 mod upact_raises_low_marks;

@@ -247,6 +247,7 @@ impl Feeder {
                 let snapshot = Snapshot::open(self.directory.root())?;
                 let mut serving = Serving::new(self.directory.root(), &self.sites, &self.program);
                 serving.limit = self.limit();
+                serving.notice = &warn;
                 none.insert((snapshot, serving))
             }
         };

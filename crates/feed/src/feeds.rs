@@ -202,9 +202,10 @@ pub fn keep_within_log(spool: &Spool) -> Result<Vec<String>, Error> {
                 continue;
             }
         };
-        // A new site's cursor may lie behind records of groups that were replayed: it has passed no article.
-        let has_passed_any = state.cursor().last.is_some();
-        if state.keep_within(end)? && has_passed_any {
+        // Records that were replayed, or written since, may not be articles: where the last one passed is still there, none was lost.
+        let is_lost = |(last, _)| last >= end;
+        let has_lost_any = state.cursor().last.is_some_and(is_lost);
+        if state.keep_within(end)? && has_lost_any {
             notices.push(format!(
                 "the log lost its end: feed {} goes on from there",
                 groups::shown(&name)

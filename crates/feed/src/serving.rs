@@ -52,6 +52,8 @@ pub struct Serving<'a> {
     pub zone: &'static dyn LocalZone,
     /// Whether an administrator asks: articles that a peer deferred are offered at once.
     pub is_asked: bool,
+    /// Reports what an administrator should know of a feed that was served.
+    pub notice: &'a dyn Fn(&str),
     planned: Vec<Planned>,
     /// The tree that was written last, and its feed: its directories stay open.
     tree: Option<(Vec<u8>, Tree)>,
@@ -109,6 +111,7 @@ impl<'a> Serving<'a> {
             uucp_spool: PathBuf::from(crate::UUCP_SPOOL),
             zone: &Utc,
             is_asked: false,
+            notice: &|_| (),
             planned: Vec::new(),
             tree: None,
         }
@@ -339,6 +342,9 @@ impl<'a> Serving<'a> {
         let mut togo = self.togo(taken, snapshot);
         let written = tree.run(&mut togo, (snapshot, is_begun), &limit);
         drop(togo);
+        if let Some(notice) = tree.take_notice() {
+            (self.notice)(&format!("{}: {notice}", groups::shown(&feed)));
+        }
         self.tree = Some((feed, tree));
         written
     }
@@ -454,6 +460,7 @@ pub fn serve_immediate(
     let mut snapshot = Snapshot::open(root)?;
     let mut serving = Serving::new(root, sites, program);
     serving.zone = zone;
+    serving.notice = tell;
     if let Some(permit) = permit {
         serving.limit = serving.limit.within(permit);
     }

@@ -60,6 +60,8 @@ pub struct Tree {
     native: Vec<u8>,
     /// The files and links since the last sync.
     unsynced: Vec<(Box<[u8]>, u64)>,
+    /// What an administrator should know of the last run.
+    notice: Option<String>,
 }
 
 impl Tree {
@@ -87,7 +89,13 @@ impl Tree {
             directories: None,
             native: Vec::new(),
             unsynced: Vec::new(),
+            notice: None,
         })
+    }
+
+    /// A notice for the administrator that the last run left: files stay whose articles the store lost. Each file is reported once.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.notice.take()
     }
 
     /// Writes all waiting articles until the feed is paused or the time is over; returns their number. `is_begun`: the feed has delivered
@@ -165,7 +173,7 @@ impl Tree {
         synced
     }
 
-    /// Removes the files of articles that are not visible any more.
+    /// Removes the files of articles that were removed.
     fn remove_gone(
         &mut self,
         known: Option<Known>,
@@ -174,6 +182,8 @@ impl Tree {
     ) -> Result<(), Error> {
         let has_overview = self.overview.is_some();
         let had_overview = known.is_some_and(|known| known.has_overview);
+        let reported = known.map_or(0, |known| known.kept);
+        let (mut kept, mut notice) = (reported, None);
         let known = known.filter(|known| known.has_overview == has_overview);
         if known.is_some_and(|known| !snapshot.has_removals_since(&known.removals)) {
             return Ok(());
@@ -200,13 +210,19 @@ impl Tree {
             if !compared.is_complete {
                 return Ok(());
             }
+            kept = compared.kept;
+            let first = compared.first_kept.filter(|_| kept > reported);
+            notice = first.map(|first| lost(&self.path, first, kept));
         }
         self.finish()?;
         let known = Known {
             removals,
             has_overview,
+            kept,
         };
-        marker::write(&self.path, &self.owner, &known)
+        marker::write(&self.path, &self.owner, &known)?;
+        self.notice = notice.or(self.notice.take());
+        Ok(())
     }
 
     /// The open directories; opened again where the path leads to another directory now.
@@ -289,6 +305,19 @@ fn write_links<'a>(
         check(linked, &tree, (group, number))?;
     }
     Ok(())
+}
+
+/// The notice about files of lost articles: one of them, and the number of all.
+fn lost(tree: &Path, (group, number): (Vec<u8>, u64), count: u64) -> String {
+    let file = path_of(tree, &group).join(number.to_string());
+    let file = file.display();
+    let are = match count {
+        1 => "is".to_owned(),
+        count => format!("and {} more are", count - 1),
+    };
+    format!(
+        "{file} {are} kept: the store does not have the article, and neither expire nor a cancel removed it. To file it again, use `broadsheet rnews {file}'; otherwise remove the file"
+    )
 }
 
 fn decimal(number: u64) -> Vec<u8> {

@@ -109,6 +109,23 @@ fn a_disk_that_is_not_mounted_is_noticed() {
 }
 
 #[test]
+fn a_group_with_the_name_of_an_article_is_reported_with_the_remedy() {
+    let mut news = Planted::new();
+    news.file(&["comp.lang.c"], b"x\n");
+    news.write().unwrap();
+    news.file(&["comp.lang.c.1"], b"y\n");
+    let error = news.write().unwrap_err();
+    assert!(
+        error.contains("exclude comp.lang.c.1 from this site, or exclude comp.lang.c without its subgroups and remove this file"),
+        "{error}"
+    );
+    news.groups("all,!comp.lang.c,comp.lang.c.1");
+    fs::remove_file(news.path("comp/lang/c/1")).unwrap();
+    assert_eq!(news.write().unwrap(), 1);
+    assert_eq!(news.names(), ["comp/lang/c/1/1"]);
+}
+
+#[test]
 fn a_foreign_file_stops_the_feed_and_stays() {
     let mut news = Planted::new();
     news.file(&["alt.test"], b"x\n");

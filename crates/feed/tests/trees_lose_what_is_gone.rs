@@ -196,6 +196,24 @@ fn the_overview_may_come_and_go() {
     assert_eq!(news.read("comp/lang/c/.overview"), appended);
 }
 
+#[test]
+fn the_overview_is_whole_after_a_kill_in_the_middle_of_writing_it() {
+    let mut news = some();
+    news.overview = true;
+    news.write().unwrap();
+    // On a full disk the old file is changed in its place.
+    fs::write(news.path("alt/test/.overview.new"), "").unwrap();
+    fs::write(
+        news.path("alt/test/.overview"),
+        "2\tnum\tu@x\n3\tnumber 3\n",
+    )
+    .unwrap();
+    news.expire(&[], &[("comp.lang.c", 1)]);
+    news.write().unwrap();
+    news.assert_overview();
+    assert!(!news.path("alt/test/.overview.new").exists());
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     File(Vec<usize>),

@@ -96,6 +96,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.zone = SystemZone::read();
     serving.is_asked = true;
+    serving.notice = &daemon::say;
     if let Some(permit) = &permit {
         serving.limit = serving.limit.within(permit);
     }

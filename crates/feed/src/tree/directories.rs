@@ -196,7 +196,7 @@ impl Directories {
         let shown = String::from_utf8_lossy(group);
         let what = match number_and_group(upto) {
             Some((owner, number)) => format!(
-                "article {number} of {owner} has the name of a directory of the group {shown}: exclude one of the groups from this site"
+                "article {number} of {owner} has the name of a directory of the group {shown}: exclude {owner}.{number} from this site, or exclude {owner} without its subgroups and remove this file"
             ),
             None => format!("it is in the way of the directory of {shown}: move it away"),
         };

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use article::{Article, Form, Header};
 use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, readlinkat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
@@ -15,6 +16,9 @@ use super::directories::Directory;
 
 /// Attempts to create a file or link whose name is taken by a remainder of an earlier run.
 const ATTEMPTS_MAX: usize = 3;
+
+/// The beginning of a file that is read to find its Message-ID, bytes.
+const HEAD_BYTES: u64 = 64 << 10;
 
 /// Rights of new files, before the umask.
 const NEW_FILE: u32 = 0o666;
@@ -127,6 +131,17 @@ pub fn remove(file: Name<'_>) -> rustix::io::Result<()> {
         Err(Errno::NOENT | Errno::ISDIR) => Ok(()),
         removed => removed,
     }
+}
+
+/// The Message-ID of a file; `None` if it has none, as a file of another kind. An error `NOENT`: a symbolic link leads nowhere.
+pub fn message_id(file: Name<'_>) -> rustix::io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let opened = openat(file.directory, file.name, flags, Mode::empty())?;
+    let mut head = Vec::new();
+    let mut start = File::from(opened).take(HEAD_BYTES);
+    start.read_to_end(&mut head).map_err(errno)?;
+    let parsed = Article::parse(&head, Form::Native);
+    Ok(parsed.value(Header::MessageId).map(<[u8]>::to_vec))
 }
 
 fn write_new(file: Name<'_>, content: &[u8]) -> rustix::io::Result<()> {

@@ -22,6 +22,7 @@ const OF_FILE_SYSTEM: &str = "lost+found";
 const OVERVIEW: &[u8] = b"overview ";
 const YES: &[u8] = b"yes";
 const REMOVED: &[u8] = b"removed ";
+const KEPT: &[u8] = b"kept ";
 
 /// The owner of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct Known {
     pub removals: Removals,
     /// Whether each group has its overview.
     pub has_overview: bool,
+    /// Number of files of lost articles that were reported.
+    pub kept: u64,
 }
 
 impl Known {
@@ -66,6 +69,7 @@ impl Known {
         let Known {
             removals,
             has_overview,
+            kept,
         } = self;
         let (last, position) = removals.last_cancel;
         let mut text = OVERVIEW.to_vec();
@@ -78,6 +82,11 @@ impl Known {
             decimal::push(&mut text, number);
         }
         text.push(b'\n');
+        if *kept > 0 {
+            text.extend_from_slice(KEPT);
+            decimal::push(&mut text, *kept);
+            text.push(b'\n');
+        }
         text
     }
 
@@ -91,9 +100,11 @@ impl Known {
             cancels_end: number()?,
             last_cancel: (number()?, number()?),
         };
+        let kept = lines.next().and_then(|line| line.strip_prefix(KEPT));
         Some(Known {
             removals,
             has_overview,
+            kept: kept.and_then(decimal::parse).unwrap_or(0),
         })
     }
 }

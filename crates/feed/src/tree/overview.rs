@@ -1,15 +1,16 @@
 //! The overview of each group, in the file `.overview` of its directory, as newsreaders of C News and INN read it: a line for each article,
 //! `number TAB subject TAB from TAB date TAB id TAB references TAB bytes TAB lines TAB Xref: ...`, ascending by number.
 //!
-//! Lines are appended before the sync of their articles, and removed before the files of theirs: what a kill interrupts is done again. A
-//! line that is there already is not appended again.
+//! Lines are appended before the sync of their articles, and removed before the files of theirs, if there is room: what a kill interrupts is
+//! done again. A line that is there already is not appended again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 
 use article::decimal;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, statat, unlinkat};
 use store::{HistoryLine, Record, Snapshot};
 
 use super::directories::{Directories, Directory};
@@ -64,36 +65,41 @@ impl Overview {
     }
 }
 
-/// Removes the lines of these numbers. On a disk without room for a second file the old one is removed first, or the files of the articles
-/// would never be: a run that is killed then finds them without an overview, and writes it again.
+/// Removes the lines of these numbers, and of others that have no file. A disk without room for a second file has the old one changed
+/// in its place: a run that is killed then finds the beginning of the new one, and writes all lines again.
 pub fn remove(
     directories: &Directories,
     (directory, group): (&Directory, &[u8]),
     numbers: &BTreeSet<u64>,
     snapshot: &Snapshot,
 ) -> Result<(), Error> {
-    let removed = match open(directory, OFlags::RDONLY) {
-        Ok(Some(file)) => merge(directory, file, BTreeMap::new(), numbers),
-        Ok(None) => Err(ErrorKind::StorageFull.into()),
-        Err(error) => Err(error),
+    let named = numbers_in(directory).map_err(error("read", directories, group))?;
+    let kept: BTreeSet<u64> = named.difference(numbers).copied().collect();
+    let opened = open(directory, OFlags::RDWR).map_err(error("read", directories, group))?;
+    let Some(file) = opened.filter(|_| !is_unfinished(directory)) else {
+        let kept: Vec<u64> = kept.into_iter().collect();
+        return rewrite(directories, (directory, group), &kept, snapshot);
     };
-    match removed {
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-            ) =>
-        {
-            remove_file(directory);
-        }
-        removed => return removed.map_err(error("write", directories, group)),
-    }
-    let kept = numbers_in(directory).map_err(error("read", directories, group))?;
-    let kept: Vec<u64> = kept.difference(numbers).copied().collect();
-    if kept.is_empty() {
-        return Ok(());
-    }
-    rewrite(directories, (directory, group), &kept, snapshot)
+    let is_kept = |number| kept.contains(&number);
+    let merged = merge(directory, &file, BTreeMap::new(), is_kept);
+    let removed = match merged {
+        Err(error) if is_full(&error) => shorten(directory, &file, is_kept),
+        merged => merged,
+    };
+    removed.map_err(error("write", directories, group))
+}
+
+/// Whether a run that was killed, or had no room, left the beginning of a new file.
+pub fn is_unfinished(directory: &Directory) -> bool {
+    statat(directory, FRESH, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+/// Whether there is no room on the disk.
+pub fn is_full(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 /// The numbers that are names in a directory.
@@ -114,23 +120,40 @@ pub fn rewrite(
     numbers: &[u64],
     snapshot: &Snapshot,
 ) -> Result<(), Error> {
-    let at = |source| error("write", directories, group)(source);
-    let mut fresh = Fresh::new(directory).map_err(at)?;
-    if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
-        let range = (*first, *last);
-        snapshot.overview(group, range, |row| {
-            match numbers.binary_search(&row.number) {
-                Ok(_) => {
-                    fresh
-                        .out
-                        .write_all(row.text.strip_suffix(b"\r\n").unwrap_or(row.text))?;
-                    fresh.out.write_all(b"\n")
-                }
-                Err(_) => Ok(()),
+    let range = match (numbers.first(), numbers.last()) {
+        (Some(first), Some(last)) => (*first, *last),
+        _ => {
+            remove_file(directory);
+            return Ok(());
+        }
+    };
+    let mut read = Ok(());
+    let written = replace(directory, |out| {
+        // An error of this file is no error of the store.
+        let mut failed = None;
+        read = snapshot.overview(group, range, |row| {
+            if numbers.binary_search(&row.number).is_err() {
+                return Ok(());
             }
-        })?;
-    }
-    fresh.finish().map_err(at)
+            let line = row.text.strip_suffix(b"\r\n").unwrap_or(row.text);
+            let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
+            written.map_err(|error| {
+                let kind = error.kind();
+                failed = Some(error);
+                kind.into()
+            })
+        });
+        match failed {
+            Some(error) => {
+                read = Ok(());
+                Err(error)
+            }
+            None if read.is_err() => Err(ErrorKind::Other.into()),
+            None => Ok(()),
+        }
+    });
+    read?;
+    written.map_err(error("write", directories, group))
 }
 
 /// Removes the file, and what a failed or killed run left of a new one.
@@ -181,36 +204,60 @@ fn append(directory: &Directory, added: &[u8]) -> std::io::Result<()> {
         return file.write_all(added);
     }
     file.seek(SeekFrom::Start(0))?;
-    merge(directory, file, lines(added).collect(), &BTreeSet::new())
+    merge(directory, &file, lines(added).collect(), |_| true)
 }
 
-/// Writes the file anew: with added lines, ascending, in place of those of the same numbers, and without the removed numbers. What is not
-/// a whole line is left out.
+/// Writes the file anew: with added lines, ascending, in place of those of the same numbers, and of the old lines those that are kept. What
+/// is not a whole line is left out.
 fn merge(
     directory: &Directory,
-    file: File,
+    file: &File,
     mut added: BTreeMap<u64, &[u8]>,
-    removed: &BTreeSet<u64>,
+    is_kept: impl Fn(u64) -> bool,
 ) -> std::io::Result<()> {
-    let mut fresh = Fresh::new(directory)?;
+    replace(directory, |out| {
+        let mut old = BufReader::new(file);
+        let mut line = Vec::new();
+        while old.read_until(b'\n', &mut line)? > 0 {
+            if let Some((number, line)) = lines(&line).next() {
+                while let Some(first) = added.first_entry().filter(|first| *first.key() < number) {
+                    out.write_all(first.remove())?;
+                }
+                let line = added.remove(&number).unwrap_or(line);
+                if is_kept(number) {
+                    out.write_all(line)?;
+                }
+            }
+            line.clear();
+        }
+        added.into_values().try_for_each(|line| out.write_all(line))
+    })
+}
+
+/// Moves the lines that are kept to the front of the file, which needs no room.
+fn shorten(
+    directory: &Directory,
+    mut file: &File,
+    is_kept: impl Fn(u64) -> bool,
+) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
     let mut old = BufReader::new(file);
     let mut line = Vec::new();
+    let mut end = 0;
     while old.read_until(b'\n', &mut line)? > 0 {
-        if let Some((number, line)) = lines(&line).next() {
-            while let Some(first) = added.first_entry().filter(|first| *first.key() < number) {
-                fresh.out.write_all(first.remove())?;
-            }
-            let line = added.remove(&number).unwrap_or(line);
-            if !removed.contains(&number) {
-                fresh.out.write_all(line)?;
-            }
+        if lines(&line)
+            .next()
+            .is_some_and(|(number, _)| is_kept(number))
+        {
+            // What is read next lies behind.
+            file.write_all_at(&line, end)?;
+            end += line.len() as u64;
         }
         line.clear();
     }
-    for line in added.into_values() {
-        fresh.out.write_all(line)?;
-    }
-    fresh.finish()
+    file.set_len(end)?;
+    let _ = unlinkat(directory, FRESH, AtFlags::empty());
+    Ok(())
 }
 
 /// The number in the last line; `None` if the file does not end with a whole line, or it is too long.
@@ -237,25 +284,20 @@ fn open(directory: &Directory, flags: OFlags) -> std::io::Result<Option<File>> {
     }
 }
 
-/// A file that takes the place of the old one: a reader sees one or the other.
-struct Fresh<'a> {
-    directory: &'a Directory,
-    out: BufWriter<File>,
-}
-
-impl Fresh<'_> {
-    fn new(directory: &Directory) -> std::io::Result<Fresh<'_>> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
-        let mode = Mode::from_raw_mode(0o666);
-        let descriptor = openat(directory, FRESH, flags | OFlags::CLOEXEC, mode)?;
-        Ok(Fresh {
-            directory,
-            out: BufWriter::new(File::from(descriptor)),
-        })
+/// Writes a file that takes the place of the old one: a reader sees one or the other. After an error its name stays, and takes no room.
+fn replace(
+    directory: &Directory,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+    let mode = Mode::from_raw_mode(0o666);
+    let descriptor = openat(directory, FRESH, flags | OFlags::CLOEXEC, mode)?;
+    let mut out = BufWriter::new(File::from(descriptor));
+    let written = write(&mut out).and_then(|()| out.flush());
+    let (file, _) = out.into_parts();
+    if written.is_err() {
+        let _ = file.set_len(0);
     }
-
-    fn finish(mut self) -> std::io::Result<()> {
-        self.out.flush()?;
-        Ok(renameat(self.directory, FRESH, self.directory, FILE)?)
-    }
+    written?;
+    Ok(renameat(directory, FRESH, directory, FILE)?)
 }

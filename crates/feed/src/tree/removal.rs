@@ -1,7 +1,8 @@
 //! Removes the files of articles that expire or a cancel removed, and directories that became empty.
 //!
 //! A cancel names its article, whose files go. After a run of expire the whole tree is compared with the articles that are visible. A
-//! killed comparison begins again with the next run.
+//! killed comparison begins again with the next run. A file whose article was neither removed nor is visible stays: the store lost the
+//! article, by damage or because it is restored from an older backup, and the file may be the last copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,30 +40,42 @@ pub fn remove_articles(
             gone.entry(group).or_default().insert(number);
         }
     }
+    let mut full = Ok(());
     for (group, numbers) in gone {
         if let Some(directory) = directories.found(group)? {
-            let change = has_overview.then_some(OverviewChange::Lines);
-            remove(
-                directories,
-                (&directory, group),
-                &numbers,
-                (change, snapshot),
-            )?;
+            let place = (&*directory, group);
+            let removed = remove(directories, place, &numbers, (has_overview, snapshot));
+            full = full.and(full_disk(removed)?);
         }
     }
-    Ok(())
+    full
 }
 
-/// Lines go first: a run that was killed in between finds the files again.
+/// Passes on an error about a full disk as a value: removing goes on, since it makes room. Other errors end the run.
+fn full_disk(done: Result<(), Error>) -> Result<Result<(), Error>, Error> {
+    let is_full = |error: &Error| match error {
+        Error::Io { source, .. } => overview::is_full(source),
+        _ => false,
+    };
+    match done {
+        Err(error) if !is_full(&error) => Err(error),
+        done => Ok(done),
+    }
+}
+
+/// Removes files, and before them their lines in the overview: a run that was killed in between finds the files again. A disk without room
+/// for the overview does not keep the files.
 fn remove(
     directories: &Directories,
     (directory, group): (&Directory, &[u8]),
     numbers: &BTreeSet<u64>,
-    (change, snapshot): (Option<OverviewChange>, &Snapshot),
+    (has_lines, snapshot): (bool, &Snapshot),
 ) -> Result<(), Error> {
-    if !numbers.is_empty() && change == Some(OverviewChange::Lines) {
-        overview::remove(directories, (directory, group), numbers, snapshot)?;
-    }
+    let lines = match has_lines {
+        true => overview::remove(directories, (directory, group), numbers, snapshot),
+        false => Ok(()),
+    };
+    let lines = full_disk(lines)?;
     for number in numbers {
         let name = decimal(*number);
         let name = Name {
@@ -74,7 +87,7 @@ fn remove(
             Error::io("remove", &path)(error.into())
         })?;
     }
-    Ok(())
+    lines
 }
 
 /// A comparison of the tree with the visible articles.
@@ -87,6 +100,8 @@ pub struct Comparison<'a> {
     outcome: Outcome,
     is_for_links: bool,
     has_links: bool,
+    /// The first error about a full disk.
+    full: Result<(), Error>,
 }
 
 /// The result of a comparison.
@@ -94,6 +109,10 @@ pub struct Comparison<'a> {
 pub struct Outcome {
     /// Visible articles to be written again: their file was under a name that was removed, and other names were symbolic links to it.
     pub broken: Vec<Position>,
+    /// Number of files that stay although the store does not have their articles.
+    pub kept: u64,
+    /// The group and the number of one of these.
+    pub first_kept: Option<(Vec<u8>, u64)>,
     /// Whether it came to its end: the time was not over, nor were too many links broken.
     pub is_complete: bool,
 }
@@ -107,6 +126,8 @@ struct Listing {
     visible: Vec<u64>,
     /// Whether there is more than what is gone.
     stays: bool,
+    /// Whether the lines of the overview are to be compared with the files.
+    is_unfinished: bool,
 }
 
 impl<'a> Comparison<'a> {
@@ -124,16 +145,20 @@ impl<'a> Comparison<'a> {
             outcome: Outcome::default(),
             is_for_links: false,
             has_links: false,
+            full: Ok(()),
         }
     }
 
-    /// Removes the files of articles that are not visible.
+    /// Removes the files of articles that are not visible, and whose removal the store knows.
     pub fn run(mut self, limit: &Limit) -> Result<Outcome, Error> {
         let mut is_complete = self.walk(limit)?;
-        if is_complete && self.has_links {
+        // There is room now.
+        let is_again = std::mem::replace(&mut self.full, Ok(())).is_err();
+        if is_complete && (self.has_links || is_again) {
             self.is_for_links = true;
             is_complete = self.walk(limit)?;
         }
+        self.full?;
         self.outcome.is_complete = is_complete;
         Ok(self.outcome)
     }
@@ -141,6 +166,7 @@ impl<'a> Comparison<'a> {
     /// Visits all directories; returns false if it stopped before the end.
     fn walk(&mut self, limit: &Limit) -> Result<bool, Error> {
         self.found = vec![Vec::new()];
+        (self.outcome.kept, self.outcome.first_kept) = (0, None);
         let mut next = 0;
         let mut emptied = Vec::new();
         while let Some(group) = self.found.get(next).cloned() {
@@ -180,24 +206,32 @@ impl<'a> Comparison<'a> {
                 self.entry((group, &directory), name, entry.file_type(), &mut listing)?;
             }
         }
+        listing.is_unfinished = overview::is_unfinished(&directory);
         let group_and_directory: (&Directory, &[u8]) = (&directory, group);
-        remove(
+        let has_lines = self.change == OverviewChange::Lines
+            && (listing.is_unfinished || !listing.gone.is_empty());
+        let removed = remove(
             self.directories,
             group_and_directory,
             &listing.gone,
-            (Some(self.change), self.snapshot),
-        )?;
+            (has_lines, self.snapshot),
+        );
+        let mut full = full_disk(removed)?;
         let is_empty = !listing.stays && !group.is_empty();
         if is_empty || self.change == OverviewChange::Remove {
             overview::remove_file(&directory);
         } else if self.change == OverviewChange::Rewrite && !listing.visible.is_empty() {
             listing.visible.sort_unstable();
-            overview::rewrite(
+            let written = overview::rewrite(
                 self.directories,
                 group_and_directory,
                 &listing.visible,
                 self.snapshot,
-            )?;
+            );
+            full = full_disk(written)?;
+        }
+        if self.full.is_ok() {
+            self.full = full;
         }
         Ok(is_empty)
     }
@@ -219,8 +253,15 @@ impl<'a> Comparison<'a> {
                 if self.is_used(group, number) =>
             {
                 match self.snapshot.position(group, number)? {
-                    None => {
+                    None if self.is_removed((group, number), directory)? => {
                         listing.gone.insert(number);
+                        return Ok(());
+                    }
+                    None => {
+                        self.outcome.kept += 1;
+                        let first = &mut self.outcome.first_kept;
+                        first.get_or_insert_with(|| (group.to_vec(), number));
+                        listing.stays = true;
                         return Ok(());
                     }
                     Some(position) if kind == FileType::Symlink => {
@@ -259,6 +300,37 @@ impl<'a> Comparison<'a> {
         if !name.contains(&b'.') && groups::name::is_safe(&child) {
             self.found.push(child);
         }
+    }
+
+    /// Whether the article of a file was removed, or is here under another number: it was filed again.
+    fn is_removed(
+        &self,
+        (group, number): (&[u8], u64),
+        directory: &Directory,
+    ) -> Result<bool, Error> {
+        if self.snapshot.is_removed(group, number)? {
+            return Ok(true);
+        }
+        let name = decimal(number);
+        let file = Name {
+            directory,
+            name: &name,
+        };
+        let id = match files::message_id(file) {
+            Ok(Some(id)) => id,
+            Ok(None) => return Ok(false),
+            // A symbolic link to a file that is gone.
+            Err(Errno::NOENT) => return Ok(true),
+            Err(error) => {
+                let path = path_of(&self.directories.path(), group).join(number.to_string());
+                return Err(Error::io("read", &path)(error.into()));
+            }
+        };
+        let line = self.snapshot.history_line(&id)?;
+        Ok(line.is_some_and(|line| {
+            let is_of_file = line.links().any(|link| link == (group, number));
+            line.position.is_some() && !(is_of_file && self.snapshot.is_alive(&line))
+        }))
     }
 
     /// Whether a group ever had an article of this number. A file with a higher number is not ours.

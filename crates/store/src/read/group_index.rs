@@ -183,11 +183,25 @@ impl GroupIndex {
         if !log.expired.keeps(group, number) {
             return Ok(None);
         }
+        let filed = self.filed_position(log, group, number)?;
+        Ok(filed.filter(|position| *position < log.end() && !log.cancelled.contains(*position)))
+    }
+
+    /// The position of the article that was filed with a number in a group, visible or not. `None`: there is no row of it.
+    ///
+    /// # Errors
+    /// As [`GroupIndex::walk`].
+    pub fn filed_position(
+        &mut self,
+        log: &LogView,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<Position>, Error> {
         self.find_new(log, group)?;
         loop {
             if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
-                let mut tally = PositionFinder::new(log, group);
-                return Ok(tally.position(spot.base, &spot.rows, place));
+                let record = spot.rows.record_at(place);
+                return Ok(record.map(|record| Position(spot.base + u64::from(record))));
             }
             if !self.find_older(log, group)? {
                 return Ok(None);

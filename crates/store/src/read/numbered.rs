@@ -61,6 +61,22 @@ impl Snapshot {
             .lend(|cache| cache.group_index.position(&self.log, group, number))
     }
 
+    /// Whether expire or a cancel removed the article with a number in a group. False where nothing says so: the article is visible, or
+    /// lost, or there never was one.
+    ///
+    /// # Errors
+    /// As [`Snapshot::count`].
+    pub fn is_removed(&self, group: &[u8], number: u64) -> Result<bool, Error> {
+        if !self.log.expired.keeps(group, number) {
+            return Ok(true);
+        }
+        let filed = self.caches.lend(|cache| {
+            let index = &mut cache.group_index;
+            index.filed_position(&self.log, group, number)
+        })?;
+        Ok(filed.is_some_and(|position| self.is_cancelled(position)))
+    }
+
     /// The first article above `after`, up to `high`, that is alive.
     ///
     /// # Errors

@@ -48,8 +48,6 @@ fn each_way_sends_what_the_peer_deferred() {
         "directory = \"../west\", queue = 2",
     ] {
         set_via(via);
-        // A tree is begun anew.
-        program.run(&["feed", "reset", "--dir", "news", "peer", "--to", "now"]);
         deferred::write(&program.path("news/feeds/peer"), "peer", &list).unwrap();
         assert_eq!(counts(), [sent, 1]);
         let told = flush();

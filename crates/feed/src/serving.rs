@@ -327,7 +327,8 @@ impl<'a> Serving<'a> {
         snapshot: &Snapshot,
     ) -> Result<u64, Error> {
         let feed = taken.site().to_vec();
-        let is_begun = taken.cursor().last.is_some();
+        // Only a feed by NNTP leaves deferred articles: then it was not the tree that got the others.
+        let is_begun = taken.cursor().last.is_some() && taken.deferred().is_empty();
         let kept = self.tree.take().filter(|(name, _)| *name == feed);
         let mut tree = match kept {
             Some((_, tree)) => tree,

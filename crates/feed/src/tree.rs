@@ -316,7 +316,7 @@ fn lost(tree: &Path, (group, number): (Vec<u8>, u64), count: u64) -> String {
         count => format!("and {} more are", count - 1),
     };
     format!(
-        "{file} {are} kept: the store does not have the article, and neither expire nor a cancel removed it. To file it again, use `broadsheet rnews {file}'; otherwise remove the file"
+        "{file} {are} kept: the store does not have the article, and neither expire nor a cancel removed it. To file it again before expire passes its number, use `broadsheet rnews {file}'; otherwise remove the file"
     )
 }
 

@@ -9,9 +9,11 @@
 //! depend on Path follow, for the selected sites only.
 
 use hashbrown::HashTable;
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::active::{Active, GroupId};
+use crate::pattern::Pattern;
 use crate::patterns::Patterns;
 use crate::sites::Sites;
 
@@ -129,10 +131,12 @@ impl Matrix {
         let others = sites.sites();
         let own = std::iter::once(sites.subscription());
         let subs = Patterns::new(own.chain(others.iter().map(|site| &site.subs)));
-        let all_dists = others
-            .iter()
-            .map(|site| site.dists.as_ref().unwrap_or(&site.subs));
-        let mut dists = Patterns::new(all_dists);
+        let all_dists = others.iter().map(|site| match &site.dists {
+            Some(dists) => Cow::Borrowed(dists),
+            None => Cow::Owned(site.subs.in_lower_case()),
+        });
+        let all_dists: Vec<Cow<'_, Pattern>> = all_dists.collect();
+        let mut dists = Patterns::new(all_dists.iter().map(Cow::as_ref));
         // One more bit for KNOWN.
         let words = (1 + others.len()) / 64 + 1;
         let accepting = |moderated: bool| {

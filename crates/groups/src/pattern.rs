@@ -120,6 +120,31 @@ impl Pattern {
         }
     }
 
+    /// The list with its words in lower case, for names of distributions, as [`Pattern::of_distributions`].
+    pub fn in_lower_case(&self) -> Self {
+        let mut lower = Self::default();
+        let mut waiting = vec![(0, Vec::new())];
+        while let Some((at, words)) = waiting.pop() {
+            let Some(node) = self.node(at) else {
+                continue;
+            };
+            if let Some(includes) = node.verdict {
+                lower.insert(&words, includes);
+            }
+            let literal = node.literal.iter();
+            let literal = literal.map(|(word, next)| (word.to_ascii_lowercase(), *next));
+            let all = node.all.map(|next| (b"all".to_vec(), next));
+            for (word, next) in literal.chain(all) {
+                let words = match at {
+                    0 => word,
+                    _ => [words.as_slice(), b".", &word].concat(),
+                };
+                waiting.push((next, words));
+            }
+        }
+        lower
+    }
+
     fn insert(&mut self, words: &[u8], includes: bool) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());

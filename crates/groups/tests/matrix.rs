@@ -64,6 +64,21 @@ fn both_lists_must_match() {
     assert_eq!(selected(&["comp.a"], None, false), "me all comp unmod both");
     assert_eq!(selected(&["comp.a"], Some("local"), false), "me all local");
     assert_eq!(selected(&["comp.a"], Some("LOCAL"), false), "me all local");
+    let not_local = b"groups:all,!Local,Foo:f:\n";
+    let sites = Sites::parse(not_local, b"here").unwrap();
+    for (distribution, is_wanted) in [("Local", false), ("local", false), ("Foo", true)] {
+        assert_eq!(
+            slow(&sites, "comp.a", Some(distribution), false).contains(&1),
+            is_wanted
+        );
+        let active = Active::parse(ACTIVE.into()).unwrap();
+        let mut matrix = Matrix::new(&active, &sites);
+        let mut out = SiteSet::default();
+        let group = active.find(b"comp.a").unwrap();
+        let value = Some(distribution.as_bytes());
+        matrix.select(&active, &[group], &[], value, false, &mut out);
+        assert_eq!(out.contains(1), is_wanted, "{distribution}");
+    }
     assert_eq!(
         selected(&["comp.a"], Some(" x,\n local "), false),
         "me all local"
@@ -145,7 +160,8 @@ fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bo
         bits.push(0);
     }
     for (index, site) in sys.sites().iter().enumerate() {
-        let dists = site.dists.as_ref().unwrap_or(&site.subs);
+        let lower = site.subs.in_lower_case();
+        let dists = site.dists.as_ref().unwrap_or(&lower);
         let wanted = site.only.accepts(moderated);
         if !site.is_me
             && wanted

@@ -27,7 +27,7 @@ pub static COMMAND: Command = Command {
     summary: "remove expired articles",
     about: "\
 Uses the [[expire]] tables of broadsheet.toml, or, if there are none, `explist' (or CTLFILE), as in
-C News. A CTLFILE whose name ends in .toml has the form of broadsheet.toml. It does not read the articles that stay, and rnews and readers are not blocked. If the
+C News. A CTLFILE whose name ends in .toml is a whole broadsheet.toml. It does not read the articles that stay, and rnews and readers are not blocked. If the
 policy does not cover every group, nothing is removed.
 
 With [expiry] keep_free or max_size in broadsheet.toml more articles are removed if the disk is too
@@ -74,7 +74,7 @@ pub const FLAGS: &[Flag] = &[
     Flag::new(
         "what-if",
         "Compare the results of this policy file and of the policy in force, and remove nothing. FILE has the \
-            form of explist, or that of broadsheet.toml if its name ends in .toml.",
+            form of explist, or is a whole broadsheet.toml if its name ends in .toml.",
     )
     .value("FILE"),
     Flag::classic(

@@ -21,6 +21,9 @@ use crate::remote::Remote;
 
 /// How long a peer may take and answer nothing while articles are in flight, and how long it may answer later articles only, seconds.
 pub const ANSWER_SECONDS_MAX: u64 = 300;
+/// The same for an article that goes alone, since connections broke at it: where a peer gets one connection only, the others wait meanwhile.
+const ALONE_SECONDS: u64 = 30;
+const PATIENCE_LESS: Duration = Duration::from_secs(ANSWER_SECONDS_MAX - ALONE_SECONDS);
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
 /// Most articles in flight on a connection.
@@ -239,9 +242,11 @@ impl Connection {
     /// When the peer has been silent for too long, or has answered later articles only. `None`: nothing is expected of it.
     pub fn patience(&self) -> Option<Instant> {
         let expects = !self.is_ready() || self.in_flight() > 0 || self.unsent() > 0;
-        let until = self
-            .overtaken_until
-            .map_or(self.until, |until| until.min(self.until));
+        let own = match self.is_held() {
+            true => self.until.checked_sub(PATIENCE_LESS).unwrap_or(self.until),
+            false => self.until,
+        };
+        let until = self.overtaken_until.map_or(own, |until| until.min(own));
         expects.then_some(until)
     }
 
@@ -252,6 +257,7 @@ impl Connection {
             Stage::Ready if is_overtaken => Failure::Overtaken(ANSWER_SECONDS_MAX),
             Stage::Connecting => Failure::Io("connect", io::Error::from(io::ErrorKind::TimedOut)),
             Stage::Opening(_) => Failure::Silent(OPEN_SECONDS_MAX),
+            Stage::Ready if self.is_held() => Failure::Silent(ALONE_SECONDS),
             Stage::Ready | Stage::Leaving => Failure::Silent(ANSWER_SECONDS_MAX),
         }
     }

@@ -133,7 +133,7 @@ pub fn check(tree: &Path, owner: &Owner, is_begun: bool) -> Result<Option<Known>
             }
         }
         None if is_begun => fault(format!(
-            "the articles delivered before are not there: is its disk mounted? To begin the tree of {us} again, use `broadsheet feed reset'"
+            "the articles delivered before are not there: is its disk mounted? To begin the tree of {us}, again or because `via' was another way before, use `broadsheet feed reset'"
         )),
         None => begin(tree, owner).map(|()| None),
     }

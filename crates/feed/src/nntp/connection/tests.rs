@@ -103,6 +103,21 @@ fn is_writable(connection: &Connection) -> bool {
     poll(&mut polled, Some(&soon)).unwrap() > 0
 }
 
+/// Where a peer gets one connection, all others wait for an article that goes alone.
+#[test]
+fn an_article_that_goes_alone_has_less_time() {
+    let mut line = Line::new();
+    line.connection.is_alone = true;
+    line.offer(1);
+    let end = line.now + Duration::from_secs(ALONE_SECONDS);
+    assert_eq!(line.connection.patience(), Some(end));
+    assert!(!line.connection.has_room());
+    let told = line.connection.silence().to_string();
+    assert!(told.contains(&format!("{ALONE_SECONDS} seconds")), "{told}");
+    line.hears("438 <1@x>");
+    assert!(line.connection.has_room());
+}
+
 /// Each later answer, and each article, gave the peer more time, and the cursor stood still behind the article.
 #[test]
 fn an_article_without_an_answer_ends_the_connection_that_answers_later_ones() {

@@ -59,7 +59,7 @@ pub struct System<'a> {
 /// Runs the command as the user who will run the server, if root called it. `None`: this process does it.
 ///
 /// # Errors
-/// As [`by_root::init_as_user`].
+/// There is no such user, the directory is another's, or the command cannot be started.
 pub fn as_user(given: &Given) -> anyhow::Result<Option<Status>> {
     if given.has("dry-run") {
         return Ok(None);

@@ -117,7 +117,7 @@ fn check_says_what_expire_would() {
     }
 }
 
-/// As when the disk of an archive is not mounted: where it was, there is an empty directory, or nothing.
+/// An archive whose disk is not mounted leaves an empty directory in its place, or nothing.
 #[test]
 fn nothing_goes_below_an_archive_that_is_not_mounted() {
     for (layout, leaves_mount_point) in [("segments", true), ("segments", false), ("@", true)] {

@@ -60,7 +60,7 @@ fn each_way_sends_what_the_peer_deferred() {
     let got = program.read("got");
     assert_eq!(got.matches(&id("a", 1)).count(), 5, "{got}");
     assert!(program.path("tree/comp/test/1").exists());
-    // What does not go is told.
+    // The command reports articles that stay.
     deferred::write(&program.path("news/feeds/peer"), "peer", &list).unwrap();
     let told = flush();
     assert_eq!(told.status, 1, "{told:?}");

@@ -145,6 +145,7 @@ mod passwords_cannot_be_guessed_fast;
 mod peers_are_added_and_tested;
 mod peers_are_fed_by_nntp;
 mod peers_get_new_articles_first;
+mod peers_get_the_groups_asked_for;
 mod pipelines_without_a_reader_are_bounded;
 mod post_owners_are_found;
 mod posts_and_control_messages_travel;

@@ -73,7 +73,7 @@ struct Counts {
     bodiless: u64,
 }
 
-/// What became of a word of the list.
+/// The result of looking up a word of the list.
 #[derive(Clone, Copy)]
 enum Named {
     Pushed,

@@ -27,8 +27,9 @@ pub static COMMAND: Command = Command {
     summary: "remove expired articles",
     about: "\
 Uses the [[expire]] tables of broadsheet.toml, or, if there are none, `explist' (or CTLFILE), as in
-C News. A CTLFILE whose name ends in .toml is a whole broadsheet.toml. It does not read the articles that stay, and rnews and readers are not blocked. If the
-policy does not cover every group, nothing is removed.
+C News. A CTLFILE whose name ends in .toml is a whole broadsheet.toml. Expire does not read the
+articles that stay, and does not block rnews and readers. If the policy does not cover every group,
+nothing is removed.
 
 With [expiry] keep_free or max_size in broadsheet.toml more articles are removed if the disk is too
 full: all lives are shortened by the same factor, the largest that frees enough, but never below the
@@ -296,7 +297,8 @@ pub fn carry_out(
     })
 }
 
-/// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there; with the limits on space.
+/// Reads the policy, and the limits on space that go with it: of a file that was named, of the tables of broadsheet.toml, or of explist, the first of
+/// these that is there.
 fn policy(
     given: &Given,
     named: Option<&OsStr>,

@@ -10,7 +10,7 @@ use import::inn::translate::classic::Classic;
 pub struct List {
     /// The list.
     pub text: String,
-    /// What differs from the list of which it was made, and that list; `None` if both have the same meaning.
+    /// The differences from the list of which it was made, and that list; `None` if both have the same meaning.
     pub change: Option<String>,
 }
 

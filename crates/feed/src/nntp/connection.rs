@@ -23,6 +23,7 @@ use crate::remote::Remote;
 pub const ANSWER_SECONDS_MAX: u64 = 300;
 /// The same for an article that goes alone, since connections broke at it: where a peer gets one connection only, the others wait meanwhile.
 const ALONE_SECONDS: u64 = 30;
+/// The part of the patience that such an article does not get.
 const PATIENCE_LESS: Duration = Duration::from_secs(ANSWER_SECONDS_MAX - ALONE_SECONDS);
 /// Longest time from the beginning of a connection until articles may be sent, seconds.
 pub const OPEN_SECONDS_MAX: u64 = 60;
@@ -92,7 +93,7 @@ pub(super) struct Connection {
     pub is_backlog: bool,
     /// It gets no more articles until nothing is in flight, since the other stretch of the log needs it.
     pub moves: bool,
-    /// What was offered last goes alone: nothing follows it until it is answered.
+    /// The article that was offered last goes alone: no other one follows until the peer answers.
     pub is_alone: bool,
     /// Since when nothing is in flight.
     pub idle_since: Option<Instant>,

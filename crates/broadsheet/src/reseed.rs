@@ -43,6 +43,8 @@ pub struct Wanted<'a> {
     pub log: &'a LogIdentity,
     /// The parts of its settings by which it decides, with their hashes.
     pub parts: Vec<(String, String)>,
+    /// Its articles are headers only, as those of the cluster.
+    pub headers_only: bool,
     /// The nodes to fetch from, the furthest of them; empty: any.
     pub from: Vec<String>,
     /// Bytes a second at most.
@@ -113,7 +115,7 @@ pub fn reseed(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
             return Ok(done);
         }
     }
-    let chosen = choice::choose(wanted, &staged)?;
+    let chosen = chosen(wanted, &staged)?;
     done.from = chosen.asking.node().to_owned();
     let applied = whole_copy(wanted, chosen, &staged, &mut done)?;
     let _not_served = not_served(root)?;
@@ -145,7 +147,7 @@ pub fn stage(wanted: &Wanted<'_>) -> anyhow::Result<Reseeded> {
     // What was fetched before is still of use, but not whole any more.
     unmark_whole(&staged)?;
     let mut done = Reseeded::of(wanted);
-    let chosen = choice::choose(wanted, &staged)?;
+    let chosen = chosen(wanted, &staged)?;
     done.from = chosen.asking.node().to_owned();
     let applied = whole_copy(wanted, chosen, &staged, &mut done)?;
     mark_whole(&staged, &cursors::note(root, &staged)?)?;
@@ -182,6 +184,13 @@ fn take_up_whole(root: &Path) -> anyhow::Result<()> {
     }
     daemon::note_taken(root)?;
     finish_interrupted(root, &staged)
+}
+
+/// Chooses the node to fetch from. A new news directory is declared as one of headers before it has articles.
+fn chosen(wanted: &Wanted<'_>, staged: &Path) -> anyhow::Result<Chosen> {
+    let chosen = choice::choose(wanted, staged)?;
+    relay::headers_only::check(wanted.root, wanted.headers_only)?;
+    Ok(chosen)
 }
 
 /// Does the last step, as far as an earlier run has not.

@@ -8,9 +8,11 @@ use crate::program;
 
 use program::Program;
 use program::articles::{article, batch, id, many, with};
+use program::cluster::make_node;
 use program::daemon::{Daemon, until};
 use program::feeding::{add_peer, feeding, file, listed, waiting};
 use program::inn::Inn;
+use program::nats::Servers;
 use program::nntp::{Client, Served, listen, take_this};
 use program::peers;
 use program::pulling::rename;
@@ -337,6 +339,33 @@ fn the_archive_is_a_directory_of_headers() {
     let daemon = Daemon::launch_by(&there, there.command(&["serve", "--dir", "news/old"]));
     daemon.until_notified("READY=1");
     daemon.stop();
+}
+
+#[test]
+fn a_node_that_joins_is_a_directory_of_headers() {
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let first = with_a_header();
+    make_node(&first, servers.options());
+    until("a cluster", || {
+        let words = ["cluster", "init", "--dir", "news", "--log-bytes", "64 MiB"];
+        first.run(&words).status == 0
+    });
+    let served = Served::start(&first);
+    let second = headers_only(MAY_HEADFEED);
+    make_node(&second, servers.options());
+    // The log begins behind the articles of the first node.
+    until("the articles are fetched", || {
+        let told = second.run(&["cluster", "join", "--dir", "news"]);
+        assert!(told.status == 0 || !told.err.contains("whole"), "{told:?}");
+        told.status == 0
+    });
+    let joined = Served::start(&second);
+    assert_eq!(rows(&second), rows(&first));
+    for served in [served, joined] {
+        served.daemon.stop();
+    }
 }
 
 #[test]

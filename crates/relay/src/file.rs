@@ -194,7 +194,7 @@ impl Filer {
         rules: Rules,
         options: FilerOptions,
     ) -> Result<Filer, Error> {
-        headers_only::check(&spool, options.headers_only)?;
+        headers_only::check(spool.dir(), options.headers_only)?;
         let log_path = spool.dir().join(LOG);
         let log_file = open_log(&log_path).map_err(|source| Error::Open {
             path: log_path.clone(),

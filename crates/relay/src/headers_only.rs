@@ -9,7 +9,7 @@ use std::path::Path;
 
 use article::{Article, LeftOut};
 use store::disk::{Disk, RealDisk};
-use store::{Spool, replace};
+use store::{Snapshot, replace};
 
 use crate::error::Error;
 
@@ -29,12 +29,11 @@ pub fn is_declared(dir: &Path) -> bool {
 ///
 /// # Errors
 /// They disagree, or the declaration cannot be written.
-pub fn check(spool: &Spool, wanted: bool) -> Result<(), Error> {
-    let dir = spool.dir();
+pub fn check(dir: &Path, wanted: bool) -> Result<(), Error> {
     match (wanted, is_declared(dir)) {
         (true, true) | (false, false) => Ok(()),
         (false, true) => Err(disagree(dir)),
-        (true, false) => declare(spool),
+        (true, false) => declare(dir),
     }
 }
 
@@ -81,8 +80,8 @@ pub fn left_out(
         .ok_or("no valid Bytes header in an article without its body")
 }
 
-fn declare(spool: &Spool) -> Result<(), Error> {
-    let (dir, snapshot) = (spool.dir(), spool.snapshot()?);
+fn declare(dir: &Path) -> Result<(), Error> {
+    let snapshot = Snapshot::open(dir)?;
     let all = (snapshot.oldest(), snapshot.end());
     let found = snapshot.each_article(all, |_| ControlFlow::Break(()))?;
     if found.is_break() {

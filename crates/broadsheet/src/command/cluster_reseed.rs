@@ -103,8 +103,8 @@ pub fn wanted<'a>(
         rate.filter(|rate| *rate > 0)
             .ok_or_else(|| given.usage("--rate: a size such as `50 MiB'".to_owned()))
     });
-    let parts = directory.settings()?.settings.deciding_parts(directory)?;
-    let parts = parts.into_iter();
+    let settings = directory.settings()?.settings;
+    let parts = settings.deciding_parts(directory)?.into_iter();
     Ok(Wanted {
         root: directory.root(),
         options,
@@ -112,6 +112,7 @@ pub fn wanted<'a>(
         parts: parts
             .map(|part| (part.name, format!("{:016x}", part.hash)))
             .collect(),
+        headers_only: settings.headers_only,
         from: from
             .map(|node| node.to_string_lossy().into_owned())
             .collect(),

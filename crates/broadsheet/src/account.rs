@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 /// The user, as the system knows it. The environment is not asked who it is, for anybody can set that.
 pub struct Account {
     /// The login name; `uid1000` for a user without one.
@@ -26,7 +29,7 @@ impl Account {
         }
         // C News's word for those who go by another name than the system's.
         if let Some(name) = set("NAME").and_then(|name| name.into_string().ok()) {
-            account.full_name = plain(&name);
+            account.full_name = comment(&name);
         }
         account
     }
@@ -65,7 +68,7 @@ impl Account {
                 return Account {
                     name: (*name).to_owned(),
                     home: (!home.is_empty()).then(|| home.into()),
-                    full_name: plain(&full.replace('&', &capital(name))),
+                    full_name: comment(&full.replace('&', &capital(name))),
                     uid,
                 };
             }
@@ -92,15 +95,35 @@ impl Account {
     }
 }
 
-/// A name that may stand in a comment: ASCII without parentheses. Others are left out, for a header
-/// holds ASCII only (RFC 5536, 2.2).
-fn plain(name: &str) -> String {
+/// Bytes of a name in an encoded word, which has 75 characters at most (RFC 2047, 2).
+const ENCODED_BYTES: usize = 45;
+
+/// A name as a comment of From. Characters outside of ASCII are in encoded words (RFC 2047, 5). A name with parentheses or control
+/// characters, or one that is not UTF-8, is left out.
+fn comment(name: &str) -> String {
     let name = name.trim();
-    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !"()\\".contains(c);
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => String::new(),
+    let is_bad = |c: char| c.is_control() || "()\\\u{fffd}".contains(c);
+    if name.chars().any(is_bad) {
+        return String::new();
     }
+    match name.is_ascii() {
+        true => name.to_owned(),
+        false => encoded_words(name),
+    }
+}
+
+fn encoded_words(name: &str) -> String {
+    let mut pieces: Vec<String> = Vec::new();
+    for c in name.chars() {
+        match pieces.last_mut() {
+            Some(piece) if piece.len() + c.len_utf8() <= ENCODED_BYTES => piece.push(c),
+            _ => pieces.push(c.into()),
+        }
+    }
+    let words = pieces
+        .iter()
+        .map(|piece| format!("=?UTF-8?B?{}?=", BASE64.encode(piece)));
+    words.collect::<Vec<String>>().join(" ")
 }
 
 fn capital(name: &str) -> String {
@@ -121,5 +144,19 @@ mod tests {
         assert_eq!(jane.home.as_deref(), Some(Path::new("/home/jane")));
         assert_eq!(Account::of(8, users).from("e"), "j@e");
         assert_eq!(Account::of(9, users).from("e"), "uid9@e");
+    }
+
+    #[test]
+    fn names_outside_of_ascii_are_in_encoded_words() {
+        assert_eq!(comment("J\u{f6}rg B"), "=?UTF-8?B?SsO2cmcgQg==?=");
+        let long = "\u{3042}".repeat(20);
+        let words = comment(&long);
+        assert!(words.split(' ').all(|word| word.len() <= 75), "{words}");
+        let texts = words.split(' ').map(|word| {
+            let text = word.strip_prefix("=?UTF-8?B?").unwrap().strip_suffix("?=");
+            BASE64.decode(text.unwrap()).unwrap()
+        });
+        assert_eq!(texts.collect::<Vec<_>>().concat(), long.as_bytes());
+        assert_eq!(comment("a\u{fffd}b"), "");
     }
 }

@@ -66,6 +66,11 @@ enum Done {
     },
 }
 
+/// Whether nothing is to be posted.
+fn is_dry_run(given: &Given) -> bool {
+    has(given, "no-post") || has(given, "dry-run")
+}
+
 /// Whether a flag was given, of those that the command has.
 fn has(given: &Given, flag: &str) -> bool {
     given.command.takes(flag) && given.has(flag)
@@ -83,14 +88,14 @@ fn input(given: &Given) -> anyhow::Result<Box<dyn Read>> {
     Ok(all)
 }
 
-/// Posts the input, of which `draft_of` makes a draft.
+/// Posts the input, of which `draft_of` makes a draft, or nothing.
 ///
 /// # Errors
 /// The input cannot be read, or standard output not be written. An error that concerns the post is reported, and gives a status.
 pub fn run(
     given: &Given,
     out: &mut dyn Write,
-    draft_of: impl FnOnce(&Posting<'_>, &[u8]) -> Result<Draft, Refusal>,
+    draft_of: impl FnOnce(&Posting<'_>, &[u8]) -> Result<Option<Draft>, Refusal>,
 ) -> anyhow::Result<Status> {
     check_user()?;
     let posting = match Posting::begin(given) {
@@ -102,7 +107,8 @@ pub fn run(
         Err(status) => return Ok(status),
     };
     match draft_of(&posting, &bytes) {
-        Ok(draft) => posting.post(draft, out),
+        Ok(Some(draft)) => posting.post(draft, out),
+        Ok(None) => Ok(Status::OK),
         Err(refusal) => posting.refused.refuse(refusal, &mut bytes.as_slice(), out),
     }
 }
@@ -126,7 +132,7 @@ fn refuse_unread(
     let is_typed = given.operands.is_empty() && std::io::stdin().is_terminal();
     let directory = NewsDirectory::meant(given).ok();
     match input(given) {
-        Ok(mut post) if !is_typed && !has(given, "no-post") => {
+        Ok(mut post) if !is_typed && !is_dry_run(given) => {
             RefusedPosts::of(&Account::mine(), directory.as_ref(), given)
                 .refuse(error, &mut post, out)
         }
@@ -142,13 +148,13 @@ impl<'g> Posting<'g> {
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
         check_user()?;
         let directory = NewsDirectory::meant(given)?;
-        if !has(given, "no-post") {
+        let settings = directory.settings()?.settings;
+        if !is_dry_run(given) {
             refuse_node(
                 &directory,
                 "post over NNTP to the daemon of a node ([nntp] listen, [[access]] with post)",
             )?;
         }
-        let settings = directory.settings()?.settings;
         let account = Account::mine();
         Ok(Posting {
             refused: RefusedPosts::of(&account, Some(&directory), given),
@@ -219,7 +225,7 @@ impl<'g> Posting<'g> {
             Ok(injected) => injected,
             Err(failed) => return refuse(failed, out),
         };
-        if self.has("no-post") {
+        if is_dry_run(self.given) {
             out.write_all(&injected.bytes)?;
             return Ok(Status::OK);
         }
@@ -244,7 +250,7 @@ impl<'g> Posting<'g> {
     /// Makes an article of the draft, with the entry of its poster in posts.log.
     fn injected(&self, draft: Draft) -> Result<(Injected, PostEntry<'_>, InjectionTime), Failed> {
         let now = InjectionTime::now().map_err(anyhow::Error::from)?;
-        let keep_seconds = match self.has("no-post") {
+        let keep_seconds = match is_dry_run(self.given) {
             true => 0,
             false => self.settings.post.log_seconds(),
         };
@@ -281,7 +287,7 @@ impl<'g> Posting<'g> {
             is_admin,
         };
         // Where nothing is posted nothing is made.
-        let secret = match self.has("no-post") {
+        let secret = match is_dry_run(self.given) {
             true => Secret::if_there(self.directory.root()),
             false => Secret::of(self.directory.root()).map(Some),
         };

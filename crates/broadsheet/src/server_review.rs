@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use inject::program_file;
 use relay::log::Now;
+use relay::program_file;
 use server::certificates::Certificates;
 
 use crate::directory::NewsDirectory;

@@ -7,9 +7,9 @@ use std::path::Path;
 use feed::serving::BATCHPARMS;
 use feed::{enrolment, feeds, site_state};
 use groups::matrix::DEFAULT_DISTRIBUTION;
-use groups::sites::{Queue, Site, Start, To, Via};
+use groups::sites::{BatchVia, Queue, Site, Start, To, Via};
 use groups::{Active, CommandLine, Pattern, Sites, When};
-use inject::program_file;
+use relay::program_file;
 use rustix::fs::Access;
 use settings::Settings;
 use store::Snapshot;
@@ -113,7 +113,7 @@ pub fn sites(
             site.place
         ));
         let mut warnings = idle_patterns(site, active);
-        warnings.extend(will_not_work(directory, settings, &site.via));
+        warnings.extend(will_not_work(directory, &site.via));
         if let Some(made) = made_later(&site.via) {
             let made = made.display();
             told.push_str(&format!(
@@ -121,7 +121,10 @@ pub fn sites(
             ));
         }
         if let Via::Batch(via) = &site.via {
-            match parms.parms(&site.name, via, None) {
+            let parms = parms.parms(&site.name, via, None);
+            let to = parms.as_ref().ok().map(|parms| &parms.to);
+            warnings.extend(not_sent(directory, settings, via, to));
+            match parms {
                 // Some write 0 on purpose, to keep a site from its batches.
                 Ok(parms) if parms.queue == Queue::Batches(0) && !parms.is_off => {
                     warnings.push(
@@ -233,8 +236,8 @@ fn left_over(root: &Path, sites: &Sites) -> Vec<String> {
     left.map(warning).take(SITES_TOLD_MAX).collect()
 }
 
-/// Why articles of a site will not travel: a program or directory is missing, or nothing sends its batches.
-fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> Option<String> {
+/// Why articles of a site will not travel: a program or directory is missing.
+fn will_not_work(directory: &NewsDirectory, via: &Via) -> Option<String> {
     let root = directory.root();
     match via {
         Via::Program { command, .. } | Via::Command(command) => no_program(command, root),
@@ -251,15 +254,37 @@ fn will_not_work(directory: &NewsDirectory, settings: &Settings, via: &Via) -> O
         Via::News { directory: other } if !store::is_news_directory(&root.join(other)) => Some(
             format!("{} is not a news directory", root.join(other).display()),
         ),
-        Via::Batch(via)
-            if via.schedule.is_none() && settings.schedule.sendbatches == When::Off =>
-        {
-            Some(
-                "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
-                    .to_owned(),
-            )
-        }
         _ => None,
+    }
+}
+
+/// Why nothing sends the batches of a site by itself. A daemon under the systemd unit cannot run a uux, which is setuid.
+fn not_sent(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    via: &BatchVia,
+    to: Option<&To>,
+) -> Option<String> {
+    let program = match to {
+        Some(To::Command(command)) => OsStr::from_bytes(command.program()),
+        _ => OsStr::new(""),
+    };
+    let place = program_file::find(program, directory.root());
+    let gains_rights = place.is_some_and(|place| program_file::gains_rights(&place));
+    let is_scheduled = via.schedule.is_some() || settings.schedule.sendbatches != When::Off;
+    let program = program.display();
+    match (is_scheduled, gains_rights) {
+        (true, false) => None,
+        (false, false) => Some(
+            "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
+                .to_owned(),
+        ),
+        (false, true) => Some(format!(
+            "nothing sends its batches by itself: run `broadsheet sendbatches' from cron (not by [schedule]: {program} cannot gain its rights from a daemon under its systemd unit, NoNewPrivileges)"
+        )),
+        (true, true) => Some(format!(
+            "{program} cannot gain its rights from a daemon under its systemd unit (NoNewPrivileges): leave the schedule off, and run `broadsheet sendbatches' from cron"
+        )),
     }
 }
 

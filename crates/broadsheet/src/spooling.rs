@@ -13,7 +13,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::flags::{Given, UsageError};
+use crate::flags::Given;
 
 /// What was put there.
 #[derive(Default)]
@@ -63,13 +63,14 @@ pub fn keep_free(directory: &NewsDirectory) -> anyhow::Result<(u64, Option<setti
     }
 }
 
-/// The exit status for the sender of a batch: after an error, [`Status::AGAIN`] if nobody else may have a copy of it.
+/// The exit status for the sender of a batch: after an error, [`Status::AGAIN`] if nobody else may have a copy of it. The default news
+/// directory may be on a disk that is not mounted, so that this holds for the missing one, too.
 ///
 /// # Errors
-/// The error, if somebody has, or of the command line.
+/// The error, if somebody has.
 pub fn for_sender(done: anyhow::Result<Status>, is_only_copy: bool) -> anyhow::Result<Status> {
     match done {
-        Err(error) if is_only_copy && !error.is::<UsageError>() => {
+        Err(error) if is_only_copy => {
             failure::report(&error);
             Ok(Status::AGAIN)
         }

@@ -384,6 +384,15 @@ fn a_bad_pipe_that_cannot_be_saved_is_for_its_sender_to_keep() {
     }
     let told = program.feed(&["rnews", "--dir", "nwes"], &text);
     assert_eq!(told.status, 75, "{told:?}");
+    // The disk of the default directory may not be mounted.
+    for words in [&["rnews"][..], &["rnews", "--spool"], &["newsspool"]] {
+        let told = program.feed(words, &text);
+        assert_eq!(told.status, 75, "{told:?}");
+        assert!(
+            told.err.contains("the news directory is missing"),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

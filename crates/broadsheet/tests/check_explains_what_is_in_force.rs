@@ -236,6 +236,32 @@ fn a_site_has_all_its_warnings() {
     }
 }
 
+/// Under the systemd unit of the daemon, a setuid uux has no rights.
+#[test]
+fn a_setuid_program_is_for_cron() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = Program::with_news(ACTIVE);
+    program.write("uux", b"#!/bin/sh\n");
+    let setuid = std::fs::Permissions::from_mode(0o4755);
+    std::fs::set_permissions(program.path("uux"), setuid).unwrap();
+    let uux = program.path("uux").display().to_string();
+    let site = format!(
+        "\n[[site]]\nname = \"north\"\ngroups = \"all\"\nvia = {{ batch = \"{uux} - north!rnews\" }}\n"
+    );
+    let settings = program.read("news/broadsheet.toml") + &site;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    let said = "nothing sends its batches by itself: run `broadsheet sendbatches' from cron (not by [schedule]: ";
+    assert!(told.out.contains(said), "{told:?}");
+    program.set("sendbatches = \"off\"", "sendbatches = \"every 6 h\"");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("(NoNewPrivileges): leave the schedule off"),
+        "{told:?}"
+    );
+}
+
 /// `check` and the programs that file judge the same file alike.
 #[test]
 fn settings_with_which_nothing_happens_are_told() {

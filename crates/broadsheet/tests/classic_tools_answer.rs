@@ -33,6 +33,53 @@ fn queuelen_reports_a_name_that_is_no_site() {
     assert!(err.contains("no site is named `fra'"), "{err}");
 }
 
+/// The queue is that of the host in the command of uux, which sendbatches looks at, too.
+#[test]
+fn queuelen_counts_the_jobs_of_the_uucp_host() {
+    let program = Program::with_news("comp.test 0 1 y\n");
+    program.write(
+        "news/sys",
+        b"ME:all\nnews.far.example:all:f:\nnear:all:f:\nnear.sendme:none:I:\n",
+    );
+    program.write(
+        "news/batchparms",
+        b"news.far.example u 1000 2 batcher | uux - -r -gd -z farhost!rnews\n\
+          near.sendme u 1000 2 batchra | viauux\n\
+          near u 1000 2 batcher | viauux\n",
+    );
+    for (host, jobs) in [("farhost", 3), ("near", 1)] {
+        std::fs::create_dir_all(program.path(&format!("spool/{host}/C."))).unwrap();
+        for job in 0..jobs {
+            program.write(&format!("spool/{host}/C./C.{host}{job}"), b"");
+        }
+    }
+    for (site, jobs) in [
+        ("news.far.example", "3\n"),
+        ("near", "1\n"),
+        ("near.sendme", "1\n"),
+    ] {
+        let words = ["queuelen", "--dir", "news", "--uucp-spool", "spool", site];
+        let told = program.run(&words);
+        assert_eq!(
+            (told.status, told.out.as_str()),
+            (0, jobs),
+            "{site}: {told:?}"
+        );
+    }
+    let told = program.rnews(&batch(&many("a", 3, "comp.test", 20)));
+    assert_eq!(told.count("accepted"), 3);
+    let words = [
+        "sendbatches",
+        "--dir",
+        "news",
+        "--uucp-spool",
+        "spool",
+        "news.far.example",
+    ];
+    let told = program.run(&words);
+    assert!(told.err.contains("3 batches are in its queue"), "{told:?}");
+}
+
 #[test]
 fn each_answers_to_a_link_of_its_name() {
     let program = Program::new();

@@ -16,7 +16,7 @@ fn unknown_words_and_flags_name_the_nearest() {
         (&["rnews", "-n"], "no links are made"),
         (&["fsck", "extra"], "accepts no operands"),
         (&["group", "match", "comp"], "needs PATTERN GROUP..."),
-        (&["rnews"], "the news directory is missing"),
+        (&["newsrun"], "the news directory is missing"),
         (
             &["serve", "--dir", "news", "--listen", "localhost:119"],
             "--listen: `localhost:119' is not a valid listening address",

@@ -84,6 +84,33 @@ pub struct BatchParms {
     pub is_off: bool,
 }
 
+impl BatchParms {
+    /// The directory of the batches in the spool of UUCP: the host that `uux ... HOST!rnews` names, else the receiving site.
+    pub fn uucp_host(&self) -> &[u8] {
+        let named = match &self.to {
+            To::Command(command) => uux_host(command),
+            To::Directory(_) => None,
+        };
+        named.unwrap_or(&self.peer)
+    }
+}
+
+/// The host in the arguments of a uux: the next one on the way of the batch.
+fn uux_host(command: &CommandLine) -> Option<&[u8]> {
+    let program = command.program().rsplit(|&byte| byte == b'/').next();
+    if program != Some(b"uux") {
+        return None;
+    }
+    let mut words = command
+        .arguments()
+        .iter()
+        .filter(|word| !word.starts_with(b"-"));
+    words.find_map(|word| {
+        let end = memchr::memchr(b'!', word)?;
+        word.get(..end).filter(|host| is_site_name(host))
+    })
+}
+
 impl Batchparms {
     /// Reads the file of a news directory; a missing one has no rules.
     ///

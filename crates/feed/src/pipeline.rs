@@ -121,7 +121,7 @@ fn middle_stage(stage: &[u8]) -> Result<WrapFormat, String> {
                 _ => Err("`compcun' takes no arguments here".to_owned()),
             };
         }
-        b"cat" if line.arguments().is_empty() => return Ok(WrapFormat::default()),
+        b"cat" | b"nocomp" if line.arguments().is_empty() => return Ok(WrapFormat::default()),
         b"compress" => (Compression::Compress, false),
         b"gzip" => (Compression::Gzip, true),
         b"bzip2" => (Compression::Bzip2, true),
@@ -288,6 +288,7 @@ mod tests {
                 "ssh news@SITE rnews",
             ),
             ("batcher | cat | viarsh", "none", false, "rsh SITE rnews"),
+            ("batcher | nocomp | viarsh", "none", false, "rsh SITE rnews"),
             (
                 "batcher | sh -c 'tee x | ssh SITE rnews'",
                 "none",

@@ -215,7 +215,9 @@ impl Sending<'_> {
         if let Queue::Batches(most) = self.parms.queue {
             let waiting = match transport {
                 Transport::Directory(directory) => waiting_in_directory(directory)?,
-                Transport::Command { .. } => waiting_in_uucp(self.uucp_spool, &self.parms.peer)?,
+                Transport::Command { .. } => {
+                    waiting_in_uucp(self.uucp_spool, self.parms.uucp_host())?
+                }
             };
             if waiting >= u64::from(most) {
                 return Ok(Some(Stopped::QueueFull { waiting }));

@@ -1,5 +1,6 @@
 //! Delivery of batches. Without an error, the batch is delivered and the cursor may advance.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use groups::CommandLine;
 use relay::incoming::spool::spool_into;
 use relay::incoming::{SpoolOptions, Spooled};
+use relay::program_file;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -71,8 +73,8 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
     input.write_all(batch).map_err(not_started)?;
     input.seek(SeekFrom::Start(0)).map_err(not_started)?;
     let mut stderr = memory("complaint").map_err(not_started)?;
-    let words = |word: &Vec<u8>| std::ffi::OsStr::from_bytes(word).to_owned();
-    let mut child = Command::new(std::ffi::OsStr::from_bytes(line.program()))
+    let words = |word: &Vec<u8>| OsStr::from_bytes(word).to_owned();
+    let mut child = Command::new(OsStr::from_bytes(line.program()))
         .args(line.arguments().iter().map(words))
         .current_dir(directory)
         .stdin(input)
@@ -95,9 +97,21 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
     Err(Error::Refused {
         program: program(),
         what: "the batch".to_owned(),
-        how,
+        how: how + lacks_rights(line.program(), directory),
         stderr: last_words(&mut stderr),
     })
+}
+
+/// The likely reason why a program failed that needs the rights of another user, such as uux.
+fn lacks_rights(program: &[u8], directory: &Path) -> &'static str {
+    let place = program_file::find(OsStr::from_bytes(program), directory);
+    let gains = place.is_some_and(|place| program_file::gains_rights(&place));
+    match gains && program_file::has_no_new_privileges() {
+        true => {
+            " (it cannot gain its rights under a systemd unit with NoNewPrivileges: run `broadsheet sendbatches' from cron instead)"
+        }
+        false => "",
+    }
 }
 
 fn memory(name: &str) -> std::io::Result<File> {

@@ -13,13 +13,12 @@
 //! | [`mail_queue`] | waiting mail: stored in files until it is sent |
 //! | [`mailer`] | the way of mail out of the queue: a program, or a mail server |
 //! | [`smtp`] | one mail to one recipient, to a mail server |
-//! | [`program_file`] | the file of a program that a setting names |
 //! | [`mailbox`] | addresses |
 //! | [`message_id`] | new ids |
 //! | [`posts_log`] | who posted: `posts.log`, and tokens |
 //! | [`refusal`] | the reasons for refusing a post |
 //!
-//! *Architecture Invariant:* only [`mail_queue`], [`mailer`], [`smtp`], [`program_file`] and [`posts_log`] do I/O. The caller passes the time, the groups and random numbers, so that a
+//! *Architecture Invariant:* only [`mail_queue`], [`mailer`], [`smtp`] and [`posts_log`] do I/O. The caller passes the time, the groups and random numbers, so that a
 //! command and a socket inject in the same way.
 
 pub mod cancel_locks;
@@ -34,7 +33,6 @@ pub mod post;
 mod poster;
 pub mod posting_groups;
 pub mod posts_log;
-pub mod program_file;
 pub mod refusal;
 pub mod smtp;
 pub mod submission;

@@ -4,16 +4,14 @@
 //! daemon under its systemd unit, cannot use it. There, mail goes to the mail server of this machine by SMTP.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use groups::command_line::CommandLine;
+use relay::program_file;
 
 use crate::mail_queue::{self, Error, MAIL_SECONDS_MAX, QueuedMail};
-use crate::program_file;
 use crate::smtp::{Connection, Envelope};
 
 /// The port of SMTP (RFC 5321, 4.5.4.2).
@@ -66,7 +64,7 @@ impl Mailer {
             server,
             domain: domain.to_owned(),
             local: LOCAL.map(str::to_owned).to_vec(),
-            has_no_new_privileges,
+            has_no_new_privileges: program_file::has_no_new_privileges,
         }
     }
 
@@ -159,25 +157,17 @@ fn by_program(mail: &QueuedMail, command: &CommandLine) -> Result<bool, Error> {
 
 /// Whether a program needs the rights of another user or group: it is setuid or setgid, or a sendmail, which may start such a program.
 fn wants_rights(place: &Path) -> bool {
-    let mode = fs::metadata(place).map_or(0, |facts| facts.permissions().mode());
-    mode & 0o6000 != 0 || place.file_name().is_some_and(|name| name == "sendmail")
-}
-
-/// Whether programs that this thread starts gain no rights (`no_new_privs`, see prctl(2)).
-fn has_no_new_privileges() -> bool {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let mut values = status
-        .lines()
-        .filter_map(|line| line.strip_prefix("NoNewPrivs:"));
-    values.next().is_some_and(|value| value.trim() == "1")
+    program_file::gains_rights(place) || place.file_name().is_some_and(|name| name == "sendmail")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mail_queue::{enqueue, list};
+    use std::fs;
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt;
     use std::thread::{self, JoinHandle};
 
     const MAIL: &[u8] = b"To: mod@site.example\nSubject: \xe9\n\n.dot\r\n\rx";

@@ -94,14 +94,17 @@ fn an_article_of_closed_groups_gets_the_reply_of_a_missing_one() {
 #[test]
 fn lists_do_not_name_it() {
     let mut backend = backend();
-    let texts: [(&str, &str); 3] = [
+    let texts: [(&str, &str); 5] = [
+        // The fault of an editor: no group begins with a blank.
+        ("Newsgroups", " local.secret\tHidden\nmisc.test\tA test\n"),
+        ("Subscriptions", "\tlocal.secret\nmisc.test\n"),
         (
             "ActiveTimes",
             "misc.hidden 950000000 you\nlocal.secret 950000000 you\n",
         ),
         (
             "Moderators",
-            "local.secret:a@b\nlocal.*:c@d\nmisc.test:e@f\n*:%s@g\n",
+            "local.secret:a@b\nlocal.*:c@d\nmisc.*, local.*:c@d\n@local.secret:c@d\nmisc.test:e@f\n*:%s@g\n",
         ),
         (
             "DistribPats",
@@ -132,6 +135,14 @@ fn lists_do_not_name_it() {
          < 215 List follows
          < misc.test:e@f
          < *:%s@g
+         < .
+         > LIST NEWSGROUPS
+         < 215 List follows
+         < misc.test\tA test
+         < .
+         > LIST SUBSCRIPTIONS
+         < 215 List follows
+         < misc.test
          < .
          > LIST DISTRIB.PATS
          < 215 List follows

@@ -20,6 +20,7 @@
 //! | [`bad_batches`] | save bad batches |
 //! | [`incoming`] | the batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | explains the decision on an article |
+//! | [`program_file`] | the file of a program that a setting names, and whether it gains rights |
 //! | [`permit`] | the permissions of an article's sender |
 //! | [`log`] | the classic log |
 //!
@@ -47,6 +48,7 @@ pub mod log;
 pub mod mirror;
 pub mod outlet;
 pub mod permit;
+pub mod program_file;
 pub mod reason;
 pub mod rnews;
 pub mod rules;

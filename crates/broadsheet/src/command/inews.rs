@@ -53,10 +53,15 @@ mail.queue/ for `broadsheet mail send'.
         Flag::classic('S', "no-signature", "Add no signature (INN)."),
         Flag::classic('O', "no-organization", "Add no Organization (INN)."),
         Flag::classic('A', "wait-for-space", "Accepted and ignored: without space, the post is saved."),
-        Flag::classic('D', "debug", "Accepted and without effect (B News)."),
+        Flag::classic('D', "dry-run", "As -N (INN)."),
+        Flag::classic('m', "message-id", "Message-ID (INN).").value("ID"),
+        Flag::classic('R', "no-control", "Refuse a control message (INN)."),
+        Flag::classic('E', "discard-empty", "Discard a post without a text, with status 0 (INN)."),
+        Flag::classic('P', "no-sender", "Accepted and without effect (INN): post.reveal says whether there is a Sender."),
         Flag::classic('M', "moderated", "Accepted and without effect (B News)."),
         Flag::classic('W', "wait", "Accepted and without effect: it always waits for the result."),
-        Flag::refused('p', "rnews", "use rnews, which it stood for"),
+        Flag::classic('Y', "authenticate", "Accepted and without effect (INN): there is no server that asks."),
+        Flag::classic('p', "port", "Accepted and without effect (INN): there is no server. In place of B News's -p, which has no number, use rnews.").value("PORT"),
     ],
     exits: EXITS,
     run,
@@ -71,6 +76,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("approved", "Approved"),
     ("control", "Control"),
     ("from", "From"),
+    ("message-id", "Message-ID"),
     ("organization", "Organization"),
     ("reply-to", "Reply-To"),
     ("references", "References"),
@@ -81,14 +87,26 @@ const HEADERS: &[(&str, &str)] = &[
 const FILLER: &[u8] = b"(no text)\n";
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    given.number("port")?;
     posting::run(given, out, |posting, bytes| {
         let draft = match given.has("headers") {
             true => Draft::parse(bytes)?,
             false => Draft::of_body(bytes.to_vec()),
         };
         let mut draft = with_flags(draft, given)?;
+        if let (true, Some(value)) = (given.has("no-control"), draft.value("Control")) {
+            return Err(Refusal::Value {
+                header: "Control",
+                why: "-R refuses control messages",
+                value: groups::shown(value),
+            });
+        }
+        if given.has("discard-empty") && draft.body.trim_ascii().is_empty() {
+            eprintln!("broadsheet: the post has no text, and is discarded (-E)");
+            return Ok(None);
+        }
         finish_body(&mut draft, posting, given);
-        Ok(draft)
+        Ok(Some(draft))
     })
 }
 

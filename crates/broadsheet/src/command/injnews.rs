@@ -47,6 +47,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if let Some(site) = given.value("exclude") {
             draft.exclude(site.as_encoded_bytes())?;
         }
-        Ok(draft)
+        Ok(Some(draft))
     })
 }

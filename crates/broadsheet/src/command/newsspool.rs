@@ -49,19 +49,13 @@ and uuxqt keeps the request and retries it.
         },
         Meaning {
             status: Status::AGAIN,
-            when: "the disk is full: retry this batch later; those before it are in in.coming/",
+            when: "the disk is full, or standard input could not be spooled: retry this batch later; those before it are in in.coming/",
         },
     ],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
-    let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
-        None => None,
-        Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
-        Some(_) => return Err(given.usage("-g needs one digit".to_owned()).into()),
-    };
     let place = |name: &std::ffi::OsString| match name {
         name if name == "-" => Input::Stdin,
         name => Input::File(PathBuf::from(name)),
@@ -70,21 +64,38 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let done = spooling::options(&directory, grade)
-        .and_then(|options| spooling::all(&directory, &inputs, options, false));
-    let status = spooling::answer(done, given, out);
-    let status = spooling::for_sender(status, inputs.iter().any(Input::may_be_only_copy))?;
+    let done = spooled(given, &inputs, out);
+    let status = spooling::for_sender(done, inputs.iter().any(Input::may_be_only_copy))?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
-        let settings = directory.settings().map_err(anyhow::Error::new);
-        let done = settings.and_then(|read| {
-            let settings = read.settings;
-            let rules = settings.rules();
-            newsrun::drain(&directory, &settings, rules, settings.drain_options())
-        });
-        if let Err(error) = done {
+        if let Err(error) = filed(given) {
             failure::report(&error);
         }
     }
     Ok(status)
+}
+
+fn spooled(given: &Given, inputs: &[Input], out: &mut dyn Write) -> anyhow::Result<Status> {
+    let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
+        None => None,
+        Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
+        Some(_) => return Err(given.usage("-g needs one digit".to_owned()).into()),
+    };
+    let directory = NewsDirectory::meant(given)?;
+    let done = spooling::options(&directory, grade)
+        .and_then(|options| spooling::all(&directory, inputs, options, false));
+    spooling::answer(done, given, out)
+}
+
+/// Files the waiting batches, as newsrun does.
+fn filed(given: &Given) -> anyhow::Result<()> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    newsrun::drain(
+        &directory,
+        &settings,
+        settings.rules(),
+        settings.drain_options(),
+    )?;
+    Ok(())
 }

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use feed::Batchparms;
+use feed::serving::BATCHPARMS;
 use groups::sites::{To, Via};
 use serde_json::{Value, json};
 
@@ -19,8 +21,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "count the batches in the queue of a site",
     about: "\
-Prints the number of batches for SITE that are in its queue: its UUCP jobs, or, if its [[site]]
-table names a directory, the files there. `sendbatches' stops when the site's queue is full. For a name
+Prints the number of batches for SITE that are in its queue: the UUCP jobs of the host that its command
+names (`uux ... HOST!rnews'), or, if its [[site]] table names a directory, the files there. `sendbatches' stops when the site's queue is full. For a name
 that is no site, and has no UUCP jobs, it prints 0, and an error.",
     operands: Operands {
         shown: "SITE",
@@ -44,7 +46,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let queue = queue_of(given, name)?;
     let waiting = match &queue {
         Queue::Directory(directory) => feed::waiting_in_directory(directory)?,
-        Queue::Uucp | Queue::Unknown => feed::waiting_in_uucp(spool, name)?,
+        Queue::Uucp(host) => feed::waiting_in_uucp(spool, host)?,
+        Queue::Unknown => feed::waiting_in_uucp(spool, name)?,
     };
     given.print(&QueueLength { waiting }, out)?;
     if matches!(queue, Queue::Unknown) && waiting == 0 {
@@ -61,8 +64,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 enum Queue {
     /// The directory that its batches go to.
     Directory(PathBuf),
-    /// Its UUCP jobs.
-    Uucp,
+    /// The UUCP jobs for this host.
+    Uucp(Vec<u8>),
     /// The news directory has no such site.
     Unknown,
 }
@@ -85,7 +88,7 @@ impl Answer for QueueLength {
 /// The queue of a site. UUCP can be asked about sites without a news directory.
 fn queue_of(given: &Given, name: &[u8]) -> anyhow::Result<Queue> {
     let Some(news) = NewsDirectory::maybe(given) else {
-        return Ok(Queue::Uucp);
+        return Ok(Queue::Uucp(name.to_vec()));
     };
     let settings = news.settings()?.settings;
     let sites = news.sys(&settings)?;
@@ -93,11 +96,16 @@ fn queue_of(given: &Given, name: &[u8]) -> anyhow::Result<Queue> {
     let Some((_, site)) = all.find(|(feed, site)| *feed == name || site.name == name) else {
         return Ok(Queue::Unknown);
     };
-    Ok(match &site.via {
-        Via::Batch(via) => match &via.to {
-            Some(To::Directory(directory)) => Queue::Directory(news.root().join(directory)),
-            _ => Queue::Uucp,
+    let Via::Batch(via) = &site.via else {
+        return Ok(Queue::Uucp(site.name.clone()));
+    };
+    let parms = Batchparms::read(&news.file(BATCHPARMS))?;
+    Ok(match parms.parms(&site.name, via, None) {
+        Ok(parms) => match &parms.to {
+            To::Directory(directory) => Queue::Directory(news.root().join(directory)),
+            To::Command(_) => Queue::Uucp(parms.uucp_host().to_vec()),
         },
-        _ => Queue::Uucp,
+        // Without a way for its batches: those of another program.
+        Err(_) => Queue::Uucp(site.name.clone()),
     })
 }

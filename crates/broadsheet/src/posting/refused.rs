@@ -76,7 +76,7 @@ impl<'g> RefusedPosts<'g> {
         post: &mut dyn Read,
         out: &mut dyn Write,
     ) -> anyhow::Result<Status> {
-        let saved = match super::has(self.given, "no-post") {
+        let saved = match super::is_dry_run(self.given) {
             true => None,
             false => Some(self.save(post)),
         };

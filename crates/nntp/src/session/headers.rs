@@ -389,16 +389,18 @@ fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The value of the first header field with a name, folds included.
+/// The value of the first header field with a name, folds included, in a header as it is sent: a dot at the beginning of a line is doubled
+/// (RFC 3977, 3.1.1).
 fn value<'h>(header: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
     let mut rest = header;
     loop {
         let end = memchr::memchr(b'\n', rest)? + 1;
-        let found = rest
+        let field = rest.strip_prefix(b".").unwrap_or(rest);
+        let found = field
             .get(..name.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(name));
-        if found && rest.get(name.len()) == Some(&b':') {
-            let value = rest.get(name.len() + 1..)?;
+        if found && field.get(name.len()) == Some(&b':') {
+            let value = field.get(name.len() + 1..)?;
             let value = match value {
                 [b' ' | b'\t', rest @ ..] => rest,
                 value => value,
@@ -432,5 +434,19 @@ fn push_unfolded(value: &[u8], text: &mut Vec<u8>) {
             b'\t' | b'\r' | b'\n' | 0 => text.push(b' '),
             byte => text.push(byte),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_begin_with_a_dot() {
+        let header = b"Path: a\r\n..Dot: one\r\n two\r\nX: y\r\n";
+        assert_eq!(value(header, b".dot"), Some(&b"one\r\n two"[..]));
+        assert_eq!(value(header, b"..Dot"), None);
+        assert_eq!(value(header, b"Dot"), None);
+        assert_eq!(value(header, b"x"), Some(&b"y"[..]));
     }
 }

@@ -329,7 +329,11 @@ fn push_group<W: Backend>(
 /// group that the client may not read.
 fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
     pattern.split(|&byte| byte == b',').all(|part| {
-        let part = part.strip_prefix(b"!").unwrap_or(part);
+        let part = part.trim_ascii();
+        let part = part
+            .strip_prefix(b"!")
+            .or(part.strip_prefix(b"@"))
+            .unwrap_or(part);
         let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
         let name = part.split(is_special).next().unwrap_or_default();
         name.is_empty() || backend.may_list(name)
@@ -379,7 +383,8 @@ impl LineKind {
             LineKind::Groups(filter) => {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
-                if !is_comment && filter.has(group, slice) && backend.may_list(group) {
+                let is_group = !is_comment && !group.is_empty();
+                if is_group && filter.has(group, slice) && backend.may_list(group) {
                     push_line(line, text);
                 }
             }

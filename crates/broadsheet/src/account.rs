@@ -85,6 +85,8 @@ impl Account {
     pub fn from(&self, mailname: &str) -> String {
         match self.full_name.as_str() {
             "" => format!("{}@{mailname}", self.name),
+            // The address may be long.
+            full if full.starts_with("=?") => format!("{}@{mailname}\n ({full})", self.name),
             full => format!("{}@{mailname} ({full})", self.name),
         }
     }
@@ -95,15 +97,17 @@ impl Account {
     }
 }
 
-/// Bytes of a name in an encoded word, which has 75 characters at most (RFC 2047, 2).
-const ENCODED_BYTES: usize = 45;
+/// Longest name in From, bytes.
+const NAME_BYTES_MAX: usize = 500;
+/// Bytes of a name in an encoded word: a line with one has 76 characters at most (RFC 2047, 2), a blank and the parenthesis among them.
+const ENCODED_BYTES: usize = 42;
 
-/// A name as a comment of From. Characters outside of ASCII are in encoded words (RFC 2047, 5). A name with parentheses or control
-/// characters, or one that is not UTF-8, is left out.
+/// A name as a comment of From. Characters outside of ASCII are in encoded words (RFC 2047, 5), each on a line of its own. A name with
+/// parentheses or control characters, one that is not UTF-8, or too long, is left out.
 fn comment(name: &str) -> String {
     let name = name.trim();
     let is_bad = |c: char| c.is_control() || "()\\\u{fffd}".contains(c);
-    if name.chars().any(is_bad) {
+    if name.len() > NAME_BYTES_MAX || name.chars().any(is_bad) {
         return String::new();
     }
     match name.is_ascii() {
@@ -123,7 +127,7 @@ fn encoded_words(name: &str) -> String {
     let words = pieces
         .iter()
         .map(|piece| format!("=?UTF-8?B?{}?=", BASE64.encode(piece)));
-    words.collect::<Vec<String>>().join(" ")
+    words.collect::<Vec<String>>().join("\n ")
 }
 
 fn capital(name: &str) -> String {
@@ -151,12 +155,13 @@ mod tests {
         assert_eq!(comment("J\u{f6}rg B"), "=?UTF-8?B?SsO2cmcgQg==?=");
         let long = "\u{3042}".repeat(20);
         let words = comment(&long);
-        assert!(words.split(' ').all(|word| word.len() <= 75), "{words}");
-        let texts = words.split(' ').map(|word| {
+        assert!(words.lines().all(|line| line.len() <= 74), "{words}");
+        let texts = words.split("\n ").map(|word| {
             let text = word.strip_prefix("=?UTF-8?B?").unwrap().strip_suffix("?=");
             BASE64.decode(text.unwrap()).unwrap()
         });
         assert_eq!(texts.collect::<Vec<_>>().concat(), long.as_bytes());
         assert_eq!(comment("a\u{fffd}b"), "");
+        assert_eq!(comment(&"a".repeat(501)), "");
     }
 }

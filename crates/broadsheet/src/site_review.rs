@@ -240,7 +240,9 @@ fn left_over(root: &Path, sites: &Sites) -> Vec<String> {
 fn will_not_work(directory: &NewsDirectory, via: &Via) -> Option<String> {
     let root = directory.root();
     match via {
-        Via::Program { command, .. } | Via::Command(command) => no_program(command, root),
+        Via::Program { command, .. } | Via::Command(command) => {
+            no_program(command, root).or_else(|| no_rights(command, root))
+        }
         Via::FileList { path, .. } if !can_be_made(&root.join(path)) => Some(format!(
             "{} cannot be written: this user cannot create files there",
             root.join(path).display()
@@ -258,6 +260,21 @@ fn will_not_work(directory: &NewsDirectory, via: &Via) -> Option<String> {
     }
 }
 
+/// Why a command that the daemon starts cannot do its work. Batches can be sent by another program.
+fn no_rights(command: &CommandLine, root: &Path) -> Option<String> {
+    gains_rights(command, root).then(|| {
+        format!(
+            "{} cannot gain its rights from a daemon under its systemd unit (NoNewPrivileges): send batches (`via = {{ batch = ... }}') by `broadsheet sendbatches' from cron instead",
+            OsStr::from_bytes(command.program()).display()
+        )
+    })
+}
+
+fn gains_rights(command: &CommandLine, root: &Path) -> bool {
+    let place = program_file::find(OsStr::from_bytes(command.program()), root);
+    place.is_some_and(|place| program_file::gains_rights(&place))
+}
+
 /// Why nothing sends the batches of a site by itself. A daemon under the systemd unit cannot run a uux, which is setuid.
 fn not_sent(
     directory: &NewsDirectory,
@@ -265,24 +282,23 @@ fn not_sent(
     via: &BatchVia,
     to: Option<&To>,
 ) -> Option<String> {
-    let program = match to {
-        Some(To::Command(command)) => OsStr::from_bytes(command.program()),
-        _ => OsStr::new(""),
+    let setuid = match to {
+        Some(To::Command(command)) if gains_rights(command, directory.root()) => {
+            Some(OsStr::from_bytes(command.program()).display())
+        }
+        _ => None,
     };
-    let place = program_file::find(program, directory.root());
-    let gains_rights = place.is_some_and(|place| program_file::gains_rights(&place));
     let is_scheduled = via.schedule.is_some() || settings.schedule.sendbatches != When::Off;
-    let program = program.display();
-    match (is_scheduled, gains_rights) {
-        (true, false) => None,
-        (false, false) => Some(
+    match (is_scheduled, setuid) {
+        (true, None) => None,
+        (false, None) => Some(
             "nothing sends its batches by itself: set sendbatches in [schedule], or a schedule in its via, or run `broadsheet sendbatches' from cron"
                 .to_owned(),
         ),
-        (false, true) => Some(format!(
+        (false, Some(program)) => Some(format!(
             "nothing sends its batches by itself: run `broadsheet sendbatches' from cron (not by [schedule]: {program} cannot gain its rights from a daemon under its systemd unit, NoNewPrivileges)"
         )),
-        (true, true) => Some(format!(
+        (true, Some(program)) => Some(format!(
             "{program} cannot gain its rights from a daemon under its systemd unit (NoNewPrivileges): leave the schedule off, and run `broadsheet sendbatches' from cron"
         )),
     }

@@ -260,6 +260,15 @@ fn a_setuid_program_is_for_cron() {
             .contains("(NoNewPrivileges): leave the schedule off"),
         "{told:?}"
     );
+    program.write(
+        "news/sys",
+        format!("east:all::{uux} - -r east!rnews\n").as_bytes(),
+    );
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(
+        told.out.contains("(NoNewPrivileges): send batches ("),
+        "{told:?}"
+    );
 }
 
 /// `check` and the programs that file judge the same file alike.

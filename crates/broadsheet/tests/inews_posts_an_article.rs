@@ -479,6 +479,18 @@ fn the_flags_of_inn_have_their_meaning() {
     let told = post(&program, &["inews", "-h", "-R", "-S"], control);
     assert_eq!(told.status, 1, "{told:?}");
     assert!(told.err.contains("-R refuses control messages"), "{told:?}");
+    let also = b"Newsgroups: misc.test\nSubject: x\nAlso-Control: cancel <a@b.example>\n\nx\n";
+    let told = post(&program, &["inews", "-h", "-R", "-S"], also);
+    assert_eq!(told.status, 1, "{told:?}");
+    let cancel = b"Newsgroups: misc.test\nSubject: cmsg x\nControl: cancel <a@b.example>\n\n";
+    let told = post(&program, &["inews", "-h", "-E", "-D"], cancel);
+    assert!(told.out.ends_with("\n\n(no text)\n"), "{told:?}");
+    let long = "x".repeat(1000);
+    let told = post(&program, &["inews", "-n", "misc.test", "-t", &long], b"x\n");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("header-line-too-long"), "{told:?}");
+    let world = ["inews", "-n", "misc.test", "-t", "s", "-d", "World", "-N"];
+    assert!(!post(&program, &world, b"x\n").out.contains("Distribution"));
     let empty = b"Newsgroups: misc.test\nSubject: s\n\n\n";
     let told = post(&program, &["inews", "-h", "-E"], empty);
     assert_eq!(told.status, 0, "{told:?}");

@@ -95,20 +95,36 @@ impl BatchParms {
     }
 }
 
+/// The flags of Taylor UUCP's uux whose value is the next word.
+const UUX_FLAGS_WITH_VALUES: [&[u8]; 10] = [
+    b"-a",
+    b"-g",
+    b"-s",
+    b"-x",
+    b"-I",
+    b"--requestor",
+    b"--grade",
+    b"--status",
+    b"--debug",
+    b"--config",
+];
+
 /// The host in the arguments of a uux: the next one on the way of the batch.
 fn uux_host(command: &CommandLine) -> Option<&[u8]> {
     let program = command.program().rsplit(|&byte| byte == b'/').next();
     if program != Some(b"uux") {
         return None;
     }
-    let mut words = command
-        .arguments()
-        .iter()
-        .filter(|word| !word.starts_with(b"-"));
-    words.find_map(|word| {
-        let end = memchr::memchr(b'!', word)?;
-        word.get(..end).filter(|host| is_site_name(host))
-    })
+    let mut words = command.arguments().iter();
+    while let Some(word) = words.next() {
+        if UUX_FLAGS_WITH_VALUES.contains(&word.as_slice()) {
+            words.next();
+        } else if !word.starts_with(b"-") {
+            let end = memchr::memchr(b'!', word)?;
+            return word.get(..end).filter(|host| is_site_name(host));
+        }
+    }
+    None
 }
 
 impl Batchparms {

@@ -108,7 +108,7 @@ fn lacks_rights(program: &[u8], directory: &Path) -> &'static str {
     let gains = place.is_some_and(|place| program_file::gains_rights(&place));
     match gains && program_file::has_no_new_privileges() {
         true => {
-            " (it cannot gain its rights under a systemd unit with NoNewPrivileges: run `broadsheet sendbatches' from cron instead)"
+            " (it cannot gain its rights under a systemd unit with NoNewPrivileges: `broadsheet check' says what to do)"
         }
         false => "",
     }

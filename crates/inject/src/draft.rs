@@ -119,6 +119,7 @@ impl Draft {
         if value.contains(&b'\n') || !valid_body(value) {
             return Err(Refusal::Syntax(name.to_owned()));
         }
+        check_lengths(name.as_bytes(), value)?;
         self.set(name, value);
         Ok(())
     }
@@ -174,16 +175,7 @@ impl Draft {
 
     fn push_checked(&mut self, mut field: Field) -> Result<(), Refusal> {
         let name = || String::from_utf8_lossy(&field.name).into_owned();
-        let is_long = |line: &[u8]| line.len() > HEADER_LINE_BYTES_MAX;
-        let first = field.value.split(|&byte| byte == b'\n').next();
-        let is_long_first =
-            field.name.len() + 2 + first.map_or(0, <[u8]>::len) > HEADER_LINE_BYTES_MAX;
-        if is_long_first || field.value.split(|&byte| byte == b'\n').any(is_long) {
-            return Err(Refusal::LongLine {
-                header: shown(name().as_bytes()),
-                max: HEADER_LINE_BYTES_MAX,
-            });
-        }
+        check_lengths(&field.name, &field.value)?;
         // `Subject:` with its text on the next line becomes one line.
         let value = field.value.trim_ascii();
         let end = value.iter().position(|&byte| byte == b'\n');
@@ -252,6 +244,19 @@ fn usual_spelling(name: &[u8]) -> Vec<u8> {
         .iter()
         .find(|known| known.as_bytes().eq_ignore_ascii_case(name));
     known.map_or(name, |known| known.as_bytes()).to_vec()
+}
+
+/// Checks the lines of a header (RFC 5536, 2.2).
+fn check_lengths(name: &[u8], value: &[u8]) -> Result<(), Refusal> {
+    let mut lines = value.split(|&byte| byte == b'\n');
+    let first = name.len() + 2 + lines.next().map_or(0, <[u8]>::len);
+    if first > HEADER_LINE_BYTES_MAX || lines.any(|line| line.len() > HEADER_LINE_BYTES_MAX) {
+        return Err(Refusal::LongLine {
+            header: shown(name),
+            max: HEADER_LINE_BYTES_MAX,
+        });
+    }
+    Ok(())
 }
 
 /// Replaces each CRLF by LF; other CRs stay.

@@ -231,7 +231,8 @@ fn names_without_blanks(draft: &mut Draft) {
 
 /// Rewrites headers as C News did: removes `Distribution: world`, which has no effect, and honours old forms of Control.
 fn classic_rewriting(draft: &mut Draft, rules: &InjectRules) {
-    if draft.value("Distribution") == Some(b"world") {
+    let distribution = draft.value("Distribution");
+    if distribution.is_some_and(|words| words.eq_ignore_ascii_case(b"world")) {
         draft.remove("Distribution");
     }
     if !rules.subject_control || draft.value("Control").is_some() {

@@ -97,14 +97,17 @@ fn lists_do_not_name_it() {
     let texts: [(&str, &str); 5] = [
         // The fault of an editor: no group begins with a blank.
         ("Newsgroups", " local.secret\tHidden\nmisc.test\tA test\n"),
-        ("Subscriptions", "\tlocal.secret\nmisc.test\n"),
+        (
+            "Subscriptions",
+            "\tlocal.secret\n!local.secret\n@local.secret\nmisc.test\n",
+        ),
         (
             "ActiveTimes",
             "misc.hidden 950000000 you\nlocal.secret 950000000 you\n",
         ),
         (
             "Moderators",
-            "local.secret:a@b\nlocal.*:c@d\nmisc.*, local.*:c@d\n@local.secret:c@d\nmisc.test:e@f\n*:%s@g\n",
+            "local.secret:a@b\nlocal.*:c@d\nmisc.*, local.*:c@d\n@local.secret:c@d\n!! local.secret:c@d\n\\local.secret:c@d\nmisc.test:e@f\n*:%s@g\n",
         ),
         (
             "DistribPats",

@@ -56,7 +56,7 @@ mail.queue/ for `broadsheet mail send'.
         Flag::classic('D', "dry-run", "As -N (INN)."),
         Flag::classic('m', "message-id", "Message-ID (INN).").value("ID"),
         Flag::classic('R', "no-control", "Refuse a control message (INN)."),
-        Flag::classic('E', "discard-empty", "Discard a post without a text, with status 0 (INN)."),
+        Flag::classic('E', "discard-empty", "Discard a post without a text that is no control message, with status 0 (INN)."),
         Flag::classic('P', "no-sender", "Accepted and without effect (INN): post.reveal says whether there is a Sender."),
         Flag::classic('M', "moderated", "Accepted and without effect (B News)."),
         Flag::classic('W', "wait", "Accepted and without effect: it always waits for the result."),
@@ -83,6 +83,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("followup-to", "Followup-To"),
 ];
 
+/// The headers of control messages.
+const CONTROLS: [&str; 2] = ["Control", "Also-Control"];
+
 /// Stands where an article would have no text, as in C News: many systems lose an empty one.
 const FILLER: &[u8] = b"(no text)\n";
 
@@ -94,16 +97,23 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             false => Draft::of_body(bytes.to_vec()),
         };
         let mut draft = with_flags(draft, given)?;
-        if let (true, Some(value)) = (given.has("no-control"), draft.value("Control")) {
-            return Err(Refusal::Value {
-                header: "Control",
-                why: "-R refuses control messages",
-                value: groups::shown(value),
-            });
-        }
-        if given.has("discard-empty") && draft.body.trim_ascii().is_empty() {
-            eprintln!("broadsheet: the post has no text, and is discarded (-E)");
-            return Ok(None);
+        let control = CONTROLS.into_iter().find_map(|header| {
+            let value = draft.value(header)?;
+            Some((header, groups::shown(value)))
+        });
+        match control {
+            Some((header, value)) if given.has("no-control") => {
+                return Err(Refusal::Value {
+                    header,
+                    why: "-R refuses control messages",
+                    value,
+                });
+            }
+            None if given.has("discard-empty") && draft.body.trim_ascii().is_empty() => {
+                eprintln!("broadsheet: the post has no text, and is discarded (-E)");
+                return Ok(None);
+            }
+            _ => {}
         }
         finish_body(&mut draft, posting, given);
         Ok(Some(draft))

@@ -56,6 +56,11 @@ and uuxqt keeps the request and retries it.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
+        None => None,
+        Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
+        Some(_) => return Err(given.usage("-g needs one digit".to_owned()).into()),
+    };
     let place = |name: &std::ffi::OsString| match name {
         name if name == "-" => Input::Stdin,
         name => Input::File(PathBuf::from(name)),
@@ -64,7 +69,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if inputs.is_empty() {
         inputs.push(Input::Stdin);
     }
-    let done = spooled(given, &inputs, out);
+    let done = spooled(given, grade, &inputs, out);
     let status = spooling::for_sender(done, inputs.iter().any(Input::may_be_only_copy))?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
@@ -75,12 +80,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-fn spooled(given: &Given, inputs: &[Input], out: &mut dyn Write) -> anyhow::Result<Status> {
-    let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
-        None => None,
-        Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
-        Some(_) => return Err(given.usage("-g needs one digit".to_owned()).into()),
-    };
+fn spooled(
+    given: &Given,
+    grade: Option<Grade>,
+    inputs: &[Input],
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let done = spooling::options(&directory, grade)
         .and_then(|options| spooling::all(&directory, inputs, options, false));

@@ -82,6 +82,7 @@ incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet 
         )
         .value("NAME"),
         Flag::classic('i', "log-output", "Accepted without effect: log lines always go to `log'."),
+        Flag::classic('v', "verbose", "Accepted without effect (INN)."),
         Flag::classic('r', "log-all", "Accepted without effect: log lines always go to `log'."),
         Flag::refused(
             'a',
@@ -114,6 +115,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .into());
     }
     let mut inputs = inputs(given)?;
+    given.number("older")?;
     let mut is_only_copy = inputs.iter().any(Input::may_be_only_copy);
     let directory = match NewsDirectory::meant(given) {
         Ok(directory) => directory,

@@ -329,15 +329,20 @@ fn push_group<W: Backend>(
 /// group that the client may not read.
 fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
     pattern.split(|&byte| byte == b',').all(|part| {
-        let part = part.trim_ascii();
-        let part = part
-            .strip_prefix(b"!")
-            .or(part.strip_prefix(b"@"))
-            .unwrap_or(part);
-        let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
-        let name = part.split(is_special).next().unwrap_or_default();
-        name.is_empty() || backend.may_list(name)
+        let part = without_signs(part).split(|byte| matches!(byte, b'*' | b'?' | b'['));
+        let name = part.into_iter().next().unwrap_or_default().trim_ascii();
+        // `\x' is x.
+        let name: Vec<u8> = name.iter().copied().filter(|&byte| byte != b'\\').collect();
+        name.is_empty() || backend.may_list(&name)
     })
+}
+
+/// A pattern without its signs and the blanks around them.
+fn without_signs(mut pattern: &[u8]) -> &[u8] {
+    while let [b'!' | b'@' | b' ' | b'\t', rest @ ..] = pattern {
+        pattern = rest;
+    }
+    pattern
 }
 
 impl LineList {
@@ -384,7 +389,8 @@ impl LineKind {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
                 let is_group = !is_comment && !group.is_empty();
-                if is_group && filter.has(group, slice) && backend.may_list(group) {
+                let name = without_signs(group);
+                if is_group && filter.has(group, slice) && backend.may_list(name) {
                     push_line(line, text);
                 }
             }

@@ -55,7 +55,7 @@ impl Classic {
             if item.is_empty() {
                 continue;
             }
-            if let Some(words) = words(item) {
+            if let Some(words) = words(item, active) {
                 if item.ends_with('*') {
                     for earlier in [&mut classic.patterns, &mut classic.replaced] {
                         earlier.retain(|earlier| !covers(&words, earlier));
@@ -162,7 +162,7 @@ impl Classic {
         }
         if self.added > 0 && self.replaced.is_empty() {
             changes.push(format!(
-                "the pattern names {} groups of active, because patterns of C News mean something else for them",
+                "the pattern names {} groups of active, because patterns of C News mean something else for them, and you have to add new groups like these",
                 self.added
             ));
         }
@@ -191,11 +191,12 @@ impl Classic {
 }
 
 /// A wildmat word by word, if its only `*` are whole words.
-fn words(item: &str) -> Option<String> {
-    // `comp.*.*' needs two words after the first.
+fn words(item: &str, active: &Active) -> Option<String> {
+    // `comp.*.*' needs two words after the first. `comp.*' is `comp', unless that is a group: then it is `comp.all', which leaves it out.
+    let is_group = |above: &str| active.find(above.as_bytes()).is_some();
     let above = item
         .strip_suffix(".*")
-        .filter(|above| !above.ends_with('*'));
+        .filter(|above| !above.ends_with('*') && !is_group(above));
     let words = above.unwrap_or(item).split('.');
     let words = words.map(|word| match word {
         "*" => Some("all"),
@@ -289,6 +290,13 @@ mod tests {
                 Fate::Changed,
             ),
             ("*.test", "all.test", Fate::Kept),
+            // A group that has others below it, and stays.
+            ("*,!alt.binaries.*", "all,!alt.binaries.all", Fate::Kept),
+            (
+                "*,@alt.binaries.pictures.*,!control",
+                "all,!alt.binaries.pictures.all,!control,control.cancel",
+                Fate::Changed,
+            ),
             ("!*", "!all", Fate::Kept),
             ("*,!control,!*,comp.*", "!all,comp", Fate::Kept),
             // A pattern that a later one covers decides nothing.

@@ -177,7 +177,7 @@ fn active(text: Vec<u8>, root: &Path, has_junk: bool) -> Result<String, String> 
     told_or_faults(faults, untold, || {
         let warning = match active.has_ordinary_groups() || has_junk {
             false => {
-                "\n    warning: every article is refused before there are more groups: add them (`broadsheet group add', or those of a file: docs/operations.md)"
+                "\n    warning: every article is refused before there are more groups: add them (`broadsheet group add')"
             }
             true => "",
         };

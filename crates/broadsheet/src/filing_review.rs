@@ -61,7 +61,12 @@ pub fn incoming(directory: &NewsDirectory) -> Result<String, String> {
             Access::WRITE_OK | Access::EXEC_OK,
             "cannot be written",
         )?;
-        refused(&batches, Access::READ_OK, "cannot be read")?;
+        refused_with(
+            &batches,
+            Access::READ_OK,
+            "cannot be read",
+            "it is not filed",
+        )?;
     }
     Ok(match is_stopped(directory.root()) {
         false => "newsrun files batches".to_owned(),
@@ -90,6 +95,16 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// Reports the first path to which this user has no access, and the number of the others.
 fn refused(paths: &[PathBuf], access: Access, what: &str) -> Result<(), String> {
+    refused_with(paths, access, what, "nothing can be filed")
+}
+
+/// As [`refused`], with the consequence.
+fn refused_with(
+    paths: &[PathBuf],
+    access: Access,
+    what: &str,
+    consequence: &str,
+) -> Result<(), String> {
     let mut faults = paths.iter().filter_map(|path| {
         let error = rustix::fs::access(path, access).err()?;
         // A segment may be gone meanwhile, and a batch filed.
@@ -107,7 +122,7 @@ fn refused(paths: &[PathBuf], access: Access, what: &str) -> Result<(), String> 
         _ => "give it back by chown or chmod",
     };
     Err(format!(
-        "{} {what} by the owner of the news directory ({error}){more}: nothing can be filed; {remedy}",
+        "{} {what} by the owner of the news directory ({error}){more}: {consequence}; {remedy}",
         path.display()
     ))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use daemon::client;
 use feed::serving::done_filing;
 use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Refusal, Route};
 use inject::{InjectionSite, LoggedPoster, PostEntry, mail_queue};
@@ -439,14 +440,15 @@ impl<'g> Posting<'g> {
             path,
             since: now.seconds,
         };
-        Ok(match self.settings.mailer(&self.directory).send(&mail) {
-            Ok(true) => Done::Mailed { group, address },
-            Ok(false) => Done::Queued { group, address },
-            Err(error) => {
-                eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {error}");
-                Done::Queued { group, address }
-            }
-        })
+        let why = match self.settings.mailer(&self.directory).send(&mail) {
+            Ok(true) => return Ok(Done::Mailed { group, address }),
+            Ok(false) => mail_queue::NO_WAY.to_owned(),
+            Err(error) => error.to_string(),
+        };
+        eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {why}");
+        // A daemon retries.
+        client::send_mail(root);
+        Ok(Done::Queued { group, address })
     }
 
     fn tell(

@@ -260,6 +260,117 @@ fn half_or_none_of_active_after_a_power_cut_files_nothing_wrongly() {
     }
 }
 
+/// Records of groups that an edit contradicts come before it in the log: a replay, a rebuild and a restore keep the edit.
+#[test]
+fn a_replay_keeps_what_was_edited_by_hand() {
+    let program = Program::with_news(
+        "comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\nrec.test 0000000000 00001 y\n",
+    );
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 5, "comp.misc", 50)))
+            .count("accepted"),
+        5
+    );
+    assert_eq!(
+        program
+            .rnews(&batch(&many("b", 5, "comp.test", 50)))
+            .count("accepted"),
+        5
+    );
+    let take_up = |text: &str| {
+        program.write("news/active", text.as_bytes());
+        let told = program.run(&["group", "set", "--dir", "news", "junk", "n"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    let run = |words: &[&str]| {
+        let told = program.run(words);
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    // A line out, and in again; every group once, so that the table would be empty in between.
+    let whole = program.read("news/active");
+    for name in ["comp.test", "comp.misc", "rec.test"] {
+        let without: Vec<&str> = whole
+            .lines()
+            .filter(|line| !line.starts_with(name))
+            .collect();
+        take_up(&(without.join("\n") + "\n"));
+        take_up(&whole);
+    }
+    // A flag by command, and back by hand; a group that goes by command and comes back by hand, and one that goes by hand.
+    run(&["group", "set", "--dir", "news", "rec.test", "m"]);
+    for name in ["comp.gone", "comp.back"] {
+        run(&["group", "add", "--dir", "news", name]);
+    }
+    run(&["group", "remove", "--dir", "news", "comp.back"]);
+    // A low mark rises, and is lowered by hand.
+    run(&["article", "remove", "--dir", "news", &id("a", 1)]);
+    run(&["upact", "--dir", "news"]);
+    let edited = program.read("news/active");
+    let edited = edited
+        .replace("rec.test 0000000000 00001 m", "rec.test 0000000000 00001 y")
+        .replace("comp.misc 0000000005 00002", "comp.misc 0000000005 00001");
+    let edited: Vec<&str> = edited
+        .lines()
+        .filter(|line| !line.starts_with("comp.gone"))
+        .collect();
+    let edited = edited.join("\n") + "\ncomp.back 0000000000 0000000001 y\n";
+    take_up(&edited);
+    let wanted = program.read("news/active");
+    for line in [
+        "rec.test 0000000000 00001 y
+",
+        "comp.misc 0000000005 00001 ",
+    ] {
+        assert!(wanted.contains(line), "{wanted}");
+    }
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let assert_kept = |program: &Program, place: &str| {
+        let now = program.read(&format!("{place}/active"));
+        assert_eq!(sorted(&now), sorted(&wanted), "{place}");
+    };
+    forget_the_boot(&program);
+    let told = program.run(&["group", "set", "--dir", "news", "junk", "n"]);
+    assert_eq!(
+        (told.status, told.err.contains("no line for")),
+        (0, false),
+        "{told:?}"
+    );
+    assert_kept(&program, "news");
+    run(&["history", "rebuild", "--dir", "news"]);
+    assert_kept(&program, "news");
+    std::fs::remove_file(program.path("news/index")).unwrap();
+    run(&["group", "set", "--dir", "news", "junk", "n"]);
+    assert_kept(&program, "news");
+    // From the log alone.
+    let active = program.path("news/active");
+    std::fs::rename(&active, program.path("kept")).unwrap();
+    run(&["group", "set", "--dir", "news", "junk", "n"]);
+    assert_kept(&program, "news");
+    // The marks of a restored directory are 10,000 higher.
+    run(&["backup", "--dir", "news", "backups"]);
+    run(&["restore", "--dir", "again", "backups"]);
+    let restored = program.read("again/active");
+    for name in ["comp.test", "comp.misc"] {
+        assert!(
+            restored.contains(&format!("{name} 0000010005 ")),
+            "{restored}"
+        );
+    }
+    let names = |text: &str| {
+        let names = text
+            .lines()
+            .map(|line| line.split(' ').next().unwrap().to_owned());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(names(&restored), names(&wanted));
+    program.assert_clean();
+}
+
 /// A high mark that leaves no number is a mistake in the file: the article is kept, and can be filed when it is mended.
 #[test]
 fn an_article_without_a_number_is_kept() {

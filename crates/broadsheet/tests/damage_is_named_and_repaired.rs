@@ -282,3 +282,32 @@ fn a_damaged_line_of_cancels_shows_no_removed_article() {
     daemon.stop();
     program.assert_clean();
 }
+
+/// A rebuild keeps the lock to its end: a daemon that replayed the last segment in between would find the damage, and the command tell of none.
+#[test]
+fn a_rebuild_beside_the_daemon_tells_what_is_damaged() {
+    for number in [7, 39, ARTICLES] {
+        let program = news();
+        let art = segment(&program, "art");
+        let mut bytes = std::fs::read(&art).unwrap();
+        let text = format!("Message-ID: {}", id("a", number));
+        let found = bytes
+            .windows(text.len())
+            .position(|window| window == text.as_bytes());
+        bytes[found.unwrap() + 2] ^= 1;
+        let daemon = Daemon::start(&program);
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::File::options().write(true).open(&art).unwrap();
+        file.write_all_at(&bytes, 0).unwrap();
+        let told = program.run(&["history", "rebuild", "--dir", "news"]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.out.contains("39 articles"), "{told:?}");
+        assert!(told.out.contains("is damaged at byte"), "{told:?}");
+        daemon.stop();
+        let told = fsck(&program, true);
+        assert!(told.out.contains("lost to damage"), "{told:?}");
+        let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+        assert_eq!(rows.lines().count(), ARTICLES - 1);
+        program.assert_clean();
+    }
+}

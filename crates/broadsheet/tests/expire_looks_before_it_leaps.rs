@@ -143,6 +143,14 @@ fn another_policy_stands_beside_the_one_in_force() {
     assert_eq!(told["what_if"]["articles"], 1, "{told}");
     let told = expire(&program, &["-n"], 2);
     assert!(told.out.contains("4 of 6 links"), "nothing went: {told:?}");
+    // Without rules of its own: explist, with the limits of the table.
+    let settings = program.read("news/broadsheet.toml") + "\n[expiry]\nkeep_free = \"90000 GiB\"\n";
+    program.write("full.toml", settings.as_bytes());
+    let full = program.path("full.toml");
+    let with_limit = ["--what-if", full.to_str().unwrap(), "--json"];
+    let told = expire(&program, &with_limit, 2).summary();
+    assert_eq!(told["in_force"]["articles"], 2, "{told}");
+    assert!(told["what_if"]["articles"].as_u64() > Some(2), "{told}");
     std::fs::remove_file(program.path("news/explist")).unwrap();
     let told = expire(&program, &words, 2);
     assert_eq!(told.status, 0, "{told:?}");

@@ -128,6 +128,13 @@ fn a_way_keeps_its_name_when_lines_come_and_go() {
     let left =
         "x  no longer a site: remove feeds/x if the site does not return\n    waiting 4 articles";
     assert!(told.out.contains(left), "{told:?}");
+    let told = program.run(&["feed", "list", "--dir", "news", "x"]);
+    assert!(told.out.starts_with(left) && told.status == 0, "{told:?}");
+    let told = program.run(&["feed", "list", "--dir", "news", "x", "y"]);
+    assert!(
+        told.err.contains("no feed `y'") && told.status == 2,
+        "{told:?}"
+    );
     let told = program.run(&["check", "--dir", "news"]);
     let warning = "warning: x is no longer a site, but 4 articles wait for it in feeds/x: ";
     assert!(told.out.contains(warning), "{told:?}");

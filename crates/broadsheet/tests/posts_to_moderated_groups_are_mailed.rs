@@ -111,6 +111,10 @@ fn without_a_program_the_mail_waits() {
         set_sendmail(&program, none);
         let told = post(&program, &["injnews", "-V"], POST);
         assert!(told.out.starts_with("queued <1@b.example>"), "{told:?}");
+        assert!(
+            told.err.contains("stays in mail.queue/: no program"),
+            "{told:?}"
+        );
         assert_eq!(told.status, 0);
     }
     assert_eq!(queue(&program).len(), 2);

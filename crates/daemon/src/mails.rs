@@ -117,7 +117,11 @@ impl State {
     /// Returns whether the mail was sent. A failure is logged.
     fn pass(&self, mail: &QueuedMail) -> bool {
         match self.mailer.send(mail) {
-            Ok(is_sent) => is_sent,
+            Ok(true) => true,
+            Ok(false) => {
+                report(mail, &mail_queue::NO_WAY);
+                false
+            }
             Err(mail_queue::Error::Busy) => false,
             Err(error) => {
                 report(mail, &error);

@@ -21,6 +21,9 @@ use crate::draft::Draft;
 use crate::mailbox::{self, RECIPIENT_BYTES_MAX};
 use crate::{message_id, smtp};
 
+/// Why mail waits that nothing sends.
+pub const NO_WAY: &str = "no program or server sends it: see post.sendmail and post.mail_server, and then run `broadsheet mail send'";
+
 /// Name of the directory in a news directory.
 pub const DIRECTORY: &str = "mail.queue";
 /// Extension of mail files.

@@ -121,7 +121,11 @@ impl Moderators {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
+            let has_host = |address: &[u8]| address.contains(&b'@') || address.contains(&b'!');
             let parsed = parse(line).and_then(|parsed| match parsed {
+                Some((_, address)) if !has_host(address) => {
+                    Err("the address has no host: write NAME@HOST")
+                }
                 // The address must be valid with a group's name in it; it is checked again when it is used.
                 Some((_, address))
                     if !mailbox::is_safe_recipient(&expand_address(address, b"a")) =>

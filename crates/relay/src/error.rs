@@ -17,9 +17,9 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
-    /// The batch is neither filed nor spooled, since too little of the disk would stay free.
+    /// The batch or the article is neither filed nor spooled, since too little of the disk would stay free.
     #[error(
-        "no space for a batch in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; free space, then run rnews on it again",
+        "no space in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; free space, then file it again",
         path.display()
     )]
     NoRoom {

@@ -310,6 +310,11 @@ impl Spool {
         &self.segments
     }
 
+    /// The base of the current segment, and the end of the log in it.
+    pub(crate) fn log_end(&self) -> (u64, u64) {
+        (self.current_base(), self.art.append.end)
+    }
+
     /// The base of the current segment.
     pub(crate) fn current_base(&self) -> u64 {
         self.art.header.base

@@ -314,7 +314,13 @@ fn policy(
     if let Some(file) = named.filter(|file| file.extension().is_some_and(|end| end == "toml")) {
         let text =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        return of_tables(&Read::parse(file, text)?.expiry?, file);
+        let tables = Read::parse(file, text)?.expiry?;
+        if tables.rules.is_empty() {
+            let archive = archive.or_else(|| tables.archive_directory());
+            let list = Explist::read(&directory.file("explist"), archive)?;
+            return Ok((list, tables.space));
+        }
+        return of_tables(&tables, file);
     }
     if named.is_none() && !tables.rules.is_empty() {
         return of_tables(tables, &directory.file(settings::FILE));

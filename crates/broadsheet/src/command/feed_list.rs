@@ -1,6 +1,8 @@
 //! `broadsheet feed list`
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
 use feed::site_state;
 use serde_json::{Value, json};
@@ -52,7 +54,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let sys = directory.sys(&settings)?;
     let snapshot = Snapshot::open(directory.root())?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
-    let chosen = feeds::chosen(&sys, &given.operands)?;
+    let left = feeds::left_over(directory.root(), &sys)?;
+    let is_left = |word: &OsString| left.iter().any(|name| name == word.as_bytes());
+    let (old, named): (Vec<OsString>, Vec<OsString>) =
+        given.operands.iter().cloned().partition(is_left);
+    let chosen = match old.is_empty() || !named.is_empty() {
+        true => feeds::chosen(&sys, &named)?,
+        false => Vec::new(),
+    };
     let names = chosen.iter().map(|(name, _)| *name);
     let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
     let peers = client::status(directory.root()).map_or(Vec::new(), |daemon| daemon.status.peers);
@@ -69,14 +78,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             out,
         )?;
     }
-    if given.operands.is_empty() {
-        let left = feeds::left_over(directory.root(), &sys)?;
-        let names = left.iter().map(Vec::as_slice);
-        // Errors of their cursors are not reported.
-        let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
-        for feed in told.iter().filter(|feed| !feed.has_all()) {
-            given.print(&LeftOver(feed), out)?;
-        }
+    let is_wanted =
+        |name: &[u8]| given.operands.is_empty() || old.iter().any(|word| word.as_bytes() == name);
+    let names = left.iter().map(Vec::as_slice);
+    let names = names.filter(|name| is_wanted(name));
+    // Errors of their cursors are not reported.
+    let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names);
+    for feed in told
+        .iter()
+        .filter(|feed| !feed.has_all() || !given.operands.is_empty())
+    {
+        given.print(&LeftOver(feed), out)?;
     }
     for (name, error) in &untold {
         eprintln!("broadsheet: {}: {error}", groups::shown(name));

@@ -13,7 +13,6 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::spool::Spool;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover::{self, log_end::is_damage_notice, replay::TAKEN_UP, start::INDEX_MADE};
@@ -102,9 +101,11 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
             told.notices.extend(damaged);
         }
     }
-    // Without an index the last segment is replayed completely.
-    drop(spool);
-    let spool = Spool::open_on(disk.clone(), dir, options)?;
+    // Without an index the last segment is replayed completely: here, so that a daemon does not do it, and its damage is told here.
+    let whole = spool.log_end();
+    let (_, _, options, lock) = spool.close();
+    let segments = Segments::find(&disk, dir)?;
+    let spool = recover::open_known(&segments, dir, options, lock, Some(whole))?;
     told.articles += spool.taken_up();
     let damaged = |notice: &&String| is_damage_notice(notice);
     told.damaged += spool.notices().iter().filter(damaged).count() as u64;

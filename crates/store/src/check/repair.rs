@@ -314,7 +314,7 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
 /// rebuilt by a replay: without its index the store
 /// replays the last segment completely, and makes a new index.
 pub fn derived(spool: Spool, bad: &[u64], histories: &[Mended]) -> Result<Spool, Error> {
-    let current = spool.current_base();
+    let (current, whole) = (spool.current_base(), spool.log_end());
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();
     remove_index(&**disk, &dir)?;
@@ -323,7 +323,7 @@ pub fn derived(spool: Spool, bad: &[u64], histories: &[Mended]) -> Result<Spool,
     for &base in bad.iter().filter(|base| **base != current) {
         rebuild_derived(&segments, &dir, base, &removals)?;
     }
-    recover::open(&segments, &dir, options, lock)
+    recover::open_known(&segments, &dir, options, lock, Some(whole))
 }
 
 /// Writes the mended histories of segments without articles. The index was removed before: the addresses of the lines change.

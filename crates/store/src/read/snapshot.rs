@@ -149,7 +149,11 @@ impl Snapshot {
     /// As [`Snapshot::open_on`], where somebody has the spool open: nothing is left to do after a crash.
     pub(crate) fn open_recovered(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Snapshot, Error> {
         let index = Index::open_to_read(&**disk, dir, None)?;
-        let index = index.ok_or_else(|| missing(&dir.join(index::FILE)))?;
+        let index = index.ok_or_else(|| Error::Damaged {
+            path: dir.join(index::FILE),
+            offset: 0,
+            what: "it is not there: wait if another program makes it again (`history rebuild', `fsck --repair')",
+        })?;
         let snapshot = Snapshot::of_index(Segments::of(disk, dir), dir, index, None)?;
         snapshot.ok_or_else(|| Error::Damaged {
             path: dir.join("expired"),

@@ -1,9 +1,10 @@
 //! The active table as the log describes it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use article::decimal;
-use groups::{Active, AddGroupError, Flag};
+use groups::{Active, AddGroupError, Flag, GroupId};
 
 use crate::Error;
 use crate::history::HistoryLine;
@@ -93,23 +94,121 @@ pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
 
 /// Applies a change of a group, in the words of its record.
 pub fn apply_group_line(table: &mut Active, text: &[u8]) {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
     // A change that cannot be made again (the group is there, or gone) was made by hand meanwhile.
-    if let Some(name) = text.strip_prefix(b"- ") {
-        let _ = apply_group(table, name, (0, 1), None);
-    } else if let Some(line) = text.strip_prefix(b"+ ") {
-        let Ok(one) = Active::parse([line, b"\n"].concat()) else {
-            return;
-        };
-        for id in one.ids() {
-            let _ = apply_group(
-                table,
-                one.name(id),
-                (one.high(id), one.low(id)),
-                Some(one.flag(id)),
-            );
+    match GroupChange::parse(text) {
+        Some(GroupChange::Removed(name)) => {
+            let _ = apply_group(table, name, (0, 1), None);
+        }
+        Some(GroupChange::Set(groups)) => {
+            for id in groups.ids() {
+                let _ = apply_group_of(table, &groups, id);
+            }
+        }
+        None => {}
+    }
+}
+
+/// A record of a change of groups.
+enum GroupChange<'a> {
+    /// `- NAME`
+    Removed(&'a [u8]),
+    /// `+ NAME HIGH LOW FLAG`; more lines have more groups.
+    Set(Active),
+}
+
+impl GroupChange<'_> {
+    fn parse(text: &[u8]) -> Option<GroupChange<'_>> {
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        if let Some(name) = text.strip_prefix(b"- ") {
+            return Some(GroupChange::Removed(name));
+        }
+        let lines = text.strip_prefix(b"+ ")?;
+        let groups = Active::parse([lines, b"\n"].concat()).ok()?;
+        Some(GroupChange::Set(groups))
+    }
+}
+
+/// Applies the groups of a replayed part of the log to a table that may know some of it, and what came later.
+///
+/// A record of a group says what held then. A copy of the whole table that comes later in the log outranks it: so does the edit of an
+/// administrator, which is logged as a copy. What such a copy says of groups without a record may be older than the table.
+#[derive(Default)]
+pub struct ReplayedGroups {
+    /// The groups that have a record, and whether the last one takes the group out. It goes at the end of the replay, so that a group that
+    /// comes back keeps its numbers.
+    changed: BTreeMap<Vec<u8>, bool>,
+    /// The groups whose low mark has a record.
+    cut: BTreeSet<Vec<u8>>,
+}
+
+impl ReplayedGroups {
+    /// Applies the next record.
+    pub fn apply(&mut self, table: &mut Active, record: &Record<'_>) {
+        match record.head.kind {
+            Kind::Group => self.change(table, record.line()),
+            Kind::Active => self.outrank(table, record.line()),
+            Kind::LowMarks => {
+                let lines = record.line().split(|&byte| byte == b'\n');
+                let names = lines.filter_map(|line| line.split(|&byte| byte == b' ').next());
+                self.cut.extend(names.map(<[u8]>::to_vec));
+                apply_low_marks(table, record.line());
+            }
+            _ => apply_to_active(table, record),
         }
     }
+
+    fn change(&mut self, table: &mut Active, text: &[u8]) {
+        match GroupChange::parse(text) {
+            Some(GroupChange::Removed(name)) => {
+                self.changed.insert(name.to_vec(), true);
+            }
+            Some(GroupChange::Set(groups)) => {
+                for id in groups.ids() {
+                    self.changed.insert(groups.name(id).to_vec(), false);
+                    let _ = apply_group_of(table, &groups, id);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn outrank(&mut self, table: &mut Active, copy: &[u8]) {
+        if self.changed.is_empty() && self.cut.is_empty() {
+            return;
+        }
+        let Ok(copy) = Active::parse(copy.to_vec()) else {
+            return;
+        };
+        for (name, is_gone) in &mut self.changed {
+            let here = copy.find(name);
+            *is_gone = here.is_none();
+            if let Some(id) = here {
+                let _ = apply_group_of(table, &copy, id);
+            }
+        }
+        for name in &self.cut {
+            if let (Some(here), Some(there)) = (table.find(name), copy.find(name))
+                && table.low(here) > copy.low(there)
+            {
+                table.set_low(here, copy.low(there));
+            }
+        }
+    }
+
+    /// Takes out the groups whose last record says so.
+    pub fn finish(self, table: &mut Active) {
+        for (name, is_gone) in self.changed {
+            if is_gone {
+                let _ = apply_group(table, &name, (0, 1), None);
+            }
+        }
+    }
+}
+
+/// Applies the state of a group in another table.
+fn apply_group_of(table: &mut Active, other: &Active, id: GroupId) -> Result<(), AddGroupError> {
+    let numbers = (other.high(id), other.low(id));
+    apply_group(table, other.name(id), numbers, Some(other.flag(id)))
 }
 
 /// Adds a group with its numbers, or changes the flag of one that is there and raises its high mark; without a flag, removes it.

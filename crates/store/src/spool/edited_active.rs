@@ -14,7 +14,11 @@ use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
+use crate::spool::group_changes::push_line;
 use crate::spool::{SNAPSHOT_PART, Spool};
+
+/// Groups of an edit in one record.
+const GROUPS_A_RECORD: usize = 100;
 
 /// The fault of an `active` whose last line has no newline.
 pub(crate) const CUT: &str = "it ends in the middle of a line";
@@ -51,7 +55,6 @@ impl Spool {
                 self.active.rewrite()?;
                 return self.publish();
             }
-            self.log_lost_groups(&told)?;
             if let Some(names) = missing(&told, &self.active.table) {
                 self.notices.push(format!(
                     "active has no line for {names} any more; if that was not meant, add them again"
@@ -69,6 +72,7 @@ impl Spool {
                 }
             }
             self.raise_groups_unknown_to(&told)?;
+            self.log_edits(&told)?;
         }
         // Whoever edited it may have edited the files beside it, too.
         let copies = match self.art.header.logs_states {
@@ -94,13 +98,31 @@ impl Spool {
         Ok(())
     }
 
-    /// Logs that groups were taken out: a long active is not copied.
-    fn log_lost_groups(&mut self, told: &Active) -> Result<(), Error> {
+    /// Logs which groups were taken out, added, or changed: a long active is not copied.
+    fn log_edits(&mut self, told: &Active) -> Result<(), Error> {
         for name in told.ids().map(|id| told.name(id)) {
             if self.active.table.find(name).is_none() {
                 self.make_room((name.len() + 512) as u64)?;
                 self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
             }
+        }
+        let table = &self.active.table;
+        let is_new = |id: &GroupId| {
+            let there = told.find(table.name(*id));
+            there.is_none_or(|there| told.flag(there) != table.flag(*id))
+        };
+        let new: Vec<GroupId> = table.ids().filter(is_new).collect();
+        let record = |ids: &[GroupId]| {
+            let mut record = b"+ ".to_vec();
+            for id in ids {
+                push_line(&mut record, table, *id);
+            }
+            record
+        };
+        let records: Vec<Vec<u8>> = new.chunks(GROUPS_A_RECORD).map(record).collect();
+        for record in records {
+            self.make_room((record.len() + 512) as u64)?;
+            self.log_text(Kind::Group, &record);
         }
         Ok(())
     }

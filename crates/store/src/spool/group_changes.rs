@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use groups::Flag;
+use groups::{Active, Flag, GroupId};
 
 use crate::Error;
 use crate::expiry::state::push_removed;
@@ -74,13 +74,8 @@ impl Spool {
         let Some(id) = table.find(name) else {
             return Ok(());
         };
-        let mut text = [b"+ ", name, b" "].concat();
-        article::decimal::push(&mut text, table.high(id));
-        text.push(b' ');
-        article::decimal::push(&mut text, table.low(id));
-        text.push(b' ');
-        flag.push(&mut text);
-        text.push(b'\n');
+        let mut text = b"+ ".to_vec();
+        push_line(&mut text, table, id);
         self.log_text(Kind::Group, &text);
         Ok(())
     }
@@ -124,4 +119,16 @@ impl Spool {
             self.log_text(Kind::Active, &image);
         }
     }
+}
+
+/// Appends the line of a group, as active has it.
+pub(crate) fn push_line(text: &mut Vec<u8>, table: &Active, id: GroupId) {
+    text.extend_from_slice(table.name(id));
+    for number in [table.high(id), table.low(id)] {
+        text.push(b' ');
+        article::decimal::push(text, number);
+    }
+    text.push(b' ');
+    table.flag(id).push(text);
+    text.push(b'\n');
 }

@@ -33,7 +33,7 @@ use crate::spool::active_from_log::rebuild_active;
 use crate::spool::derived::Derived;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
-use crate::spool::recover::start::{Start, art_length};
+use crate::spool::recover::start::{Place, Start, art_length};
 use crate::state::States;
 use crate::{Error, index::key, reclaim::unreclaimed};
 
@@ -41,11 +41,17 @@ use crate::{Error, index::key, reclaim::unreclaimed};
 const UNFINISHED: [&str; 3] = ["index.new", "index.key.new", "active.new"];
 
 /// Opens the news directory `dir`.
-pub fn open(
+pub fn open(segments: &Segments, dir: &Path, options: Options, lock: Lock) -> Result<Spool, Error> {
+    open_known(segments, dir, options, lock, None)
+}
+
+/// As [`open`], where who removed the index knows that the log was whole up to a place.
+pub fn open_known(
     segments: &Segments,
     dir: &Path,
     mut options: Options,
     lock: Lock,
+    whole: Option<Place>,
 ) -> Result<Spool, Error> {
     options.segment_bytes = options
         .segment_bytes
@@ -73,10 +79,11 @@ pub fn open(
     if is_newest_lost {
         found = None;
     }
-    let start = match &found {
+    let mut start = match &found {
         Some(index) => Start::of(index, run, &mut notices),
         None => Start::from_last(segments, dir, (options, is_newest_lost), &mut notices)?,
     };
+    start.whole = start.whole.max(whole);
     let active = open_active(segments, dir, &mut notices)?;
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(segments, &start.mark, options)?;

@@ -210,12 +210,19 @@ fn site(
         return;
     }
     let Some(peer) = Peer::find(peers, feed.name).filter(|_| kind == "m") else {
+        let why = match kind {
+            "m" => format!(
+                "a feed through `{}', and innfeed.conf has no peer of this name",
+                feed.parameter
+            ),
+            _ => format!("a feed of type T{kind} by `{}'", feed.parameter),
+        };
         report.add(
             file.at(number),
             Fate::Dropped,
             format!(
-                "{}: a feed of type T{kind} by `{}': write a [[site]] with the `via' that fits (docs/operations.md, Other sites)",
-                feed.name, feed.parameter
+                "{}: {why}: write a [[site]] with the `via' that fits (docs/operations.md, Other sites)",
+                feed.name
             ),
         );
         return;

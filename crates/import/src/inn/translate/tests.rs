@@ -322,6 +322,11 @@ fn a_site_gets_all_but_the_excluded_distributions() {
         "{report}"
     );
     assert_eq!(settings_of(&to).sites.sites.len(), 2);
+    let (_, report) = fed("ME:*::\nb!:!*:Tc:innfeed\np:comp.*:Tm:b!\n", "");
+    assert!(
+        report.contains("p: a feed through `b!', and innfeed.conf has no peer of this name"),
+        "{report}"
+    );
 }
 
 #[test]

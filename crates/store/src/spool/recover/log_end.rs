@@ -7,16 +7,18 @@ use crate::io::disk::File;
 use crate::log::record::{ALIGN, Kind};
 use crate::log::walk::{Step, Walk};
 use crate::spool::Spool;
+use crate::spool::recover::start::Known;
 
 impl Spool {
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
-    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `whole` it was whole once.
+    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `known.whole` it was whole once. If
+    /// nothing tells what was synced, the commit may have been whole, and what can be read of it stays.
     /// The end is a multiple of [`ALIGN`], also where the file was cut off in the middle of a record: the next one begins there.
     pub(super) fn sound_end(
         &mut self,
         file: &dyn File,
         last: bool,
-        whole: u64,
+        known: Known,
     ) -> Result<u64, Error> {
         let path = self.art.append.path.clone();
         let at = |source| Error::io("read", &path, source);
@@ -31,9 +33,9 @@ impl Spool {
                     end = to.next_multiple_of(ALIGN as u64);
                     self.notices.push(damage_notice(&path, from));
                 }
-                Step::Gap { from, to, empty } if from < whole => {
+                Step::Gap { from, to, empty } if from < known.whole => {
                     // Whether or not a later commit tells so.
-                    end = to.min(whole).next_multiple_of(ALIGN as u64);
+                    end = to.min(known.whole).next_multiple_of(ALIGN as u64);
                     if !empty {
                         self.notices.push(damage_notice(&path, from));
                     }
@@ -49,7 +51,8 @@ impl Spool {
                 }
                 Step::Record(offset, record) => {
                     let commit_start = offset.saturating_sub(u64::from(record.head.commit_back));
-                    if torn_from.is_some_and(|from| commit_start <= from) {
+                    let is_torn = torn_from.is_some_and(|from| commit_start <= from);
+                    if is_torn && !known.is_end_unknown {
                         continue;
                     }
                     // Left over from an attempt that failed and was made again at the same place.

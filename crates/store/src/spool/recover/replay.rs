@@ -14,7 +14,7 @@ use crate::log::segments::SegmentFile;
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::push_row_of;
 use crate::spool::Spool;
-use crate::spool::active_from_log::apply_to_active;
+use crate::spool::active_from_log::ReplayedGroups;
 use crate::spool::derived::Derived;
 use crate::spool::recover::open_art;
 use crate::spool::recover::start::{Known, Start};
@@ -94,7 +94,9 @@ impl Spool {
             .into_iter()
             .filter(|&base| base > from.base)
             .collect();
-        let mut articles = self.replay(bases.is_empty(), start.in_segment(from.base))?;
+        let mut groups = ReplayedGroups::default();
+        let known = start.in_segment(from.base);
+        let mut articles = self.replay(bases.is_empty(), known, &mut groups)?;
         for (place, &base) in bases.iter().enumerate() {
             self.derived.merge_overview(&*self.disk)?;
             self.derived.sync()?;
@@ -106,8 +108,13 @@ impl Spool {
             self.art = open_art(&self.segments, &mark, self.options)?;
             self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &mark)?;
             self.sealed = SealedHistory::new(&self.segments, base);
-            articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
+            articles += self.replay(
+                place + 1 == bases.len(),
+                start.in_segment(base),
+                &mut groups,
+            )?;
         }
+        groups.finish(&mut self.active.table);
         self.states.finish_replay(start.anew)?;
         if start.anew {
             self.restore_group_files()?;
@@ -181,7 +188,12 @@ impl Spool {
 
     /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is doubtful is written again:
     /// a sync of it may have failed, and the next would not tell. Returns the articles.
-    fn replay(&mut self, last: bool, known: Known) -> Result<u64, Error> {
+    fn replay(
+        &mut self,
+        last: bool,
+        known: Known,
+        groups: &mut ReplayedGroups,
+    ) -> Result<u64, Error> {
         self.derived.cut()?;
         let path = self.art.append.path.clone();
         let at = |doing| {
@@ -189,7 +201,7 @@ impl Spool {
             move |source| Error::io(doing, &path, source)
         };
         let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
-        let mut end = self.sound_end(&*file, last, known.whole)?;
+        let mut end = self.sound_end(&*file, last, known)?;
         if self.options.follows_log && last {
             end = self.end_of_entries(&*file, self.art.append.end, end)?;
         }
@@ -202,7 +214,7 @@ impl Spool {
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;
                 if offset >= known.settled {
-                    self.apply_to_state(&record)?;
+                    self.apply_to_state(&record, groups)?;
                 }
                 if self.derived.pending_bytes() > REPLAY_PIECE_BYTES {
                     self.derived.flush()?;
@@ -253,11 +265,15 @@ impl Spool {
     }
 
     /// Makes `active` and `expired` know it.
-    fn apply_to_state(&mut self, record: &Record<'_>) -> Result<(), Error> {
+    fn apply_to_state(
+        &mut self,
+        record: &Record<'_>,
+        groups: &mut ReplayedGroups,
+    ) -> Result<(), Error> {
         if record.head.kind == Kind::LowMarks {
             self.expired.state_mut()?.apply(record.line());
         }
-        apply_to_active(&mut self.active.table, record);
+        groups.apply(&mut self.active.table, record);
         Ok(())
     }
 

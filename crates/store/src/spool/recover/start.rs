@@ -29,6 +29,8 @@ pub struct Start {
     pub doubtful: Option<Place>,
     /// Up to here `active` and `expired` know the log.
     pub settled: Option<Place>,
+    /// Nothing tells what was synced.
+    pub is_end_unknown: bool,
 }
 
 /// A segment's base and an offset in it.
@@ -58,6 +60,7 @@ impl Start {
             whole: None,
             doubtful: None,
             settled: None,
+            is_end_unknown: false,
         }
     }
 
@@ -120,6 +123,7 @@ impl Start {
                     std::cmp::Ordering::Greater => None,
                 }),
             settled: upto(self.settled),
+            is_end_unknown: self.is_end_unknown,
         }
     }
 
@@ -162,6 +166,7 @@ impl Start {
         Ok(Start {
             cancels_known: false,
             anew: true,
+            is_end_unknown: true,
             ..Start::at(current)
         })
     }
@@ -173,6 +178,7 @@ pub struct Known {
     pub whole: u64,
     pub doubtful: Option<u64>,
     pub settled: u64,
+    pub is_end_unknown: bool,
 }
 
 /// True when the history of a segment is there and the disk can read all of it.

@@ -97,3 +97,67 @@ fn damage_in_the_last_commit_costs_one_article() {
         }
     }
 }
+
+/// Without the index nothing tells whether the last commit was acknowledged: what can be read of it stays.
+#[test]
+fn damage_in_the_last_commit_costs_one_article_without_an_index() {
+    for article in [10, 12, 13] {
+        let (news, rest) = damaged(article);
+        std::fs::remove_file(news.dir().join("index")).unwrap();
+        let spool = Spool::open(news.dir(), Options::default()).unwrap();
+        let notices = spool.notices().join("\n");
+        assert!(notices.contains("is damaged at byte"), "{notices}");
+        drop(spool);
+        let reader = Snapshot::open(news.dir()).unwrap();
+        for id in &rest {
+            let mut buffer = Vec::new();
+            let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
+            assert!(stored.is_some(), "article {article}: {id} is lost");
+        }
+    }
+}
+
+/// What a failed attempt left behind the end of the log does not come back.
+#[test]
+fn a_failed_attempt_does_not_come_back_without_an_index() {
+    let file = |news: &News, spool: &mut Spool, name: &str, count: usize| {
+        for number in 0..count {
+            news.file(spool, &format!("<{name}{number}@x>"), &["a.b"]);
+        }
+        spool.commit().unwrap();
+    };
+    let art = |news: &News| news.dir().join("segments/00000000000000004096.art");
+    let left = {
+        let news = News::new(&["a.b"]);
+        let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+        file(&news, &mut spool, "kept", 5);
+        file(&news, &mut spool, "failed", 20);
+        std::fs::read(art(&news)).unwrap()
+    };
+    let news = News::new(&["a.b"]);
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    for (name, count) in [("kept", 5), ("again", 3), ("later", 2)] {
+        file(&news, &mut spool, name, count);
+    }
+    drop(spool);
+    let mut bytes = std::fs::read(art(&news)).unwrap();
+    assert!(bytes.len() + 1000 < left.len());
+    bytes.extend_from_slice(&left[bytes.len()..]);
+    std::fs::write(art(&news), &bytes).unwrap();
+    std::fs::remove_file(news.dir().join("index")).unwrap();
+    drop(Spool::open(news.dir(), Options::default()).unwrap());
+    let reader = Snapshot::open(news.dir()).unwrap();
+    let has = |id: &str| {
+        let mut buffer = Vec::new();
+        reader
+            .article(id.as_bytes(), &mut buffer)
+            .unwrap()
+            .is_some()
+    };
+    for id in ["<kept4@x>", "<again2@x>", "<later1@x>"] {
+        assert!(has(id), "{id}");
+    }
+    for number in 0..20 {
+        assert!(!has(&format!("<failed{number}@x>")), "{number}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::spool::recover::start::Known;
 impl Spool {
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
     /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `known.whole` it was whole once. If
-    /// nothing tells what was synced, the commit may have been whole, and what can be read of it stays.
+    /// nothing tells what was synced, the commit with the gap may have been whole, and what can be read of it stays.
     /// The end is a multiple of [`ALIGN`], also where the file was cut off in the middle of a record: the next one begins there.
     pub(super) fn sound_end(
         &mut self,
@@ -52,7 +52,14 @@ impl Spool {
                 Step::Record(offset, record) => {
                     let commit_start = offset.saturating_sub(u64::from(record.head.commit_back));
                     let is_torn = torn_from.is_some_and(|from| commit_start <= from);
-                    if is_torn && !known.is_end_unknown {
+                    let of_commit = (commit_start, record.head.commit_sequence);
+                    // The gap is in its commit, or at its beginning; what else is there was left over from a failed attempt.
+                    let may_be_whole = || {
+                        commit == Some(of_commit)
+                            || torn_from == Some(commit_start)
+                                && commit.is_none_or(|(_, last)| last < of_commit.1)
+                    };
+                    if is_torn && !(known.is_end_unknown && may_be_whole()) {
                         continue;
                     }
                     // Left over from an attempt that failed and was made again at the same place.
@@ -62,7 +69,7 @@ impl Spool {
                         torn_from = torn_from.or(Some(offset));
                         continue;
                     }
-                    commit = Some((commit_start, record.head.commit_sequence));
+                    commit = Some(of_commit);
                     if let Some(from) = torn_from.take() {
                         self.notices.push(damage_notice(&path, from));
                     }

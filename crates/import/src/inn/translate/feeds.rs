@@ -210,19 +210,16 @@ fn site(
         return;
     }
     let Some(peer) = Peer::find(peers, feed.name).filter(|_| kind == "m") else {
-        let why = match kind {
-            "m" => format!(
-                "a feed through `{}', and innfeed.conf has no peer of this name",
-                feed.parameter
-            ),
-            _ => format!("a feed of type T{kind} by `{}'", feed.parameter),
+        let lacks_peer = match kind {
+            "m" => ", and innfeed.conf has no peer of this name",
+            _ => "",
         };
         report.add(
             file.at(number),
             Fate::Dropped,
             format!(
-                "{}: {why}: write a [[site]] with the `via' that fits (docs/operations.md, Other sites)",
-                feed.name
+                "{}: a feed of type T{kind} by `{}'{lacks_peer}: write a [[site]] with the `via' that fits (docs/operations.md, Other sites)",
+                feed.name, feed.parameter
             ),
         );
         return;

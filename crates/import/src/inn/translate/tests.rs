@@ -324,7 +324,7 @@ fn a_site_gets_all_but_the_excluded_distributions() {
     assert_eq!(settings_of(&to).sites.sites.len(), 2);
     let (_, report) = fed("ME:*::\nb!:!*:Tc:innfeed\np:comp.*:Tm:b!\n", "");
     assert!(
-        report.contains("p: a feed through `b!', and innfeed.conf has no peer of this name"),
+        report.contains("p: a feed of type Tm by `b!', and innfeed.conf has no peer of this name"),
         "{report}"
     );
 }

@@ -371,6 +371,107 @@ fn a_replay_keeps_what_was_edited_by_hand() {
     program.assert_clean();
 }
 
+/// A power cut may leave the file of an earlier commit: the log has the changes since.
+#[test]
+fn a_replay_makes_good_an_older_active() {
+    const CHANGES: [&[&str]; 5] = [
+        &["group", "add", "--dir", "news", "comp.new"],
+        &["group", "set", "--dir", "news", "comp.misc", "m"],
+        &["group", "remove", "--dir", "news", "comp.test"],
+        &["group", "set", "--dir", "news", "comp.misc", "y"],
+        &["group", "add", "--dir", "news", "comp.last"],
+    ];
+    for left in 0..=CHANGES.len() {
+        let program =
+            Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+        file(&program, "<1@example.com>", "comp.misc");
+        let mut files = vec![program.read("news/active")];
+        for words in CHANGES {
+            let told = program.run(words);
+            assert_eq!(told.status, 0, "{told:?}");
+            files.push(program.read("news/active"));
+        }
+        file(&program, "<2@example.com>", "comp.new");
+        let wanted = program.read("news/active");
+        program.write("news/active", files[left].as_bytes());
+        forget_the_boot(&program);
+        let told = program.run(&["group", "set", "--dir", "news", "junk", "n"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        assert_eq!(program.read("news/active"), wanted, "{left}");
+        program.assert_clean();
+    }
+}
+
+/// An edit that no program has taken up yet is no older state of the file, and stays, too.
+#[test]
+fn a_replay_keeps_an_edit_that_nobody_has_seen() {
+    for is_index_lost in [false, true] {
+        let program =
+            Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+        assert_eq!(
+            program
+                .rnews(&batch(&many("a", 5, "comp.misc", 50)))
+                .count("accepted"),
+            5
+        );
+        let replay = || match is_index_lost {
+            true => std::fs::remove_file(program.path("news/index")).unwrap(),
+            false => forget_the_boot(&program),
+        };
+        let edit = |pairs: &[(&str, &str)]| {
+            let mut text = program.read("news/active");
+            for (old, new) in pairs {
+                assert!(text.contains(old), "{text}");
+                text = text.replace(old, new);
+            }
+            program.write("news/active", text.as_bytes());
+        };
+        let set = || {
+            let told = program.run(&["group", "set", "--dir", "news", "junk", "n"]);
+            assert_eq!(told.status, 0, "{told:?}");
+            told
+        };
+        // Taken up: a wrong flag, and a slip in a name.
+        edit(&[(
+            "comp.misc 0000000005 00001 y",
+            "comp.misc 0000000005 00001 m\ncomp.typo 0000000000 00001 y",
+        )]);
+        set();
+        // Not taken up: both are mended.
+        edit(&[
+            (
+                "comp.misc 0000000005 00001 m",
+                "comp.misc 0000000005 00001 y",
+            ),
+            ("comp.typo", "comp.right"),
+        ]);
+        let wanted = program.read("news/active");
+        replay();
+        let told = set();
+        assert!(
+            told.err.contains("active has no line for comp.typo"),
+            "{told:?}"
+        );
+        assert_eq!(program.read("news/active"), wanted);
+        // A low mark that rises by hand stays, behind one that an article's removal has raised.
+        let told = program.run(&["article", "remove", "--dir", "news", &id("a", 1)]);
+        assert_eq!(told.status, 0, "{told:?}");
+        program.run(&["upact", "--dir", "news"]);
+        edit(&[(
+            "comp.test 0000000000 00001 y",
+            "comp.test 0000000000 00001 m",
+        )]);
+        set();
+        edit(&[("comp.misc 0000000005 00002", "comp.misc 0000000005 00004")]);
+        set();
+        let wanted = program.read("news/active");
+        replay();
+        set();
+        assert_eq!(program.read("news/active"), wanted);
+        program.assert_clean();
+    }
+}
+
 /// A high mark that leaves no number is a mistake in the file: the article is kept, and can be filed when it is mended.
 #[test]
 fn an_article_without_a_number_is_kept() {

@@ -98,16 +98,33 @@ fn damage_in_the_last_commit_costs_one_article() {
     }
 }
 
-/// Without the index nothing tells whether the last commit was acknowledged: what can be read of it stays.
+/// Without the index, the history tells that the last commit was acknowledged.
 #[test]
 fn damage_in_the_last_commit_costs_one_article_without_an_index() {
-    for article in [10, 12, 13] {
+    for article in [10, 12, 13, 14] {
         let (news, rest) = damaged(article);
         std::fs::remove_file(news.dir().join("index")).unwrap();
         let spool = Spool::open(news.dir(), Options::default()).unwrap();
         let notices = spool.notices().join("\n");
         assert!(notices.contains("is damaged at byte"), "{notices}");
         drop(spool);
+        let reader = Snapshot::open(news.dir()).unwrap();
+        for id in &rest {
+            let mut buffer = Vec::new();
+            let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
+            assert!(stored.is_some(), "article {article}: {id} is lost");
+        }
+    }
+}
+
+/// Without the history, too, what can be read of the last commit stays.
+#[test]
+fn damage_in_the_last_commit_costs_one_article_without_index_and_history() {
+    for article in [10, 12, 13] {
+        let (news, rest) = damaged(article);
+        std::fs::remove_file(news.dir().join("index")).unwrap();
+        std::fs::remove_file(news.dir().join("segments/00000000000000004096.his")).unwrap();
+        drop(Spool::open(news.dir(), Options::default()).unwrap());
         let reader = Snapshot::open(news.dir()).unwrap();
         for id in &rest {
             let mut buffer = Vec::new();

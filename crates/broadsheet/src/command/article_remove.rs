@@ -136,7 +136,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         },
         None => {
             drop(snapshot);
-            remove_here(Spool::open(directory.root(), options())?, ids, note)?
+            let spool = Spool::open(directory.root(), options())?;
+            crate::tell_all(spool.notices().to_vec());
+            remove_here(spool, ids, note)?
         }
     };
     if given.has("cancel") {

@@ -48,6 +48,16 @@ impl Rebuilt {
             ));
         }
     }
+
+    /// Adds what an opening has found, once. That the index is missing, and the last segment was replayed, is this rebuild's own doing.
+    fn tell(&mut self, notices: &[String]) {
+        for notice in notices {
+            let is_own = notice == INDEX_MADE || notice.ends_with(TAKEN_UP);
+            if !is_own && !self.notices.contains(notice) {
+                self.notices.push(notice.clone());
+            }
+        }
+    }
 }
 
 /// Rebuilds `.his` and `.ovr` of every segment, and the index, from the articles; holds the lock meanwhile. A segment whose articles the object
@@ -102,6 +112,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
         }
     }
     // Without an index the last segment is replayed completely: here, so that a daemon does not do it, and its damage is told here.
+    told.tell(spool.notices());
     let whole = spool.log_end();
     let (_, _, options, lock) = spool.close();
     let segments = Segments::find(&disk, dir)?;
@@ -109,12 +120,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     told.articles += spool.taken_up();
     let damaged = |notice: &&String| is_damage_notice(notice);
     told.damaged += spool.notices().iter().filter(damaged).count() as u64;
-    // The index is missing because it was removed here, and so the last segment was replayed.
-    let others = spool
-        .notices()
-        .iter()
-        .filter(|notice| *notice != INDEX_MADE && !notice.ends_with(TAKEN_UP));
-    told.notices.extend(others.cloned());
+    told.tell(spool.notices());
     told.ids = spool.index_size().0;
     Ok(told)
 }

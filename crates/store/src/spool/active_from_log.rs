@@ -13,13 +13,26 @@ use crate::log::segments::Segments;
 
 /// The active table as the log tells it: the last whole copy, then every change and every number since.
 pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> {
+    let table = told_before(segments, (u64::MAX, 0))?;
+    table.ok_or_else(|| Error::Active {
+        path: dir.join("active"),
+        what:
+            "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
+                .into(),
+    })
+}
+
+/// As [`rebuild_active`], before the record at an offset of a segment; `None` if the log has no copy there.
+fn told_before(segments: &Segments, (last, end): (u64, u64)) -> Result<Option<Active>, Error> {
     let mut table = None;
     let mut from = 0;
-    let bases = segments.bases()?;
+    let mut bases = segments.bases()?;
+    bases.retain(|&base| base <= last);
+    let is_before = |base: u64, offset: u64| base < last || offset < end;
     for (place, &base) in bases.iter().enumerate().rev() {
         let mut has_copy = false;
-        segments.each_record(base, |_, record| {
-            has_copy |= record.head.kind == Kind::Active
+        segments.each_record(base, |offset, record| {
+            has_copy |= record.head.kind == Kind::Active && is_before(base, offset);
         })?;
         if has_copy {
             from = place;
@@ -27,20 +40,18 @@ pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> 
         }
     }
     for &base in bases.get(from..).unwrap_or_default() {
-        segments.each_record(base, |_, record| match (record.head.kind, &mut table) {
-            (Kind::Active, _) => {
-                table = Active::parse(record.line().to_vec()).ok().or(table.take())
+        segments.each_record(base, |offset, record| {
+            match (record.head.kind, &mut table) {
+                _ if !is_before(base, offset) => {}
+                (Kind::Active, _) => {
+                    table = Active::parse(record.line().to_vec()).ok().or(table.take())
+                }
+                (_, Some(table)) => apply_to_active(table, record),
+                _ => {}
             }
-            (_, Some(table)) => apply_to_active(table, record),
-            _ => {}
         })?;
     }
-    table.ok_or_else(|| Error::Active {
-        path: dir.join("active"),
-        what:
-            "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
-                .into(),
-    })
+    Ok(table)
 }
 
 pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {
@@ -132,8 +143,17 @@ impl GroupChange<'_> {
 ///
 /// A record of a group says what held then. A copy of the whole table that comes later in the log outranks it: so does the edit of an
 /// administrator, which is logged as a copy. What such a copy says of groups without a record may be older than the table.
+///
+/// A table whose names and flags are not those of the log at any place of the replay was edited, and nobody has taken the edit up: they
+/// stay.
 #[derive(Default)]
 pub struct ReplayedGroups {
+    /// The table before the first record that changes more than high marks.
+    found: Option<Active>,
+    /// What the log tells.
+    told: Option<Told>,
+    /// The log told the groups of `found` at some place, or cannot tell.
+    was_told: bool,
     /// The groups that have a record, and whether the last one takes the group out. It goes at the end of the replay, so that a group that
     /// comes back keeps its numbers.
     changed: BTreeMap<Vec<u8>, bool>,
@@ -141,9 +161,38 @@ pub struct ReplayedGroups {
     cut: BTreeSet<Vec<u8>>,
 }
 
+/// The table of the log at a place.
+struct Told {
+    table: Active,
+    /// The groups that are not there in `found`, or with another flag, or only there.
+    differing: BTreeSet<Vec<u8>>,
+}
+
 impl ReplayedGroups {
-    /// Applies the next record.
-    pub fn apply(&mut self, table: &mut Active, record: &Record<'_>) {
+    /// Applies the next record, at an offset of a segment.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn apply(
+        &mut self,
+        table: &mut Active,
+        segments: &Segments,
+        place: (u64, u64),
+        record: &Record<'_>,
+    ) -> Result<(), Error> {
+        if matches!(record.head.kind, Kind::Group | Kind::LowMarks) {
+            self.found.get_or_insert_with(|| table.clone());
+        }
+        if self.told.is_none() && !self.was_told && record.head.kind == Kind::Group {
+            let told = told_before(segments, place)?;
+            self.told = told.map(|table| Told {
+                table,
+                differing: BTreeSet::new(),
+            });
+            // Without a copy nothing tells.
+            self.was_told = self.told.is_none();
+            self.compare_all();
+        }
         match record.head.kind {
             Kind::Group => self.change(table, record.line()),
             Kind::Active => self.outrank(table, record.line()),
@@ -155,20 +204,30 @@ impl ReplayedGroups {
             }
             _ => apply_to_active(table, record),
         }
+        Ok(())
     }
 
     fn change(&mut self, table: &mut Active, text: &[u8]) {
-        match GroupChange::parse(text) {
+        let names: Vec<Vec<u8>> = match GroupChange::parse(text) {
             Some(GroupChange::Removed(name)) => {
                 self.changed.insert(name.to_vec(), true);
+                vec![name.to_vec()]
             }
             Some(GroupChange::Set(groups)) => {
                 for id in groups.ids() {
                     self.changed.insert(groups.name(id).to_vec(), false);
                     let _ = apply_group_of(table, &groups, id);
                 }
+                groups.ids().map(|id| groups.name(id).to_vec()).collect()
             }
-            None => {}
+            None => Vec::new(),
+        };
+        if let (Some(told), Some(found)) = (&mut self.told, &self.found) {
+            apply_group_line(&mut told.table, text);
+            for name in names {
+                told.compare(&name, found);
+            }
+            self.was_told |= told.differing.is_empty();
         }
     }
 
@@ -187,21 +246,65 @@ impl ReplayedGroups {
             }
         }
         for name in &self.cut {
-            if let (Some(here), Some(there)) = (table.find(name), copy.find(name))
-                && table.low(here) > copy.low(there)
-            {
+            if let (Some(here), Some(there)) = (table.find(name), copy.find(name)) {
                 table.set_low(here, copy.low(there));
             }
         }
+        if let Some(told) = &mut self.told {
+            told.table = copy;
+            self.compare_all();
+        }
     }
 
-    /// Takes out the groups whose last record says so.
-    pub fn finish(self, table: &mut Active) {
-        for (name, is_gone) in self.changed {
-            if is_gone {
-                let _ = apply_group(table, &name, (0, 1), None);
+    fn compare_all(&mut self) {
+        let (Some(told), Some(found)) = (&mut self.told, &self.found) else {
+            return;
+        };
+        let tables = [&told.table, found].map(|table| {
+            let names = table.ids().map(|id| table.name(id).to_vec());
+            names.collect::<Vec<Vec<u8>>>()
+        });
+        told.differing.clear();
+        for name in tables.concat() {
+            told.compare(&name, found);
+        }
+        self.was_told |= told.differing.is_empty();
+    }
+
+    /// Decides on the groups that have a record. Returns whether the table was edited.
+    pub fn finish(self, table: &mut Active) -> bool {
+        let edited = match (self.told, self.found) {
+            (Some(_), Some(found)) if !self.was_told => found,
+            _ => {
+                for (name, is_gone) in self.changed {
+                    if is_gone {
+                        let _ = apply_group(table, &name, (0, 1), None);
+                    }
+                }
+                return false;
+            }
+        };
+        for name in self.changed.into_keys() {
+            let flag = edited.find(&name).map(|id| edited.flag(id));
+            let _ = apply_group(table, &name, (0, 1), flag);
+        }
+        for name in self.cut {
+            if let (Some(here), Some(there)) = (table.find(&name), edited.find(&name)) {
+                table.set_low(here, edited.low(there));
             }
         }
+        true
+    }
+}
+
+impl Told {
+    fn compare(&mut self, name: &[u8], found: &Active) {
+        let here = found.find(name).map(|id| found.flag(id));
+        let told = self.table.find(name).map(|id| self.table.flag(id));
+        match here == told {
+            true => self.differing.remove(name),
+            false => self.differing.insert(name.to_vec()),
+        };
     }
 }
 

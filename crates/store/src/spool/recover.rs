@@ -158,7 +158,8 @@ pub fn open_known(
     if caught_up.is_err() {
         spool.index.abandon(&*spool.disk);
     }
-    caught_up?;
+    // A node takes the table from the log.
+    let is_edited = caught_up? && !options.follows_log || is_edited;
     spool.finish_erasures()?;
     if is_new {
         // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.

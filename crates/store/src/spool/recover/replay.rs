@@ -25,10 +25,10 @@ const REPLAY_PIECE_BYTES: usize = 8 << 20;
 pub const TAKEN_UP: &str = "taken up again from the log after an interruption";
 
 impl Spool {
-    /// Replays what the derived files lack, through all later segments.
-    pub(super) fn catch_up(&mut self, mut start: Start, had_cancels: bool) -> Result<(), Error> {
+    /// Replays what the derived files lack, through all later segments. Returns whether `active` was edited, as the groups of the log tell.
+    pub(super) fn catch_up(&mut self, mut start: Start, had_cancels: bool) -> Result<bool, Error> {
         if start.sure && self.ends_agree()? {
-            return Ok(());
+            return Ok(false);
         }
         let mut from = start.mark;
         let length = self.art.append.length()?;
@@ -114,7 +114,7 @@ impl Spool {
                 &mut groups,
             )?;
         }
-        groups.finish(&mut self.active.table);
+        let is_edited = groups.finish(&mut self.active.table);
         self.states.finish_replay(start.anew)?;
         if start.anew {
             self.restore_group_files()?;
@@ -146,7 +146,7 @@ impl Spool {
             };
             self.notices.push(format!("{what} {TAKEN_UP}"));
         }
-        Ok(())
+        Ok(is_edited)
     }
 
     /// Puts new files in the place of the derived files of the segment, and begins a new index.
@@ -214,7 +214,7 @@ impl Spool {
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;
                 if offset >= known.settled {
-                    self.apply_to_state(&record, groups)?;
+                    self.apply_to_state(offset, &record, groups)?;
                 }
                 if self.derived.pending_bytes() > REPLAY_PIECE_BYTES {
                     self.derived.flush()?;
@@ -267,14 +267,15 @@ impl Spool {
     /// Makes `active` and `expired` know it.
     fn apply_to_state(
         &mut self,
+        offset: u64,
         record: &Record<'_>,
         groups: &mut ReplayedGroups,
     ) -> Result<(), Error> {
         if record.head.kind == Kind::LowMarks {
             self.expired.state_mut()?.apply(record.line());
         }
-        groups.apply(&mut self.active.table, record);
-        Ok(())
+        let place = (self.art.header.base, offset);
+        groups.apply(&mut self.active.table, &self.segments, place, record)
     }
 
     /// Makes `cancels` again from the log.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::check::derived_files::rebuild_lost;
+use crate::history::{self, HistoryLine};
 use crate::index::Index;
 use crate::index::watermark::Watermark;
 use crate::io::disk::{Open, RunId};
@@ -157,6 +158,7 @@ impl Start {
         notices.push(INDEX_MADE.to_owned());
         bases.retain(|&base| !can_be_read(segments, base));
         let damaged = rebuild_lost(segments, dir, &bases)?;
+        let whole = told_by_history(segments, current).map(|end| (current, end));
         notices.extend(bases.iter().map(|base| {
             format!(
                 "segments/{base:020}.his was missing or could not be read: made again from .art"
@@ -167,6 +169,7 @@ impl Start {
             cancels_known: false,
             anew: true,
             is_end_unknown: true,
+            whole,
             ..Start::at(current)
         })
     }
@@ -191,6 +194,19 @@ pub fn can_be_read(segments: &Segments, base: u64) -> bool {
         std::hint::black_box(lines);
         map.unreadable_from().is_none()
     })
+}
+
+/// An offset in a segment up to which it was synced: its history has a line of an article only after that.
+fn told_by_history(segments: &Segments, base: u64) -> Option<u64> {
+    let file = segments.open(base, SegmentFile::His, Open::Read).ok()?;
+    let map = file.map(file.length().ok()?).ok()?;
+    let lines = history::lines(map.bytes()).map(|(_, line)| line);
+    let ends = lines.filter_map(|line| {
+        let line = HistoryLine::parse(line)?;
+        let offset = line.position?.0.checked_sub(base)?;
+        offset.checked_add(line.size.unwrap_or(0))
+    });
+    ends.max()
 }
 
 /// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,

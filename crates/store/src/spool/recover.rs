@@ -7,6 +7,7 @@
 
 pub mod log_end;
 pub mod replay;
+mod replayed_groups;
 pub mod start;
 
 use std::collections::BTreeSet;

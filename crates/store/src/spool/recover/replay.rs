@@ -14,9 +14,9 @@ use crate::log::segments::SegmentFile;
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::push_row_of;
 use crate::spool::Spool;
-use crate::spool::active_from_log::ReplayedGroups;
 use crate::spool::derived::Derived;
 use crate::spool::recover::open_art;
+use crate::spool::recover::replayed_groups::ReplayedGroups;
 use crate::spool::recover::start::{Known, Start};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.

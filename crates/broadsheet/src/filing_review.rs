@@ -98,7 +98,7 @@ fn refused(paths: &[PathBuf], access: Access, what: &str) -> Result<(), String> 
     refused_with(paths, access, what, "nothing can be filed")
 }
 
-/// As [`refused`], with the consequence.
+/// [`refused`] with another consequence in the message.
 fn refused_with(
     paths: &[PathBuf],
     access: Access,

@@ -402,6 +402,30 @@ fn a_replay_makes_good_an_older_active() {
     }
 }
 
+/// The pages of the file reach the disk one by one: it may have a later change, and lack an earlier one.
+#[test]
+fn a_replay_makes_good_a_mixed_active() {
+    let program =
+        Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+    file(&program, "<1@example.com>", "comp.misc");
+    for group in ["comp.test", "comp.misc"] {
+        let told = program.run(&["group", "set", "--dir", "news", group, "m"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let wanted = program.read("news/active");
+    let mixed = wanted.replace(
+        "comp.test 0000000000 00001 m",
+        "comp.test 0000000000 00001 y",
+    );
+    assert_ne!(mixed, wanted);
+    program.write("news/active", mixed.as_bytes());
+    forget_the_boot(&program);
+    let told = program.run(&["group", "set", "--dir", "news", "junk", "n"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(program.read("news/active"), wanted);
+    program.assert_clean();
+}
+
 /// An edit that no program has taken up yet is no older state of the file, and stays, too.
 #[test]
 fn a_replay_keeps_an_edit_that_nobody_has_seen() {
@@ -431,13 +455,13 @@ fn a_replay_keeps_an_edit_that_nobody_has_seen() {
             assert_eq!(told.status, 0, "{told:?}");
             told
         };
-        // Taken up: a wrong flag, and a slip in a name.
+        // The program takes up a wrong flag and a slip in a name.
         edit(&[(
             "comp.misc 0000000005 00001 y",
             "comp.misc 0000000005 00001 m\ncomp.typo 0000000000 00001 y",
         )]);
         set();
-        // Not taken up: both are mended.
+        // The administrator mends both, and no program takes that up.
         edit(&[
             (
                 "comp.misc 0000000005 00001 m",

@@ -98,6 +98,15 @@ fn damage_in_the_last_commit_costs_one_article() {
     }
 }
 
+fn assert_there(news: &News, ids: &[String]) {
+    let reader = Snapshot::open(news.dir()).unwrap();
+    for id in ids {
+        let mut buffer = Vec::new();
+        let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
+        assert!(stored.is_some(), "{id} is lost");
+    }
+}
+
 /// Without the index, the history tells that the last commit was acknowledged.
 #[test]
 fn damage_in_the_last_commit_costs_one_article_without_an_index() {
@@ -108,12 +117,7 @@ fn damage_in_the_last_commit_costs_one_article_without_an_index() {
         let notices = spool.notices().join("\n");
         assert!(notices.contains("is damaged at byte"), "{notices}");
         drop(spool);
-        let reader = Snapshot::open(news.dir()).unwrap();
-        for id in &rest {
-            let mut buffer = Vec::new();
-            let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
-            assert!(stored.is_some(), "article {article}: {id} is lost");
-        }
+        assert_there(&news, &rest);
     }
 }
 
@@ -125,12 +129,7 @@ fn damage_in_the_last_commit_costs_one_article_without_index_and_history() {
         std::fs::remove_file(news.dir().join("index")).unwrap();
         std::fs::remove_file(news.dir().join("segments/00000000000000004096.his")).unwrap();
         drop(Spool::open(news.dir(), Options::default()).unwrap());
-        let reader = Snapshot::open(news.dir()).unwrap();
-        for id in &rest {
-            let mut buffer = Vec::new();
-            let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
-            assert!(stored.is_some(), "article {article}: {id} is lost");
-        }
+        assert_there(&news, &rest);
     }
 }
 

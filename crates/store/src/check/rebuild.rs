@@ -111,7 +111,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
             told.notices.extend(damaged);
         }
     }
-    // Without an index the last segment is replayed completely: here, so that a daemon does not do it, and its damage is told here.
+    // Without an index, opening replays the last segment completely. The lock is kept: a daemon would replay it, and print its damage.
     told.tell(spool.notices());
     let whole = spool.log_end();
     let (_, _, options, lock) = spool.close();

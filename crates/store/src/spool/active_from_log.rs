@@ -12,7 +12,22 @@ use crate::log::segments::Segments;
 
 /// The active table as the log tells it: the last whole copy, then every change and every number since.
 pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> {
-    let table = told_before(segments, (u64::MAX, 0))?;
+    let mut table = None;
+    let mut from = 0;
+    let bases = segments.bases()?;
+    for (place, &base) in bases.iter().enumerate().rev() {
+        let mut has_copy = false;
+        segments.each_record(base, |_, record| {
+            has_copy |= record.head.kind == Kind::Active
+        })?;
+        if has_copy {
+            from = place;
+            break;
+        }
+    }
+    for &base in bases.get(from..).unwrap_or_default() {
+        segments.each_record(base, |_, record| tell(&mut table, record))?;
+    }
     table.ok_or_else(|| Error::Active {
         path: dir.join("active"),
         what:
@@ -21,36 +36,29 @@ pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> 
     })
 }
 
-/// As [`rebuild_active`], before the record at an offset of a segment; `None` if the log has no copy there.
-pub fn told_before(segments: &Segments, (last, end): (u64, u64)) -> Result<Option<Active>, Error> {
+/// The active table before the record at an offset of a segment, as this segment tells it; `None` if it has no copy before that. No older
+/// segment is read.
+pub fn told_before(segments: &Segments, (base, end): (u64, u64)) -> Result<Option<Active>, Error> {
     let mut table = None;
-    let mut from = 0;
-    let mut bases = segments.bases()?;
-    bases.retain(|&base| base <= last);
-    let is_before = |base: u64, offset: u64| base < last || offset < end;
-    for (place, &base) in bases.iter().enumerate().rev() {
-        let mut has_copy = false;
-        segments.each_record(base, |offset, record| {
-            has_copy |= record.head.kind == Kind::Active && is_before(base, offset);
-        })?;
-        if has_copy {
-            from = place;
-            break;
+    segments.each_record(base, |offset, record| {
+        if offset < end {
+            tell(&mut table, record);
         }
-    }
-    for &base in bases.get(from..).unwrap_or_default() {
-        segments.each_record(base, |offset, record| {
-            match (record.head.kind, &mut table) {
-                _ if !is_before(base, offset) => {}
-                (Kind::Active, _) => {
-                    table = Active::parse(record.line().to_vec()).ok().or(table.take())
-                }
-                (_, Some(table)) => apply_to_active(table, record),
-                _ => {}
-            }
-        })?;
-    }
+    })?;
     Ok(table)
+}
+
+/// Applies the next record of the log to the table that the records before it tell.
+fn tell(table: &mut Option<Active>, record: &Record<'_>) {
+    match (record.head.kind, table.as_mut()) {
+        (Kind::Active, _) => {
+            if let Ok(copy) = Active::parse(record.line().to_vec()) {
+                *table = Some(copy);
+            }
+        }
+        (_, Some(table)) => apply_to_active(table, record),
+        _ => {}
+    }
 }
 
 pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {

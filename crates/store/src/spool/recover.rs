@@ -46,7 +46,7 @@ pub fn open(segments: &Segments, dir: &Path, options: Options, lock: Lock) -> Re
     open_known(segments, dir, options, lock, None)
 }
 
-/// As [`open`], where who removed the index knows that the log was whole up to a place.
+/// Opens the news directory after a repair that removed the index. The log was whole up to the place `whole`.
 pub fn open_known(
     segments: &Segments,
     dir: &Path,

@@ -17,16 +17,15 @@ use crate::spool::active_from_log::{
 /// A record of a group says what held then. A copy of the whole table that comes later in the log outranks it: so does the edit of an
 /// administrator, which is logged as a copy. What such a copy says of groups without a record may be older than the table.
 ///
-/// A table whose names and flags are not those of the log at any place of the replay was edited, and nobody has taken the edit up: they
-/// stay.
+/// A power cut may leave the flags of several commits in the file, since its pages reach the disk one by one. But where a group has a flag,
+/// or is there, or is missing, as the log tells at no place of the replay, an administrator edited the file, and nobody has taken the edit up:
+/// the groups of the file stay.
 #[derive(Default)]
 pub struct ReplayedGroups {
     /// The table before the first record that changes more than high marks.
     found: Option<Active>,
-    /// What the log tells.
+    /// The groups of the log, from the first record of a group on.
     told: Option<Told>,
-    /// The log told the groups of `found` at some place, or cannot tell.
-    was_told: bool,
     /// The groups that have a record, and whether the last one takes the group out. It goes at the end of the replay, so that a group that
     /// comes back keeps its numbers.
     changed: BTreeMap<Vec<u8>, bool>,
@@ -34,11 +33,12 @@ pub struct ReplayedGroups {
     cut: BTreeSet<Vec<u8>>,
 }
 
-/// The table of the log at a place.
+/// The groups of the log at a place of the replay.
 struct Told {
-    table: Active,
-    /// The groups that are not there in `found`, or with another flag, or only there.
-    differing: BTreeSet<Vec<u8>>,
+    /// The table; `None` if the segment has no copy that tells it.
+    table: Option<Active>,
+    /// The groups that the log has told at no place yet as the file has them.
+    unmatched: BTreeSet<Vec<u8>>,
 }
 
 impl ReplayedGroups {
@@ -56,15 +56,8 @@ impl ReplayedGroups {
         if matches!(record.head.kind, Kind::Group | Kind::LowMarks) {
             self.found.get_or_insert_with(|| table.clone());
         }
-        if self.told.is_none() && !self.was_told && record.head.kind == Kind::Group {
-            let told = told_before(segments, place)?;
-            self.told = told.map(|table| Told {
-                table,
-                differing: BTreeSet::new(),
-            });
-            // Without a copy nothing tells.
-            self.was_told = self.told.is_none();
-            self.compare_all();
+        if let (None, Kind::Group, Some(found)) = (&self.told, record.head.kind, &self.found) {
+            self.told = Some(Told::of(told_before(segments, place)?, found));
         }
         match record.head.kind {
             Kind::Group => self.change(table, record.line()),
@@ -81,26 +74,29 @@ impl ReplayedGroups {
     }
 
     fn change(&mut self, table: &mut Active, text: &[u8]) {
-        let names: Vec<Vec<u8>> = match GroupChange::parse(text) {
-            Some(GroupChange::Removed(name)) => {
-                self.changed.insert(name.to_vec(), true);
-                vec![name.to_vec()]
-            }
-            Some(GroupChange::Set(groups)) => {
-                for id in groups.ids() {
-                    self.changed.insert(groups.name(id).to_vec(), false);
-                    let _ = apply_group_of(table, &groups, id);
-                }
-                groups.ids().map(|id| groups.name(id).to_vec()).collect()
-            }
-            None => Vec::new(),
+        let Some(change) = GroupChange::parse(text) else {
+            return;
         };
-        if let (Some(told), Some(found)) = (&mut self.told, &self.found) {
-            apply_group_line(&mut told.table, text);
-            for name in names {
-                told.compare(&name, found);
+        let names: Vec<&[u8]> = match &change {
+            GroupChange::Removed(name) => vec![name],
+            GroupChange::Set(groups) => {
+                for id in groups.ids() {
+                    let _ = apply_group_of(table, groups, id);
+                }
+                groups.ids().map(|id| groups.name(id)).collect()
             }
-            self.was_told |= told.differing.is_empty();
+        };
+        if let Some(told) = self.told.as_mut().and_then(|told| told.table.as_mut()) {
+            apply_group_line(told, text);
+        }
+        for name in names {
+            let is_gone = matches!(change, GroupChange::Removed(_));
+            self.changed.insert(name.to_vec(), is_gone);
+            if let (Some(told), Some(found)) = (&mut self.told, &self.found)
+                && told.agrees(found, name)
+            {
+                told.unmatched.remove(name);
+            }
         }
     }
 
@@ -123,31 +119,16 @@ impl ReplayedGroups {
                 table.set_low(here, copy.low(there));
             }
         }
-        if let Some(told) = &mut self.told {
-            told.table = copy;
-            self.compare_all();
+        if let (Some(told), Some(found)) = (&mut self.told, &self.found) {
+            told.table = Some(copy);
+            told.compare(found);
         }
-    }
-
-    fn compare_all(&mut self) {
-        let (Some(told), Some(found)) = (&mut self.told, &self.found) else {
-            return;
-        };
-        let tables = [&told.table, found].map(|table| {
-            let names = table.ids().map(|id| table.name(id).to_vec());
-            names.collect::<Vec<Vec<u8>>>()
-        });
-        told.differing.clear();
-        for name in tables.concat() {
-            told.compare(&name, found);
-        }
-        self.was_told |= told.differing.is_empty();
     }
 
     /// Decides on the groups that have a record. Returns whether the table was edited.
     pub fn finish(self, table: &mut Active) -> bool {
         let edited = match (self.told, self.found) {
-            (Some(_), Some(found)) if !self.was_told => found,
+            (Some(told), Some(found)) if !told.unmatched.is_empty() => found,
             _ => {
                 for (name, is_gone) in self.changed {
                     if is_gone {
@@ -171,12 +152,28 @@ impl ReplayedGroups {
 }
 
 impl Told {
-    fn compare(&mut self, name: &[u8], found: &Active) {
+    fn of(table: Option<Active>, found: &Active) -> Told {
+        let mut unmatched = BTreeSet::new();
+        if let Some(table) = &table {
+            for side in [table, found] {
+                unmatched.extend(side.ids().map(|id| side.name(id).to_vec()));
+            }
+        }
+        let mut told = Told { table, unmatched };
+        told.compare(found);
+        told
+    }
+
+    /// Leaves out the groups that the log tells now as the file has them.
+    fn compare(&mut self, found: &Active) {
+        let mut unmatched = std::mem::take(&mut self.unmatched);
+        unmatched.retain(|name| !self.agrees(found, name));
+        self.unmatched = unmatched;
+    }
+
+    fn agrees(&self, found: &Active, name: &[u8]) -> bool {
         let here = found.find(name).map(|id| found.flag(id));
-        let told = self.table.find(name).map(|id| self.table.flag(id));
-        match here == told {
-            true => self.differing.remove(name),
-            false => self.differing.insert(name.to_vec()),
-        };
+        let table = self.table.as_ref();
+        table.is_none_or(|table| here == table.find(name).map(|id| table.flag(id)))
     }
 }

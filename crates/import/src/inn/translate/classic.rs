@@ -55,13 +55,15 @@ impl Classic {
             if item.is_empty() {
                 continue;
             }
-            if let Some(words) = words(item, active) {
+            if let Some(words) = words(item) {
                 if item.ends_with('*') {
                     for earlier in [&mut classic.patterns, &mut classic.replaced] {
                         earlier.retain(|earlier| !covers(&words, earlier));
                     }
                 }
-                classic.patterns.push(format!("{sign}{words}"));
+                classic
+                    .patterns
+                    .push(classic.with_groups_below(sign, words, active));
                 continue;
             }
             classic.replaced.push(format!("{sign}{item}"));
@@ -91,6 +93,25 @@ impl Classic {
                 Err(format!("`{list}' includes no group of active"))
             }
             _ => Ok(classic),
+        }
+    }
+
+    /// The pattern of words, shorter where that means the same: `comp.all` is `comp`, which matches the groups below as well. A group `comp`
+    /// itself is in no `comp.*`, so it has to have the same sign before.
+    fn with_groups_below(&self, sign: &str, words: String, active: &Active) -> String {
+        let above = words.strip_suffix(".all");
+        let above = above.filter(|above| !above.split('.').any(|word| word == "all"));
+        let is_shorter = above.is_some_and(|above| {
+            let mut earlier = self.patterns.iter().rev();
+            let earlier = earlier.find(|earlier| earlier.trim_start_matches('!') == above);
+            match earlier {
+                Some(earlier) => earlier.starts_with('!') == (sign == "!"),
+                None => active.find(above.as_bytes()).is_none(),
+            }
+        });
+        match above {
+            Some(above) if is_shorter => format!("{sign}{above}"),
+            _ => format!("{sign}{words}"),
         }
     }
 
@@ -191,14 +212,8 @@ impl Classic {
 }
 
 /// A wildmat word by word, if its only `*` are whole words.
-fn words(item: &str, active: &Active) -> Option<String> {
-    // `comp.*.*' needs two words after the first. `comp.*' is `comp', unless that is a group: then it is `comp.all', which leaves it out.
-    let is_group = |above: &str| active.find(above.as_bytes()).is_some();
-    let above = item
-        .strip_suffix(".*")
-        .filter(|above| !above.ends_with('*') && !is_group(above));
-    let words = above.unwrap_or(item).split('.');
-    let words = words.map(|word| match word {
+fn words(item: &str) -> Option<String> {
+    let words = item.split('.').map(|word| match word {
         "*" => Some("all"),
         word if is_plain(word) => Some(word),
         _ => None,
@@ -290,7 +305,18 @@ mod tests {
                 Fate::Changed,
             ),
             ("*.test", "all.test", Fate::Kept),
-            // A group that has others below it, and stays.
+            // A group that has others below it, and stays or goes with them.
+            (
+                "*,!alt.binaries,!alt.binaries.*",
+                "all,!alt.binaries",
+                Fate::Kept,
+            ),
+            (
+                "*,!alt.binaries,alt.binaries.*",
+                "all,!alt.binaries,alt.binaries.all",
+                Fate::Kept,
+            ),
+            ("*,!rec.football.*", "all,!rec.football", Fate::Kept),
             ("*,!alt.binaries.*", "all,!alt.binaries.all", Fate::Kept),
             (
                 "*,@alt.binaries.pictures.*,!control",

@@ -140,6 +140,16 @@ impl NewsDirectory {
         NewsDirectory::named(given).or_else(default)
     }
 
+    /// Opens it to read. Where that mends what a crash left, standard error tells what was found.
+    ///
+    /// # Errors
+    /// A file cannot be read or mended.
+    pub fn snapshot(&self) -> Result<store::Snapshot, store::Error> {
+        let snapshot = store::Snapshot::open(self.root())?;
+        crate::tell_all(snapshot.notices().to_vec());
+        Ok(snapshot)
+    }
+
     fn named(given: &Given) -> Option<NewsDirectory> {
         if let Some(root) = given.value("dir") {
             return Some(NewsDirectory::at(root, "--dir"));

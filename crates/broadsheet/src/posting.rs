@@ -15,7 +15,6 @@ use inject::{InjectionSite, LoggedPoster, PostEntry, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
-use store::Snapshot;
 
 use crate::account::Account;
 use crate::cluster_log::refuse_node;
@@ -389,7 +388,7 @@ impl<'g> Posting<'g> {
         injected: &Injected,
         entry: &mut PostEntry<'_>,
     ) -> Result<(), Failed> {
-        let snapshot = Snapshot::open(self.directory.root()).ok();
+        let snapshot = self.directory.snapshot().ok();
         if snapshot
             .is_some_and(|snapshot| matches!(snapshot.history_line(&injected.id), Ok(Some(_))))
         {

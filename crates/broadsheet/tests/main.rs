@@ -138,6 +138,7 @@ mod nodes_that_differ_come_back;
 mod nodes_that_differ_in_removals_stop;
 mod offloaded_articles_are_cancelled;
 mod old_articles_are_taken;
+mod openings_are_told;
 mod overview_rows_are_exact;
 mod packages_are_whole;
 mod parsers_withstand_anything;

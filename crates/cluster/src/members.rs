@@ -320,6 +320,19 @@ impl Members {
         told.any(|told| told == outcome)
     }
 
+    /// Whether another node has still to tell what it made of the newest entry for which this one has told it. A node that only copies
+    /// segments, or applies no more entries, will not.
+    pub fn is_outcome_awaited(&self, own: &str) -> bool {
+        let told = self.nodes.get(own);
+        let newest = told.and_then(|mark| mark.outcomes.last_key_value());
+        let Some((newest, _)) = newest else {
+            return false;
+        };
+        let others = self.nodes.iter().filter(|(name, _)| *name != own);
+        let mut running = others.filter(|(_, mark)| mark.process != 0 && mark.stopped.is_none());
+        running.any(|(_, mark)| mark.durable < *newest)
+    }
+
     /// The names of nodes that made something else of the log than a node with these outcomes.
     pub fn dissenters(&self, own: &str, outcomes: &BTreeMap<u64, String>) -> Vec<String> {
         let differs = |mark: &Mark| {
@@ -359,6 +372,26 @@ mod tests {
             bytes,
             bytes_max: 1000,
         }
+    }
+
+    #[test]
+    fn outcomes_of_running_nodes_are_awaited() {
+        let mut all = members(&[("a", 130), ("b", 127), ("c", 140)]);
+        for mark in all.nodes.values_mut() {
+            mark.process = 1;
+        }
+        assert!(!all.is_outcome_awaited("a"), "it has told none");
+        let told = BTreeMap::from([(64, "x".to_owned()), (128, "y".to_owned())]);
+        all.nodes.get_mut("a").unwrap().outcomes = told;
+        assert!(all.is_outcome_awaited("a"));
+        let mut copying = all.clone();
+        copying.nodes.get_mut("b").unwrap().process = 0;
+        assert!(!copying.is_outcome_awaited("a"));
+        let mut stopped = all.clone();
+        stopped.nodes.get_mut("b").unwrap().stopped = Some(StopMark::default());
+        assert!(!stopped.is_outcome_awaited("a"));
+        all.nodes.get_mut("b").unwrap().durable = 128;
+        assert!(!all.is_outcome_awaited("a"));
     }
 
     #[test]

@@ -83,7 +83,9 @@ impl Node {
     }
 
     fn members(&self) -> Members {
+        let until = Instant::now() + Duration::from_secs(60);
         loop {
+            assert!(Instant::now() < until, "no members");
             match self.event() {
                 LogEvent::Members(members) => return members,
                 LogEvent::Entry(_, bytes) => self.log.applied(bytes.len()),
@@ -328,6 +330,29 @@ fn a_log_is_trimmed_as_far_as_all_nodes_have_it() {
     node.log.mark(mark(1, 17));
     let why = node.stopped();
     assert!(why.contains("another node has the name a"), "{why}");
+}
+
+#[test]
+fn an_outcome_that_comes_later_is_told_without_another_entry() {
+    let Some(servers) = Servers::start_with(1, "always") else {
+        return;
+    };
+    let options = |node: &str| LogOptions {
+        replicas: 1,
+        node: node.to_owned(),
+        ..servers.options()
+    };
+    assert!(begin(&options("a"), 1 << 30, &log()).unwrap().1);
+    let with_outcome = |process, told: &str| Mark {
+        outcomes: [(64, told.to_owned())].into(),
+        ..mark(process, 64)
+    };
+    announce(&options("b"), &mark(2, 63)).unwrap();
+    let node = Node::open(&options("a"), 0);
+    let told = node.members_after(with_outcome(1, "one"));
+    assert!(told.nodes["b"].outcomes.is_empty(), "{told:?}");
+    announce(&options("b"), &with_outcome(2, "other")).unwrap();
+    while node.members().nodes["b"].outcomes.is_empty() {}
 }
 
 #[test]

@@ -13,6 +13,7 @@ use store::Snapshot;
 
 use crate::client::{self, RunningDaemon};
 use crate::feed_lease::ClusterFeeds;
+use crate::journal::say;
 
 /// The state of a news system.
 #[derive(Serialize)]
@@ -101,6 +102,9 @@ pub fn system_status(
 ) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
     let root = directory.root();
     let snapshot = Snapshot::open(root)?;
+    for notice in snapshot.notices() {
+        say(notice);
+    }
     let (daemon_state, daemon) = match client::owners_status(root) {
         Ok(Some(daemon)) => (DaemonState::Running, Some(daemon)),
         Ok(None) if client::is_served(root) => (DaemonState::Silent, None),

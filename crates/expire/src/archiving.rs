@@ -43,7 +43,7 @@ pub struct Archiving<'a> {
     pub hold: bool,
     /// Creates a news directory for [`crate::Layout::Segments`].
     pub make: &'a CreateNews<'a>,
-    /// Tells the administrator why the run waits.
+    /// Tells the administrator why the run waits, and what the openings of the store found.
     pub notice: &'a dyn Fn(&str),
     /// The destination of the index line for each copy (`-p`).
     pub index: Option<&'a mut dyn Write>,

@@ -84,8 +84,14 @@ pub fn run(
     options: &RunOptions,
     archiving: Archiving<'_>,
 ) -> Result<RunReport, RunError> {
+    let notice = archiving.notice;
     let apply = |expiry: &mut ExpiryDecision, removed: &RemovedArticles| {
-        Ok(apply_decision(dir, options.store, expiry, removed)?)
+        Ok(apply_decision(
+            dir,
+            (options.store, notice),
+            expiry,
+            removed,
+        )?)
     };
     carry_out(dir, list, options, archiving, &apply)
 }
@@ -130,6 +136,9 @@ fn carry_out(
         true => open()?,
         false => Reserve::of_expire(dir).with(open)?,
     };
+    for found in snapshot.notices() {
+        (archiving.notice)(found);
+    }
     if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
     }
@@ -259,12 +268,15 @@ fn set_horizon(
 /// Has the store apply the decision; decides again on what was restored, under the lock.
 fn apply_decision(
     dir: &Path,
-    options: Options,
+    (options, notice): (Options, &dyn Fn(&str)),
     expiry: &mut ExpiryDecision,
     removed: &RemovedArticles,
 ) -> Result<Vec<(Vec<u8>, u64)>, store::Error> {
     let (kept, revised) = Reserve::of_expire(dir).with(|| {
         let mut spool = Spool::open(dir, options)?;
+        for found in spool.notices() {
+            notice(found);
+        }
         let mut revised = expiry.clone();
         let kept = removed.keep_restored(&spool.snapshot()?, &mut revised)?;
         spool.expire(&revised)?;

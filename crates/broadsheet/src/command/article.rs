@@ -42,7 +42,7 @@ brackets may be left out:
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let mut status = Status::OK;
     let (mut buffer, mut native) = (Vec::new(), Vec::new());
     for operand in &given.operands {

@@ -99,7 +99,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let _one = is_erasing
         .then(|| Lock::take_named(directory.root(), "lock.expire", true))
         .transpose()?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let mut status = Status::OK;
     let mut ids = Vec::new();
     for name in &given.operands {
@@ -143,7 +143,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     if given.has("cancel") {
         let posting = Posting::begin(given)?;
-        let snapshot = Snapshot::open(directory.root())?;
+        let snapshot = directory.snapshot()?;
         for target in &targets {
             let Some(position) = target.position else {
                 eprintln!(

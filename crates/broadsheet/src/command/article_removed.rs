@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -29,7 +28,7 @@ back, separated by tabs. Articles whose segment was removed meanwhile are not li
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let now = relay::Now::read().seconds;
     for article in removed::all(&snapshot)? {
         given.print(&Listed { article, now }, out)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use cluster::removal::Removal;
-use store::{RemovedBy, Snapshot, Spool};
+use store::{RemovedBy, Spool};
 
 use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
@@ -45,7 +45,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     // Under the lock: whoever had it before may have removed, erased or expired the articles.
     let snapshot = match &spool {
         Some(spool) => spool.snapshot()?,
-        None => Snapshot::open(directory.root())?,
+        None => directory.snapshot()?,
     };
     let now = relay::Now::read().seconds;
     let removed = removed::all(&snapshot)?;
@@ -95,7 +95,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 return Ok(Status::ATTENTION);
             }
             // Another node may have erased or expired an article before.
-            let after = Snapshot::open(directory.root())?;
+            let after = directory.snapshot()?;
             let mut visible = Vec::new();
             for id in restored {
                 let line = after.history_line(&id)?;

@@ -105,7 +105,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             given.usage("--compress needs none, compress, gzip, bzip2, xz, zstd, or one of them with a level, such as gzip-9")
         })?,
     };
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let list: Box<dyn Read> = match given.operands.first().filter(|name| *name != "-") {
         None => Box::new(io::stdin().lock()),
         Some(name) => Box::new(operand::open(name)?),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use feed::ihave::{Allowed, Requested};
-use store::{Record, Snapshot};
+use store::Record;
 
 use super::batcher::check_left_out;
 use crate::directory::NewsDirectory;
@@ -35,7 +35,7 @@ its subscription. Articles that came without their bodies (headers_only) are lef
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let mut allowed: Allowed<'_> = match given.operands.first() {
         Some(site) => {
             let sites = directory.sys(&directory.settings()?.settings)?;

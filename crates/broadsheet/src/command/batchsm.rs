@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use feed::ihave::{Endpoints, Sendme};
-use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -36,7 +35,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         host: host.as_bytes(),
         peer: peer.as_bytes(),
     };
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     ihave::print_batches(&snapshot, &mut Sendme::new(ends, &snapshot), out)?;
     Ok(Status::OK)
 }

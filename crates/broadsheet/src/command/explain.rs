@@ -8,7 +8,6 @@ use groups::{escaped, shown};
 use relay::decide::{Arrival, State};
 use relay::explain::{ExpectedResult, Explanation, explain};
 use serde_json::{Value, json};
-use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -71,7 +70,7 @@ pub fn explained(
     bytes: &[u8],
 ) -> anyhow::Result<Explanation> {
     let sys = directory.sys(settings)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let mut matrix = Matrix::new(snapshot.active(), &sys);
     let mut state = State {
         active: snapshot.active(),

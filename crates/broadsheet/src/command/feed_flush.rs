@@ -9,7 +9,7 @@ use groups::sites::{Site, Via};
 use relay::Now;
 use serde_json::{Value, json};
 use settings::SystemZone;
-use store::{Position, Snapshot};
+use store::Position;
 
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
@@ -82,7 +82,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         )?;
         return Ok(Status::OK);
     }
-    let mut snapshot = Snapshot::open(directory.root())?;
+    let mut snapshot = directory.snapshot()?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
     let has_daemon = client::status(directory.root()).is_some();

@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use feed::site_state;
 use serde_json::{Value, json};
-use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -52,7 +51,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     let sys = directory.sys(&settings)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let left = feeds::left_over(directory.root(), &sys)?;
     let is_left = |word: &OsString| left.iter().any(|name| name == word.as_bytes());

@@ -60,7 +60,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     crate::cluster_feeds::must_be_here(&directory, &settings)?;
     let sys = directory.sys(&settings)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let to = given.value("to").ok_or_else(|| {
         given.usage("the new position is missing: add --to with now, oldest, a date, a Message-ID or a position")

@@ -47,7 +47,7 @@ is in history.
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let spool = given
         .value("spool")
         .map_or_else(|| directory.root().to_owned(), PathBuf::from);

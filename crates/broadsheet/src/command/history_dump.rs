@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use store::Snapshot;
-
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
@@ -23,7 +21,7 @@ Prints one line for each article in the format of C News, the oldest first.",
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let mut written = Ok(());
     snapshot.each_history_line(|line| {
         if written.is_ok() {

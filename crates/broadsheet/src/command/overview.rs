@@ -3,8 +3,6 @@
 use std::ffi::OsStr;
 use std::io::Write;
 
-use store::Snapshot;
-
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
@@ -44,7 +42,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         })?,
         None => (0, u64::MAX),
     };
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     if snapshot.active().find(group.as_encoded_bytes()).is_none() {
         eprintln!("broadsheet: the group {} does not exist", group.display());
         return Ok(Status::NO);

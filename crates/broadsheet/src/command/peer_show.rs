@@ -7,7 +7,6 @@ use daemon::client;
 use feed::feeds::{self, FeedStatus};
 use groups::sites::Via;
 use serde_json::{Value, json};
-use store::Snapshot;
 
 use super::peer_add::{OWN_HOST, lines_json, own_host, write_lines};
 use crate::answer::Answer;
@@ -82,7 +81,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             taken: entry.is_some_and(|entry| entry.headfeed) && settings.headers_only,
         },
     );
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let names = via.map(|_| name.as_bytes());
     let (told, untold) = feeds::backlogs(directory.root(), &sites, &snapshot, names.into_iter());

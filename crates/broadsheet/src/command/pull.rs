@@ -252,7 +252,9 @@ impl Filing<'_> {
 
 impl News for Filing<'_> {
     fn snapshot(&mut self) -> Result<Snapshot, Error> {
-        Ok(Snapshot::open(self.shared.directory.root())?)
+        let snapshot = Snapshot::open(self.shared.directory.root())?;
+        crate::tell_all(snapshot.notices().to_vec());
+        Ok(snapshot)
     }
 
     fn file(&mut self, batch: Vec<u8>) -> Result<(), Error> {

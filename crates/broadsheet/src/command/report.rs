@@ -11,7 +11,6 @@ use report::paths::PathStatistics;
 use report::{figures, html, text};
 use serde_json::{Value, json};
 use settings::Settings;
-use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -172,7 +171,7 @@ fn paths(
             .into());
     }
     let days = i64::try_from(days).unwrap_or(i64::MAX);
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let since = now.saturating_sub(days.saturating_mul(report::day::DAY_SECONDS));
     let paths = PathStatistics::since(&snapshot, since)?;
     if paths.articles() == 0 {

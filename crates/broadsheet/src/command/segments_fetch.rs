@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use store::Snapshot;
 use store::offload;
 
 use super::expire;
@@ -37,7 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut faults = Vec::new();
     match (bases.is_empty(), given.has("all")) {
         (true, true) => {
-            let places = offload::list(&Snapshot::open(directory.root())?)?;
+            let places = offload::list(&directory.snapshot()?)?;
             let away = places.iter().filter(|place| place.object.is_some());
             bases.extend(away.map(|place| place.base));
             faults.extend(places.into_iter().filter_map(|place| place.fault));

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use store::Snapshot;
 use store::offload::{self, SegmentPlace};
 
 use crate::answer::Answer;
@@ -40,7 +39,7 @@ filed into.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
     directory.settings()?;
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let places = offload::list(&snapshot)?;
     let lost = match given.has("check") {
         true => offload::check(directory.root(), &places)?,

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use relay::Now;
 use serde_json::{Value, json};
 use settings::Settings;
-use store::Snapshot;
 use store::offload::{self, Offloaded, Wanted};
 
 use crate::answer::Answer;
@@ -96,7 +95,7 @@ pub fn must_be_known(directory: &NewsDirectory, bases: &[u64]) -> anyhow::Result
     if bases.is_empty() {
         return Ok(());
     }
-    let snapshot = Snapshot::open(directory.root())?;
+    let snapshot = directory.snapshot()?;
     let known = snapshot.segments();
     match bases.iter().find(|base| known.binary_search(base).is_err()) {
         None => Ok(()),

@@ -10,7 +10,6 @@ use feed::batch_log::{BatchLog, Line, State};
 use groups::sites::Via;
 use relay::Now;
 use serde_json::{Value, json};
-use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
@@ -87,7 +86,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(_) => return Err(given.usage("-c needs one letter").into()),
     };
     let sites = directory.sys(&settings)?;
-    let mut snapshot = Snapshot::open(directory.root())?;
+    let mut snapshot = directory.snapshot()?;
     crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use groups::Active;
 use serde_json::{Value, json};
-use store::{LowMark, Snapshot, Spool};
+use store::{LowMark, Spool};
 
 use crate::answer::Answer;
 use crate::cluster_log::refuse_node;
@@ -70,7 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut changes = raised_on_opening(&edited, spool.active());
     let before = Active::parse(spool.active().image().to_vec())?;
     drop(spool);
-    let marks = Snapshot::open(directory.root())?.low_marks(&before)?;
+    let marks = directory.snapshot()?.low_marks(&before)?;
     let mut spool = Spool::open(directory.root(), options)?;
     let rising = rising(&marks, spool.active());
     let told: Vec<(&[u8], u64)> = rising

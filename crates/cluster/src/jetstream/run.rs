@@ -44,6 +44,9 @@ const QUIET: Duration = Duration::from_secs(5);
 const MARK_PAUSE: Duration = Duration::from_secs(5);
 /// Interval at which a mark is put again while the log keeps what should leave it: `cluster leave' may have changed that.
 const KEPT_PAUSE: Duration = Duration::from_secs(10);
+/// Pauses before a mark is put again while another node has to tell its outcome: the first, and the longest to which it doubles. Without
+/// further entries nothing else would show it here.
+const OUTCOME_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// Part of the text by which the servers refuse an entry that the log has no room for.
 const FULL: &str = "maximum bytes exceeded";
 /// Interval at which the servers are asked for their settings while the log is used: one may come back with others.
@@ -397,11 +400,12 @@ async fn append_one<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, append
     }
 }
 
-/// Puts a mark, and tells those of all nodes. Repeats it until there is a newer one, as long as it fails or the log keeps what should leave
-/// it: a log that is full has no further entries, and so this node no further marks.
+/// Puts a mark, and tells those of all nodes. Repeats it until there is a newer one, as long as it fails, another node has to tell its outcome,
+/// or the log keeps what should leave it: a log that is full has no further entries, and so this node no further marks.
 async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Mark) {
     let number = shared.marks.get() + 1;
     shared.marks.set(number);
+    let (mut outcome_pause, longest) = OUTCOME_PAUSES;
     let is_newest = || shared.marks.get() == number;
     while is_newest() {
         let mark = (mark.clone(), shared.is_marked.get());
@@ -413,11 +417,15 @@ async fn exchange<T: Fn(LogEvent)>(shared: &Shared<T>, client: &Client, mark: Ma
                     return (shared.tell)(LogEvent::Outvoted(stop));
                 }
                 shared.is_marked.set(true);
+                let is_awaited = done.members.is_outcome_awaited(&shared.options.node);
                 (shared.tell)(LogEvent::Members(done.members));
-                if !shared.is_kept(done.kept) {
-                    return;
+                let pause = outcome_pause;
+                outcome_pause = longest.min(pause * 2);
+                match shared.is_kept(done.kept) {
+                    true => KEPT_PAUSE,
+                    false if is_awaited => pause,
+                    false => return,
                 }
-                KEPT_PAUSE
             }
             Err(LogError::Stopped(why)) => return (shared.tell)(LogEvent::Stopped(why)),
             Err(LogError::Down(_)) => MARK_PAUSE,

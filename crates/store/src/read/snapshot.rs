@@ -57,6 +57,8 @@ pub struct Snapshot {
     /// The identity of the file `expired` as it was read: changes when expire decides.
     pub(super) expired_identity: Option<[u64; 3]>,
     pub(super) caches: Arc<Caches>,
+    /// What the writer's opening told, where there had to be one.
+    notices: Vec<String>,
 }
 
 /// A visible article, as its history line tells of it.
@@ -127,8 +129,15 @@ impl Snapshot {
             follows_log: is_of_cluster(dir),
             ..Options::default()
         };
-        Spool::open_on(disk.clone(), dir, options)?.mend_expired()?;
-        Snapshot::open_recovered(&disk, dir)
+        let mut spool = Spool::open_on(disk.clone(), dir, options)?;
+        spool.mend_expired()?;
+        let notices = spool.notices().to_vec();
+        drop(spool);
+        let snapshot = Snapshot::open_recovered(&disk, dir)?;
+        Ok(Snapshot {
+            notices,
+            ..snapshot
+        })
     }
 
     /// Opens a news directory whose [`Spool`] publishes its commits in this process: [`Snapshot::catch_up`] costs an atomic load then where
@@ -203,7 +212,13 @@ impl Snapshot {
             log: Arc::new(log),
             expired_identity,
             caches: Arc::default(),
+            notices: Vec::new(),
         }))
+    }
+
+    /// What an administrator should know about the opening: [`Spool::notices`] where it mended what a crash left; else empty.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The groups. Their high marks are those of [`Snapshot::marks`].

@@ -24,13 +24,13 @@ const ENTRY_ADDED_BYTES: usize = HEADER_BYTES + 4;
 /// Longest wait until the daemon of this node has applied an expire.
 const EXPIRE_PATIENCE: Duration = Duration::from_secs(120);
 /// Longest wait until it has applied a change by another command.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
+pub const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 /// Longest wait for a daemon that does not run here, or does not answer. `cluster reseed` waits for an expire meanwhile.
 const ABSENCE: Duration = Duration::from_secs(5);
 /// Interval between looks at the daemon.
 const DAEMON_LOOK: Duration = Duration::from_secs(1);
 /// Interval between looks.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// Refuses a command that would change a news directory without the log of its cluster; `instead` tells the administrator what to do.
 ///

@@ -9,7 +9,7 @@ use store::{CancelLine, Position, RemovedBy, Snapshot};
 use crate::text;
 
 /// A removed article.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedArticle {
     /// Its position in the log.
     pub position: Position,

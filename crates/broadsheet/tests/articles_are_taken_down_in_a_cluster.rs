@@ -92,14 +92,29 @@ fn all_nodes_remove_and_restore() {
     }
     let out = ok(&programs[1], &["article", "remove", &other, "--erase"]);
     assert!(out.contains("overwrote"), "{out}");
+    ok(&programs[0], &["article", "remove", &id("x", 6)]);
+    assert!(!all_have(&programs, &id("x", 6)));
     // A node that was away learns all of it.
     let one = served.pop().unwrap();
     one.daemon.stop();
+    // It looks as if it had applied what comes next, but its readers do not see it yet: nothing says that it cannot be restored.
+    let applied = programs[2].read("news/cluster.applied");
+    let last: Vec<&str> = applied.lines().last().unwrap().split(' ').collect();
+    let further = [&[last[0], "1000000"], &last[2..]].concat().join(" ");
+    programs[2].write(
+        "news/cluster.applied",
+        format!("{applied}{further}\n").as_bytes(),
+    );
+    let told = run(&programs[2], &["article", "restore", &id("x", 6)]);
+    assert_eq!((told.status, told.out.as_str()), (2, ""), "{told:?}");
+    assert!(told.err.contains("does not show <"), "{told:?}");
+    programs[2].write("news/cluster.applied", applied.as_bytes());
     ok(&programs[0], &["article", "remove", &id("x", 7)]);
     let told = programs[1].rnews(&batch(&[article(&id("y", 1), "comp.test")]));
     assert_eq!(told.status, 0, "{told:?}");
     served.push(Served::start(&programs[2]));
     assert!(!all_have(&programs, &id("x", 7)));
+    assert!(all_have(&programs, &id("x", 6)));
     assert!(all_have(&programs, &id("y", 1)));
     for served in served {
         served.daemon.stop();

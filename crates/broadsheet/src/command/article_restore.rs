@@ -1,15 +1,16 @@
 //! `broadsheet article restore`
 
 use std::io::Write;
+use std::time::Instant;
 
 use cluster::removal::Removal;
 use store::{RemovedBy, Spool};
 
-use crate::cluster_log::ClusterLog;
+use crate::cluster_log::{COMMAND_PATIENCE, ClusterLog, LOOK};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
-use crate::removed;
+use crate::removed::{self, RemovedArticle};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -26,10 +27,16 @@ passed the article while it was removed do not send it.",
         most: usize::MAX,
     },
     flags: &[DIR],
-    exits: &[Meaning {
-        status: Status::NO,
-        when: "an article could not be restored",
-    }],
+    exits: &[
+        Meaning {
+            status: Status::NO,
+            when: "an article could not be restored",
+        },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "the log of the cluster has the change, and this node has not applied it yet",
+        },
+    ],
     run,
 };
 
@@ -94,22 +101,22 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             if !log.remove(&removals)? {
                 return Ok(Status::ATTENTION);
             }
-            // Another node may have erased or expired an article before.
-            let after = directory.snapshot()?;
-            let mut visible = Vec::new();
-            for id in restored {
-                let line = after.history_line(&id)?;
-                if line.is_some_and(|line| after.is_alive(&line)) {
-                    visible.push(id);
-                    continue;
-                }
+            let outcome = outcome_of(&directory, &removed, restored)?;
+            for id in outcome.gone {
                 eprintln!(
                     "broadsheet: cannot restore {}: another command erased, removed or expired it meanwhile",
                     groups::shown(&id)
                 );
                 status = Status::NO;
             }
-            restored = visible;
+            for id in outcome.awaited {
+                eprintln!(
+                    "broadsheet: the log of the cluster has the change, but this node does not show {} yet (`broadsheet cluster status')",
+                    groups::shown(&id)
+                );
+                status = Status::ATTENTION;
+            }
+            restored = outcome.visible;
         }
         (None, Some(mut spool)) => drop(spool.commit()?),
         (None, None) => {}
@@ -118,4 +125,46 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         writeln!(out, "restored {}", groups::shown(&id))?;
     }
     Ok(status)
+}
+
+/// What became of articles that all nodes are to restore.
+#[derive(Default)]
+struct Outcome {
+    visible: Vec<Vec<u8>>,
+    /// Another command, perhaps on another node, erased, removed or expired them before.
+    gone: Vec<Vec<u8>>,
+    /// They are still removed as they were.
+    awaited: Vec<Vec<u8>>,
+}
+
+/// Looks for restored articles until each is visible or gone: a node notes an entry as applied a moment before readers see what it did, and
+/// may be killed between. `before`: what was removed when the command began.
+fn outcome_of(
+    directory: &NewsDirectory,
+    before: &[RemovedArticle],
+    ids: Vec<Vec<u8>>,
+) -> anyhow::Result<Outcome> {
+    let until = Instant::now() + COMMAND_PATIENCE;
+    loop {
+        let mut outcome = Outcome::default();
+        let snapshot = directory.snapshot()?;
+        let after = removed::all(&snapshot)?;
+        let removal = |all: &[RemovedArticle], id: &[u8]| {
+            all.iter().rev().find(|article| article.id == id).cloned()
+        };
+        for id in &ids {
+            let line = snapshot.history_line(id)?;
+            let is_kept = line.is_some_and(|line| snapshot.expired().keeps_any(&line));
+            let list = match is_kept && removal(&after, id) == removal(before, id) {
+                true => &mut outcome.awaited,
+                false if line.is_some_and(|line| snapshot.is_alive(&line)) => &mut outcome.visible,
+                false => &mut outcome.gone,
+            };
+            list.push(id.clone());
+        }
+        if outcome.awaited.is_empty() || Instant::now() >= until {
+            return Ok(outcome);
+        }
+        std::thread::sleep(LOOK);
+    }
 }

@@ -82,3 +82,35 @@ fn a_missing_directory_is_named() {
     );
     assert_eq!(told.out, "400 Not in service; come again later\r\n");
 }
+
+/// As every other command that opens the news directory first.
+#[test]
+fn a_session_mends_what_is_missing() {
+    let program = Program::with_news("comp.test 0 1 y\n");
+    for name in ["index", "active", "expired"] {
+        std::fs::remove_file(program.path(&format!("news/{name}"))).unwrap();
+        let told = program.feed(
+            &["session", "--dir", "news"],
+            b"GROUP comp.test\r\nQUIT\r\n",
+        );
+        assert_eq!(told.status, 0, "{name}: {told:?}");
+        assert!(told.out.contains("\r\n211 0 "), "{name}: {told:?}");
+        assert!(told.err.contains("made again"), "{name}: {told:?}");
+        std::fs::remove_file(program.path(&format!("news/{name}"))).unwrap();
+        let told = program.run(&["group", "list", "--dir", "news"]);
+        let is_told = told
+            .err
+            .contains("`broadsheet fsck --repair' makes it again");
+        assert_eq!(
+            (told.status, is_told),
+            match name {
+                "active" => (2, true),
+                _ => (0, false),
+            },
+            "{name}: {told:?}"
+        );
+        let told = program.run(&["status", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{name}: {told:?}");
+    }
+    program.assert_clean();
+}

@@ -496,6 +496,98 @@ fn a_replay_keeps_an_edit_that_nobody_has_seen() {
     }
 }
 
+fn edit(program: &Program, old: &str, new: &str) {
+    let text = program.read("news/active");
+    assert!(text.contains(old), "{text}");
+    program.write("news/active", text.replace(old, new).as_bytes());
+}
+
+fn group_set(program: &Program, group: &str, flag: &str) -> program::Told {
+    let told = program.run(&["group", "set", "--dir", "news", group, flag]);
+    assert_eq!(told.status, 0, "{told:?}");
+    told
+}
+
+/// The file is as long as before, and the replay begins behind the numbers.
+#[test]
+fn a_lower_high_mark_before_a_reboot_gives_no_number_twice() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let articles = batch(&many("a", 10, "comp.test", 50));
+    assert_eq!(program.rnews(&articles).count("accepted"), 10);
+    forget_the_boot(&program);
+    group_set(&program, "junk", "n");
+    edit(&program, "comp.test 0000000010", "comp.test 0000000003");
+    forget_the_boot(&program);
+    let told = file(&program, "<1@example.com>", "comp.test");
+    assert!(
+        told.err
+            .contains("the high mark of comp.test was below numbers given"),
+        "{told:?}"
+    );
+    assert_eq!(links(&program, "<1@example.com>"), "comp.test/11");
+    program.assert_clean();
+}
+
+/// Else the next power cut would undo it, or what came later.
+#[test]
+fn an_edit_before_a_reboot_reaches_the_log() {
+    let program =
+        Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+    let articles = batch(&many("a", 2, "comp.misc", 50));
+    assert_eq!(program.rnews(&articles).count("accepted"), 2);
+    edit(&program, "comp.misc ", "comp.mist ");
+    forget_the_boot(&program);
+    let told = file(&program, "<1@example.com>", "comp.mist");
+    assert!(told.err.contains("no line for comp.misc"), "{told:?}");
+    edit(
+        &program,
+        "comp.mist 0000000003 00001 y",
+        "comp.mist 0000000003 00001 m",
+    );
+    forget_the_boot(&program);
+    file(&program, "<2@example.com>", "comp.test");
+    let older = program.read("news/active");
+    group_set(&program, "comp.test", "m");
+    let wanted = program.read("news/active");
+    program.write("news/active", older.as_bytes());
+    forget_the_boot(&program);
+    group_set(&program, "junk", "n");
+    assert_eq!(program.read("news/active"), wanted);
+    std::fs::remove_file(program.path("news/active")).unwrap();
+    group_set(&program, "junk", "n");
+    assert_eq!(program.read("news/active"), wanted);
+    program.assert_clean();
+}
+
+#[test]
+fn a_low_mark_above_the_next_number_is_lowered() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    file(&program, "<1@example.com>", "comp.test");
+    edit(
+        &program,
+        "comp.test 0000000001 00001",
+        "comp.test 0000000001 00050",
+    );
+    let told = file(&program, "<2@example.com>", "comp.test");
+    assert!(told.err.contains("lowered to 2"), "{told:?}");
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
+    assert!(rows.out.contains("<2@example.com>"), "{rows:?}");
+    program.assert_clean();
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_name() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let text = program.read("news/active");
+    program.write("news/active", format!("\u{feff}{text}").as_bytes());
+    let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));
+    assert_ne!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("line 1"), "{told:?}");
+    assert!(told.err.contains("byte order mark"), "{told:?}");
+    program.write("news/active", text.as_bytes());
+    file(&program, "<1@example.com>", "comp.test");
+}
+
 /// A high mark that leaves no number is a mistake in the file: the article is kept, and can be filed when it is mended.
 #[test]
 fn an_article_without_a_number_is_kept() {

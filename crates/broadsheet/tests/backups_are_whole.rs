@@ -220,6 +220,59 @@ fn removed_articles_stay_removed() {
     assert_eq!(told.status, 2, "{told:?}");
 }
 
+/// The log has the groups, too. An older backup may have a whole `active`, and stays.
+#[test]
+fn a_backup_without_a_usable_active_is_told_and_restored() {
+    let groups = ["comp.test", "comp.misc", "comp.last"];
+    let lines = groups.map(|group| format!("{group} 0000000000 00001 y\n"));
+    let program = Program::with_news(&lines.concat());
+    let articles = batch(&many("a", 30, "comp.test", 50));
+    assert_eq!(program.rnews(&articles).count("accepted"), 30);
+    backup(&program, &[]);
+    let whole = program.read("news/active");
+    let first_two = whole.split_inclusive('\n').take(2).collect::<String>();
+    for text in [None, Some(&whole[..40]), Some(&first_two)] {
+        match text {
+            None => fs::remove_file(program.path("news/active")).unwrap(),
+            Some(text) => program.write("news/active", text.as_bytes()),
+        }
+        let words = ["backup", "backups", "--dir", "news", "--keep", "1"];
+        let told = program.run(&words);
+        assert_eq!(told.status, 1, "{text:?}: {told:?}");
+        assert!(!told.out.contains("removed"), "{text:?}: {told:?}");
+        assert!(told.err.contains("active"), "{text:?}: {told:?}");
+        let told = restore(&program, &["--gap", "20"]);
+        assert_eq!(told.status, 0, "{text:?}: {told:?}");
+        let active = program.read("restored/active");
+        assert!(active.contains("comp.test 0000000050 "), "{active}");
+        assert!(active.contains("comp.last 0000000020 "), "{active}");
+        program.write("news/active", whole.as_bytes());
+    }
+}
+
+/// The gap counts from the numbers of the log, not from those of a file that is behind it.
+#[test]
+fn high_marks_are_raised_above_those_of_the_log() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let articles = batch(&many("a", 30, "comp.test", 50));
+    assert_eq!(program.rnews(&articles).count("accepted"), 30);
+    let whole = program.read("news/active");
+    let behind = whole.replace("comp.test 0000000030", "comp.test 0000000010");
+    for text in [behind.as_str(), ""] {
+        program.write("news/active", text.as_bytes());
+        backup(&program, &[]);
+        let told = restore(&program, &["--gap", "20"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        fs::remove_file(program.path("restored/index")).unwrap();
+        fs::remove_file(program.path("restored/active")).unwrap();
+        let more = batch(&many("b", 1, "comp.test", 50));
+        let told = program.feed(&["rnews", "--dir", "restored", "--json"], &more);
+        assert_eq!(told.count("accepted"), 1, "{told:?}");
+        let active = program.read("restored/active");
+        assert!(active.contains("comp.test 0000000051 "), "{active}");
+    }
+}
+
 /// RFC 3977, 6: no number is above 2,147,483,647.
 #[test]
 fn no_high_mark_is_raised_above_the_highest_number() {

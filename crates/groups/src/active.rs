@@ -31,6 +31,9 @@ pub const IMAGE_BYTES_MAX: usize = 1 << 30;
 /// Most alias hops; a longer chain counts as a loop (C News).
 pub const ALIAS_HOPS_MAX: usize = 100;
 
+/// U+FEFF at the beginning of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Most bad lines that are kept for messages; further ones are only counted.
 pub const BAD_LINES_MAX: usize = 100;
 
@@ -323,7 +326,9 @@ impl Active {
         for (index, end) in memchr_iter(b'\n', &image).enumerate() {
             let line = image.get(start..end).unwrap_or(b"");
             let mut error = None;
-            if let Some(fields) = line::strict(line) {
+            if index == 0 && line.starts_with(BYTE_ORDER_MARK) {
+                error = Some(ActiveLineError::ByteOrderMark);
+            } else if let Some(fields) = line::strict(line) {
                 let name = line.get(..usize::from(fields.name_len)).unwrap_or(b"");
                 let slot = by_name.entry(
                     hash(&hasher, name),

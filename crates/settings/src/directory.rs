@@ -22,6 +22,9 @@ pub enum Error {
     /// A file cannot be read.
     #[error("cannot read {}{}", .0.display(), hint(.0, .1))]
     Io(PathBuf, #[source] io::Error),
+    /// There is no `active`.
+    #[error("{} is missing: `broadsheet fsck --repair' makes it again from the log, as rnews and the daemon do", .0.display())]
+    NoActive(PathBuf),
     /// `broadsheet.toml` has errors.
     #[error(transparent)]
     Settings(#[from] Faults),
@@ -95,7 +98,12 @@ impl NewsDirectory {
     /// The file cannot be read or is too large.
     pub fn active(&self) -> Result<groups::Active, Error> {
         let path = self.file("active");
-        let text = store::regular::read(&path).map_err(|error| Error::Io(path, error))?;
+        let text = store::regular::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if store::is_news_directory(self.root()) => {
+                Error::NoActive(path)
+            }
+            _ => Error::Io(path, error),
+        })?;
         Ok(groups::Active::parse(text)?)
     }
 

@@ -149,11 +149,16 @@ fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
 pub fn permission_hint(path: &Path) -> &'static str {
     let own = rustix::process::geteuid().as_raw();
     let is_own = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.uid() == own);
-    match path.parent().is_some_and(is_own) && !is_own(path) {
-        true => {
+    let is_read_only =
+        |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.mode() & 0o200 == 0);
+    match (path.parent().is_some_and(is_own), is_own(path)) {
+        (true, false) => {
             "it belongs to another user: give it back to the owner of the news directory (chown)"
         }
-        false => "run as the owner of the news directory",
+        (true, true) if is_read_only(path) => {
+            "it is read-only: let its owner write to it (chmod u+w)"
+        }
+        _ => "run as the owner of the news directory",
     }
 }
 

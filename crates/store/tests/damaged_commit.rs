@@ -34,33 +34,50 @@ fn damaged(article: usize) -> (News, Vec<String>) {
     (news, ids)
 }
 
-/// Whatever length is left of the log that was synced, what is filed behind it stays.
+/// Whatever length is left of the log that was synced, what is filed behind it stays: cut in a record, and between two.
 #[test]
 fn articles_behind_a_cut_record_are_kept() {
-    for length in (1..=16).chain([1_001, 5_003]) {
+    let cuts = (1..=16).chain([1_001, 5_003]);
+    for (lost, whole_records) in
+        cuts.map(|lost| (lost, None))
+            .chain([(0, Some(99)), (0, Some(40)), (0, Some(0))])
+    {
         let news = News::new(&["a.b"]);
+        std::fs::create_dir_all(news.dir().join("bad")).unwrap();
         let disk = Double::new(news.dir()).disk();
         let mut spool = Spool::open_on(disk, news.dir(), Options::default()).unwrap();
         let file = |spool: &mut Spool, numbers: std::ops::Range<u32>| {
-            for number in numbers {
-                news.file(spool, &format!("<{number}@x>"), &["a.b"]);
-            }
+            let file = |number| news.file(spool, &format!("<{number}@x>"), &["a.b"]);
+            let positions: Vec<_> = numbers.map(file).collect();
             spool.commit().unwrap();
+            positions
         };
-        file(&mut spool, 0..100);
+        let positions = file(&mut spool, 0..100);
         drop(spool);
         let art = news.dir().join("segments/00000000000000004096.art");
         let art = std::fs::OpenOptions::new().write(true).open(art).unwrap();
-        art.set_len(art.metadata().unwrap().len() - length).unwrap();
+        let length = match whole_records {
+            Some(place) => positions[place].0 - 4096,
+            None => art.metadata().unwrap().len() - lost,
+        };
+        art.set_len(length).unwrap();
 
         let disk = Double::new(news.dir()).disk();
         let mut spool = Spool::open_on(disk.clone(), news.dir(), Options::default()).unwrap();
-        assert!(spool.notices()[0].contains("damaged"), "{length}");
+        let notices = spool.notices().join("\n");
+        assert!(notices.contains("damaged"), "{length}: {notices}");
+        assert!(notices.contains("it ends here"), "{length}: {notices}");
+        let ids = std::fs::read_to_string(news.dir().join("bad/lost.ids")).unwrap();
+        let first = whole_records.unwrap_or(100 - ids.lines().count());
+        let lost = (first..100).map(|number| format!("<{number}@x>"));
+        assert!(ids.lines().eq(lost), "{length}: {ids}");
         file(&mut spool, 200..210);
         drop(spool);
         for (round, repair) in [false, true, false].into_iter().enumerate() {
             let told = fsck_on(disk.clone(), news.dir(), repair).unwrap();
-            assert_eq!(told.faults == 0, round == 2, "{length}: {told:?}");
+            // What was cut between two records left nothing that is damaged.
+            let is_clean = round == 2 || whole_records.is_some();
+            assert_eq!(told.faults == 0, is_clean, "{length}: {told:?}");
             let reader = Snapshot::open_on(disk.clone(), news.dir()).unwrap();
             for number in 200..210 {
                 let id = format!("<{number}@x>");

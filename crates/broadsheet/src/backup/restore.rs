@@ -10,7 +10,7 @@ use groups::Active;
 use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
-use store::{AppliedEntry, Lock};
+use store::{AppliedEntry, Lock, Spool};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
@@ -195,8 +195,8 @@ pub fn restore(
     must_be_new(root)?;
     let contents = Contents::of(backups);
     let gap = if is_of_node(manifest) { 0 } else { gap };
-    let active = raised(&contents, manifest, gap)?;
-    fill(&contents, manifest, root, &active).with_context(|| {
+    check_gap(&contents, manifest, gap)?;
+    fill(&contents, manifest, root, gap).with_context(|| {
         format!(
             "{} is not a whole news directory: remove it before you try again, or with another backup (--at)",
             root.display()
@@ -208,7 +208,7 @@ fn fill(
     contents: &Contents,
     manifest: &Manifest,
     root: &Path,
-    active: &Active,
+    gap: u64,
 ) -> anyhow::Result<store::Rebuilt> {
     let mut directories = vec![root.to_owned()];
     make(root)?;
@@ -227,16 +227,14 @@ fn fill(
         }
         write(contents, entry, &path)?;
     }
-    store::replace(&RealDisk, &root.join(ACTIVE), |file| {
-        file.write_at(active.image(), 0)
-    })?;
     for directory in &directories {
         sync(directory)?;
     }
     for entry in manifest.entries.iter().filter(is_settings) {
         connect(contents, entry, root)?;
     }
-    let rebuilt = store::rebuild(root)?;
+    let rebuilt = rebuild(root)?;
+    raise(root, gap)?;
     // No backup has it.
     store::Reserve::of_expire(root).create();
     for entry in manifest.entries.iter().filter(is_settings) {
@@ -287,16 +285,52 @@ fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> 
         .with_context(|| format!("cannot restore {}", path.display()))
 }
 
-/// The `active` of a backup, with the high marks raised by `gap`. It is checked before anything is written.
-fn raised(contents: &Contents, manifest: &Manifest, gap: u64) -> anyhow::Result<Active> {
+/// Rebuilds what is derived. An `active` that has lost groups is made again from the log.
+fn rebuild(root: &Path) -> anyhow::Result<store::Rebuilt> {
+    let fault = match store::rebuild(root) {
+        Err(error @ store::Error::Active { .. }) => error,
+        done => return Ok(done?),
+    };
+    let path = root.join(ACTIVE);
+    fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    let mut rebuilt = store::rebuild(root)?;
+    rebuilt
+        .notices
+        .insert(0, format!("`active' of the backup cannot be used: {fault}"));
+    Ok(rebuilt)
+}
+
+/// Raises the high marks, which are at least those of the log by now, and has the store take them up.
+fn raise(root: &Path, gap: u64) -> anyhow::Result<()> {
+    if gap == 0 {
+        return Ok(());
+    }
+    let path = root.join(ACTIVE);
+    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let active = raised(Active::parse(text)?, gap)?;
+    store::replace(&RealDisk, &path, |file| file.write_at(active.image(), 0))?;
+    Spool::open(root, store::Options::default())?;
+    Ok(())
+}
+
+/// Refuses a gap that is too large for the `active` of a backup, before anything is written. If it cannot be used, it is made again later.
+fn check_gap(contents: &Contents, manifest: &Manifest, gap: u64) -> anyhow::Result<()> {
     let mut entries = manifest.entries.iter();
-    let entry = entries.find(|entry| entry.path == Path::new(ACTIVE));
-    let entry = entry.context("the backup has no file `active'")?;
+    let Some(entry) = entries.find(|entry| entry.path == Path::new(ACTIVE)) else {
+        return Ok(());
+    };
     let path = contents.path(&entry.checksum);
     let verified = contents.verify(&entry.checksum, entry.size);
     let text = verified.and_then(|()| fs::read(&path));
     let text = text.with_context(|| format!("the backup is damaged: {}", path.display()))?;
-    let mut active = Active::parse(text).context("`active' of the backup cannot be used")?;
+    match Active::parse(text) {
+        Ok(active) => raised(active, gap).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The table with its high marks raised by `gap`.
+fn raised(mut active: Active, gap: u64) -> anyhow::Result<Active> {
     let groups: Vec<_> = active.ids().collect();
     for group in groups {
         let high = active.high(group).saturating_add(gap);

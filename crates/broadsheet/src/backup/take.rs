@@ -55,7 +55,7 @@ pub struct Taken {
     pub new_bytes: u64,
     /// Number of old backups that were removed.
     pub removed: usize,
-    /// The segments without a valid header.
+    /// The segments without a valid header, and the fault of an `active` with which nothing can be filed.
     pub faults: Vec<String>,
 }
 
@@ -146,7 +146,9 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         for source in &now {
             taking.copy(source)?;
         }
-        (later, store::fsck::segment_faults(&root)?)
+        let mut faults = store::fsck::segment_faults(&root)?;
+        faults.extend(store::check_active(&root).err());
+        (later, faults)
     };
     for source in &later {
         taking.copy(source)?;

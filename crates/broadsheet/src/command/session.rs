@@ -68,7 +68,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 /// Serves the session. Returns the error that ended it: standard input could not be read or ended within an article, or standard output not be
 /// written.
 fn serve(given: &Given) -> anyhow::Result<Option<anyhow::Error>> {
-    let directory = NewsDirectory::meant(given)?.by_full_name()?;
+    let directory = NewsDirectory::meant(given)?;
+    if !daemon::client::is_served(directory.root()) {
+        // Mends what a crash left.
+        directory.snapshot()?;
+    }
+    let directory = directory.by_full_name()?;
     let input = io::stdin();
     let is_socket = rustix::net::sockopt::socket_type(&input).is_ok();
     let (socket, pump) = match is_socket {

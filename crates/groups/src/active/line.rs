@@ -75,6 +75,9 @@ pub enum ActiveLineError {
     /// Not `group max min flag`.
     #[error("is not `group max min flag' (check whether the file is truncated)")]
     Fields,
+    /// The first line begins with a byte order mark, as some editors write it: it would belong to the name.
+    #[error("begins with a byte order mark (EF BB BF): save the file without it")]
+    ByteOrderMark,
     /// The name is not [safe](name::is_safe).
     #[error("has the group name `{0}', which is not allowed")]
     UnsafeName(String),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
 use crate::check::kept_histories::check_kept_histories;
-use crate::check::report::{Finding, Report};
+use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::disk::RealDisk;
@@ -37,16 +37,8 @@ pub struct Rebuilt {
 impl Rebuilt {
     /// Adds what a check has found.
     fn add(&mut self, report: &Report) {
-        let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
-        self.notices.extend(report.findings.iter().map(text));
+        self.notices.extend(report.told());
         self.damaged += report.lost;
-        if !report.lost_ids.is_empty() {
-            self.notices.push(format!(
-                "the ids of {} lost articles are in bad/{}",
-                report.lost_ids.len(),
-                repair::LOST_IDS
-            ));
-        }
     }
 
     /// Adds what an opening has found, once. That the index is missing, and the last segment was replayed, is this rebuild's own doing.

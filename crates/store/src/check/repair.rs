@@ -7,7 +7,7 @@ use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::kept_histories::Mended;
 use crate::check::lost_ends::{current_fault, report_lost_ends};
 use crate::check::offloaded_header::check_header;
-use crate::check::report::Report;
+use crate::check::report::{LOST_IDS, Report};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::{self, HistoryLine};
@@ -343,9 +343,6 @@ pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     }
     .map_err(|source| Error::io("remove", &index, source))
 }
-
-/// The file of ids of lost articles in `bad/`: one on each line, as `broadsheet batchsm` reads them.
-pub const LOST_IDS: &str = "lost.ids";
 
 /// Adds the ids of lost articles to their list.
 pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Error> {

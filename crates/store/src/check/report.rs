@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::history::HistoryLine;
 
+/// The file of ids of lost articles in `bad/`: one on each line, as `broadsheet batchsm` reads them.
+pub const LOST_IDS: &str = "lost.ids";
+
 /// Maximum number of findings reported individually; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
 
@@ -56,6 +59,19 @@ pub struct Report {
 }
 
 impl Report {
+    /// The errors, and where the ids of lost articles are, as sentences.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let text = |found: &Finding| format!("{}: {}", found.path.display(), found.what);
+        let mut told: Vec<String> = self.findings.iter().map(text).collect();
+        if !self.lost_ids.is_empty() {
+            told.push(format!(
+                "the ids of {} lost articles are in bad/{LOST_IDS}",
+                self.lost_ids.len()
+            ));
+        }
+        told
+    }
+
     pub(crate) fn tell(
         &mut self,
         path: &Path,

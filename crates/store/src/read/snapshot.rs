@@ -3,6 +3,7 @@
 pub(crate) mod catch_up;
 mod segment_files;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -121,6 +122,8 @@ impl Snapshot {
                 Ok(Some(snapshot)) => return Ok(snapshot),
                 // The log tells it.
                 Ok(None) | Err(Error::Damaged { .. }) => {}
+                // So it does of `active`.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }

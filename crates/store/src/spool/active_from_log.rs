@@ -6,9 +6,12 @@ use article::decimal;
 use groups::{Active, AddGroupError, Flag, GroupId};
 
 use crate::Error;
-use crate::history::HistoryLine;
+use crate::history::{self, HistoryLine};
+use crate::io::disk::Open;
 use crate::log::record::{Kind, Record};
-use crate::log::segments::Segments;
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 
 /// The active table as the log tells it: the last whole copy, then every change and every number since.
 pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> {
@@ -46,6 +49,36 @@ pub fn told_before(segments: &Segments, (base, end): (u64, u64)) -> Result<Optio
         }
     })?;
     Ok(table)
+}
+
+/// The active table at the beginning of a segment with the numbers that its history gives; later changes of groups are not in it. A segment
+/// without a copy at its beginning tells of the groups of `table` which numbers it has.
+pub fn told_roughly(segments: &Segments, base: u64, table: &Active) -> Result<Active, Error> {
+    let path = segments.path(base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let file = segments.open(base, SegmentFile::Art, Open::Read);
+    let file = file.map_err(at)?;
+    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+    let mut told = None;
+    if let Some(Step::Record(_, record)) = walk.next().map_err(at)? {
+        tell(&mut told, &record);
+    }
+    let mut told = told.unwrap_or_else(|| {
+        let mut groups = table.clone();
+        for id in table.ids() {
+            groups.set_high(id, 0);
+        }
+        groups
+    });
+    let path = segments.path(base, SegmentFile::His);
+    let at = |source| Error::io("read", &path, source);
+    let history = segments.open(base, SegmentFile::His, Open::Read);
+    let history = history.map_err(at)?;
+    let map = history.map(history.length().map_err(at)?).map_err(at)?;
+    for (_, line) in history::lines(map.bytes()) {
+        raise_high_marks(&mut told, line);
+    }
+    Ok(told)
 }
 
 /// Applies the next record of the log to the table that the records before it tell.

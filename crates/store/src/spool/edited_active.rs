@@ -13,7 +13,7 @@ use crate::log::record::Kind;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
 use crate::spool::active_file::ActiveFile;
-use crate::spool::active_from_log::rebuild_active;
+use crate::spool::active_from_log::{rebuild_active, told_roughly};
 use crate::spool::group_changes::push_line;
 use crate::spool::{SNAPSHOT_PART, Spool};
 
@@ -25,11 +25,26 @@ pub(crate) const CUT: &str = "it ends in the middle of a line";
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
-    /// its sum say nothing; the replay sees to the numbers then.
+    /// its sum say little: [`Spool::active_differs_from_log`] tells after the replay.
     pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
         let [known, now] = [self.index.active_identity(), self.active.identity()?];
-        let is_other = known != now || !self.index.had_active_sum(self.active.table.checksum());
-        Ok(is_other && (is_sure || known[1] != now[1] || self.active.table.is_empty()))
+        let is_resized = known[1] != now[1] || self.active.table.is_empty();
+        Ok(self.active_is_another()? && (is_sure || is_resized))
+    }
+
+    /// Whether active has another time, another length or another text than after our last write, or is another file.
+    pub(crate) fn active_is_another(&self) -> Result<bool, Error> {
+        let is_ours = self.index.active_identity() == self.active.identity()?;
+        Ok(!is_ours || !self.index.had_active_sum(self.active.table.checksum()))
+    }
+
+    /// Whether groups or flags are others than in the log, or a high mark is below a number given. The replay has made good what a power cut
+    /// took from the file, so somebody edited it before. Reads the whole segment only if its first copy and its history differ from the file.
+    pub(crate) fn active_differs_from_log(&self) -> Result<bool, Error> {
+        let table = &self.active.table;
+        let told = told_roughly(&self.segments, self.art.header.base, table)?;
+        let is_told = || rebuild_active(&self.segments, &self.dir);
+        Ok(differs(table, &told) && is_told().is_ok_and(|told| differs(table, &told)))
     }
 
     /// Refuses an `active` that has lost groups by damage, or by a mistake of who edited it: articles of these groups would be refused, and their
@@ -74,6 +89,7 @@ impl Spool {
             self.raise_groups_unknown_to(&told)?;
             self.log_edits(&told)?;
         }
+        self.lower_low_marks();
         // Whoever edited it may have edited the files beside it, too.
         let copies = match self.art.header.logs_states {
             true => self.group_copies(),
@@ -96,6 +112,22 @@ impl Spool {
         }
         self.commit()?;
         Ok(())
+    }
+
+    /// A low mark above the next number would hide the articles that come.
+    fn lower_low_marks(&mut self) {
+        let table = &mut self.active.table;
+        for id in table.ids().collect::<Vec<_>>() {
+            let next = table.high(id).saturating_add(1);
+            if table.low(id) > next {
+                let name = String::from_utf8_lossy(table.name(id)).into_owned();
+                self.notices.push(format!(
+                    "active: the low mark of {name} was {}, which would hide new articles: lowered to {next}",
+                    table.low(id)
+                ));
+                table.set_low(id, next);
+            }
+        }
     }
 
     /// Logs which groups were taken out, added, or changed: a long active is not copied.
@@ -174,6 +206,16 @@ pub(crate) fn is_edited(disk: &dyn Disk, dir: &Path, active: &ActiveFile) -> Res
     let index = Index::open_to_read(disk, dir, None)?;
     let now = active.identity()?;
     Ok(index.is_some_and(|index| index.active_identity() != now))
+}
+
+/// Whether a table has other groups or flags than the log, or a lower high mark.
+fn differs(table: &Active, told: &Active) -> bool {
+    let is_other = |id: GroupId| {
+        table.find(told.name(id)).is_none_or(|here| {
+            table.flag(here) != told.flag(id) || table.high(here) < told.high(id)
+        })
+    };
+    table.len() != told.len() || told.ids().any(is_other)
 }
 
 fn check_end(active: &ActiveFile, segments: &Segments, dir: &Path) -> Result<(), Error> {

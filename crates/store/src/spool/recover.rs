@@ -136,6 +136,7 @@ pub fn open_known(
         removals: BTreeSet::new(),
     };
     let is_edited = spool.active_is_edited(start.sure)?;
+    let is_perhaps_edited = !start.sure && !options.follows_log && spool.active_is_another()?;
     if is_edited {
         note_bad_lines(&mut spool);
     }
@@ -161,6 +162,7 @@ pub fn open_known(
     }
     // A node takes the table from the log.
     let is_edited = caught_up? && !options.follows_log || is_edited;
+    let is_edited = is_edited || is_perhaps_edited && spool.active_differs_from_log()?;
     spool.finish_erasures()?;
     if is_new {
         // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.

@@ -77,6 +77,11 @@ impl Spool {
                 }
             }
         }
+        // Between two records the file ends without a gap.
+        if last && end < known.whole {
+            self.notices.push(damage_notice(&path, end));
+            end = known.whole.next_multiple_of(ALIGN as u64);
+        }
         // A sealed segment is whole: what cannot be read there is damage, not a torn commit.
         Ok(if last {
             end

@@ -96,6 +96,9 @@ fn raising_takes_nothing_away_and_outlives_the_loss_of_active() {
     for number in 1..=5 {
         news.file(&mut spool, &format!("<{number}@x>"), &["a"]);
     }
+    for number in 1..=8 {
+        news.file(&mut spool, &format!("<b{number}@x>"), &["b"]);
+    }
     spool
         .set_low_marks(&[(b"a", 4), (b"b", 9), (b"unknown", 3)])
         .unwrap();

@@ -89,6 +89,33 @@ fn articles_behind_a_cut_record_are_kept() {
     }
 }
 
+/// Of a segment of which nothing is left the history tells what it had, also without the index.
+#[test]
+fn articles_of_an_emptied_segment_are_listed() {
+    for (length, is_index_lost) in [(0, false), (64, false), (0, true), (64, true)] {
+        let news = News::new(&["a.b"]);
+        std::fs::create_dir_all(news.dir().join("bad")).unwrap();
+        let disk = Double::new(news.dir()).disk();
+        let mut spool = Spool::open_on(disk, news.dir(), Options::default()).unwrap();
+        news.file(&mut spool, "<1@x>", &["a.b"]);
+        spool.commit().unwrap();
+        drop(spool);
+        let art = news.dir().join("segments/00000000000000004096.art");
+        let art = std::fs::OpenOptions::new().write(true).open(art).unwrap();
+        art.set_len(length).unwrap();
+        if is_index_lost {
+            std::fs::remove_file(news.dir().join("index")).unwrap();
+        }
+        let disk = Double::new(news.dir()).disk();
+        let spool = Spool::open_on(disk, news.dir(), Options::default()).unwrap();
+        let notices = spool.notices().join("\n");
+        let what = format!("{length} {is_index_lost}: {notices}");
+        assert!(notices.contains("it ends here"), "{what}");
+        let ids = std::fs::read_to_string(news.dir().join("bad/lost.ids")).unwrap();
+        assert_eq!(ids, "<1@x>\n", "{what}");
+    }
+}
+
 #[test]
 fn damage_in_the_last_commit_costs_one_article() {
     for article in [10, 12, 14] {

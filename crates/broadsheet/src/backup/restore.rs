@@ -287,16 +287,15 @@ fn write(contents: &Contents, entry: &Entry, path: &Path) -> anyhow::Result<()> 
 
 /// Rebuilds what is derived. An `active` that has lost groups is made again from the log.
 fn rebuild(root: &Path) -> anyhow::Result<store::Rebuilt> {
-    let fault = match store::rebuild(root) {
-        Err(error @ store::Error::Active { .. }) => error,
+    match store::rebuild(root) {
+        Err(store::Error::Active { .. }) => {}
         done => return Ok(done?),
-    };
+    }
     let path = root.join(ACTIVE);
     fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     let mut rebuilt = store::rebuild(root)?;
-    rebuilt
-        .notices
-        .insert(0, format!("`active' of the backup cannot be used: {fault}"));
+    let damaged = "`active' of the backup is damaged or cut".to_owned();
+    rebuilt.notices.insert(0, damaged);
     Ok(rebuilt)
 }
 

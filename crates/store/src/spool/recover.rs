@@ -6,6 +6,7 @@
 //! lines, and the last segment is replayed whole.
 
 pub mod log_end;
+mod lost_end;
 pub mod replay;
 mod replayed_groups;
 pub mod start;
@@ -79,6 +80,9 @@ pub fn open_known(
     let is_newest_lost = options.repair && !knows_segment(segments, &found)?;
     if is_newest_lost {
         found = None;
+    }
+    if lost_end::is_listed(options) {
+        lost_end::list_of_emptied(segments, dir, &mut notices)?;
     }
     let mut start = match &found {
         Some(index) => Start::of(index, run, &mut notices),

@@ -1,9 +1,6 @@
 //! The replay: derived files and states learn the part of the log that they lack.
 
 use crate::Error;
-use crate::check::lost_ends::report_lost_ends;
-use crate::check::repair::list_lost;
-use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::history::cancels::{CancelLine, Cancels};
 use crate::history::sealed::SealedHistory;
@@ -18,9 +15,10 @@ use crate::log::walk::{Step, Walk};
 use crate::overview::row::push_row_of;
 use crate::spool::Spool;
 use crate::spool::derived::Derived;
+use crate::spool::recover::lost_end;
 use crate::spool::recover::open_art;
 use crate::spool::recover::replayed_groups::ReplayedGroups;
-use crate::spool::recover::start::{Known, Start, art_length};
+use crate::spool::recover::start::{Known, Start};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
@@ -33,7 +31,9 @@ impl Spool {
         if start.sure && self.ends_agree()? {
             return Ok(false);
         }
-        self.list_lost_end(&start)?;
+        if let Some(whole) = start.whole.filter(|_| lost_end::is_listed(self.options)) {
+            lost_end::list_behind(&self.segments, &self.dir, whole, &mut self.notices)?;
+        }
         let mut from = start.mark;
         let length = self.art.append.length()?;
         if length < from.art_end {
@@ -151,27 +151,6 @@ impl Spool {
             self.notices.push(format!("{what} {TAKEN_UP}"));
         }
         Ok(is_edited)
-    }
-
-    /// Lists the articles behind the end of a log that was whole and was cut, before their history lines go. A repair lists them itself, and
-    /// a node gets them from the log of its cluster again.
-    fn list_lost_end(&mut self, start: &Start) -> Result<(), Error> {
-        let (segments, dir) = (&self.segments, &self.dir);
-        let Some((base, end)) = start.whole else {
-            return Ok(());
-        };
-        let is_last = segments.bases()?.last() == Some(&base);
-        let is_listed = self.options.repair || self.options.follows_log;
-        if is_listed || !is_last || art_length(segments, base)? >= end {
-            return Ok(());
-        }
-        let mut report = Report::default();
-        report_lost_ends(segments, dir, &mut report)?;
-        self.notices.extend(report.told());
-        if let Err(error) = list_lost(&*self.disk, dir, &report) {
-            self.notices.push(error.to_string());
-        }
-        Ok(())
     }
 
     /// Puts new files in the place of the derived files of the segment, and begins a new index.

@@ -197,7 +197,7 @@ pub fn can_be_read(segments: &Segments, base: u64) -> bool {
 }
 
 /// An offset in a segment up to which it was synced: its history has a line of an article only after that.
-fn told_by_history(segments: &Segments, base: u64) -> Option<u64> {
+pub fn told_by_history(segments: &Segments, base: u64) -> Option<u64> {
     let file = segments.open(base, SegmentFile::His, Open::Read).ok()?;
     let map = file.map(file.length().ok()?).ok()?;
     let lines = history::lines(map.bytes()).map(|(_, line)| line);

@@ -81,7 +81,10 @@ pub fn open_known(
     if is_newest_lost {
         found = None;
     }
-    if lost_end::is_listed(options) {
+    let is_sure = found
+        .as_ref()
+        .is_some_and(|index| index.applied(run).is_some());
+    if !is_sure && lost_end::is_listed(options) {
         lost_end::list_of_emptied(segments, dir, &mut notices)?;
     }
     let mut start = match &found {

@@ -83,7 +83,7 @@ fn a_missing_directory_is_named() {
     assert_eq!(told.out, "400 Not in service; come again later\r\n");
 }
 
-/// As every other command that opens the news directory first.
+/// A session mends as every other command does that opens the news directory first.
 #[test]
 fn a_session_mends_what_is_missing() {
     let program = Program::with_news("comp.test 0 1 y\n");

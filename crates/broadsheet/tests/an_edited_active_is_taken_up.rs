@@ -528,7 +528,7 @@ fn a_lower_high_mark_before_a_reboot_gives_no_number_twice() {
     program.assert_clean();
 }
 
-/// Else the next power cut would undo it, or what came later.
+/// Without a record of it the next power cut would undo the edit, or later commands.
 #[test]
 fn an_edit_before_a_reboot_reaches_the_log() {
     let program =

@@ -127,7 +127,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// What became of articles that all nodes are to restore.
+/// The results for articles that all nodes are to restore.
 #[derive(Default)]
 struct Outcome {
     visible: Vec<Vec<u8>>,

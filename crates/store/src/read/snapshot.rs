@@ -58,7 +58,7 @@ pub struct Snapshot {
     /// The identity of the file `expired` as it was read: changes when expire decides.
     pub(super) expired_identity: Option<[u64; 3]>,
     pub(super) caches: Arc<Caches>,
-    /// What the writer's opening told, where there had to be one.
+    /// The notices of the writer's opening; none if there was no such opening.
     notices: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl Snapshot {
         }))
     }
 
-    /// What an administrator should know about the opening: [`Spool::notices`] where it mended what a crash left; else empty.
+    /// Notices for the administrator: those of the writer's opening ([`Spool::notices`]) that mended what a crash left; else none.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

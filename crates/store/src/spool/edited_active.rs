@@ -1,6 +1,7 @@
 //! What opening does when somebody else wrote `active` since the store did: the administrator may add, change and remove
 //! groups by hand.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -188,11 +189,19 @@ impl Spool {
 /// Whether articles can be filed with the `active` of a news directory.
 ///
 /// # Errors
-/// It ends in the middle of a line or has bad lines, and lacks groups that the log has; or nobody has taken it up, and the last groups of the
+/// It is missing; or it ends in the middle of a line or has bad lines, and lacks groups that the log has; or nobody has taken it up, and the last groups of the
 /// log are missing; or a file cannot be read.
 pub fn check_active(dir: &Path) -> Result<(), Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let active = ActiveFile::open(&disk, dir)?;
+    let active = match ActiveFile::open(&disk, dir) {
+        Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Err(Error::Active {
+                path,
+                what: "it is missing: run `broadsheet fsck --repair', which makes it again from the log".to_owned(),
+            });
+        }
+        opened => opened?,
+    };
     let segments = Segments::find(&disk, dir)?;
     check_file(&active, &segments, dir)?;
     match is_edited(&*disk, dir, &active)? {

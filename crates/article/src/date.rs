@@ -167,9 +167,10 @@ fn fixed(text: &[u8]) -> Option<(Civil, &[u8])> {
     Some((date, zone))
 }
 
-/// Subtracts the zone's offset from local seconds; `None` before 1970.
+/// Subtracts the zone's offset from local seconds; `None` before 1970. What is in the year 10000 by UTC counts as the last second of 9999.
 fn since_epoch(local: i64, east: i64) -> Option<i64> {
-    local.checked_sub(east).filter(|&seconds| seconds >= 0)
+    let seconds = local.checked_sub(east)?.min(civil::LAST_SECOND);
+    Some(seconds).filter(|&seconds| seconds >= 0)
 }
 
 /// A number of two digits.

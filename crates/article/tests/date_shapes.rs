@@ -184,7 +184,8 @@ fn years_of_two_and_three_digits() {
     }
     assert_eq!(utc("3 Mar 50 00:00:00 GMT"), None);
     assert_eq!(utc("1 Jan 1970 00:00:00 GMT"), Some(0));
-    assert_eq!(utc("31 Dec 9999 23:59:60 GMT"), Some(253_402_300_800));
+    assert_eq!(utc("31 Dec 9999 23:59:60 GMT"), Some(253_402_300_799));
+    assert_eq!(utc("31 Dec 9999 23:00:00 -0500"), Some(253_402_300_799));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 /// Supported years.
 const YEARS: std::ops::RangeInclusive<u32> = 1970..=9999;
 const DAY_SECONDS: i64 = 86_400;
+/// The last second of the last year, seconds since 1970.
+pub(super) const LAST_SECOND: i64 = days_before_year(*YEARS.end() + 1) as i64 * DAY_SECONDS - 1;
 /// Days before each month of a common year, and before the year's end.
 const DAYS_BEFORE: [u32; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
@@ -48,8 +50,7 @@ impl Civil {
 
     /// Returns the date and time `seconds` after 1970, clamped to 1970..=9999, and the weekday (0 is Sunday).
     pub(super) fn at(seconds: i64) -> (Civil, usize) {
-        let last = i64::from(days_before_year(*YEARS.end() + 1)) * DAY_SECONDS - 1;
-        let seconds = seconds.clamp(0, last);
+        let seconds = seconds.clamp(0, LAST_SECOND);
         let days = u32::try_from(seconds / DAY_SECONDS).unwrap_or(0);
         let of_day = u32::try_from(seconds % DAY_SECONDS).unwrap_or(0);
         // Dividing by 366 gives a year that is at most a few years too early.
@@ -86,9 +87,13 @@ pub(super) fn full_year(year: u32, digits: usize) -> Option<u32> {
 }
 
 /// Days from 1970 to the start of `year`, which is 1970 to 10000.
-fn days_before_year(year: u32) -> u32 {
-    let leaps = |year: u32| year / 4 - year / 100 + year / 400;
-    (year - 1970) * 365 + leaps(year - 1) - leaps(1969)
+const fn days_before_year(year: u32) -> u32 {
+    (year - 1970) * 365 + leap_years(year - 1) - leap_years(1969)
+}
+
+/// Leap years up to `year`.
+const fn leap_years(year: u32) -> u32 {
+    year / 4 - year / 100 + year / 400
 }
 
 /// Days of `year` before its month `index` (0 to 12).

@@ -66,7 +66,9 @@ pub fn file(
                     // Other inputs would fail too.
                     let others = inputs.by_ref().filter_map(|other| match other {
                         Input::Handed(handed) => Some(handed),
-                        _ => None,
+                        // A file that became the standard input.
+                        Input::Stdin => Handed::open(&other).ok(),
+                        Input::File(_) | Input::Spooled(_) => None,
                     });
                     run.over.unkept.extend(others);
                     break;

@@ -30,6 +30,19 @@ pub enum Error {
         /// Space that has to stay free, bytes.
         keep_free: u64,
     },
+    /// A compressed batch needs more of the disk than there is, so its own size is the cause.
+    #[error(
+        "no space in {} for the batch when it is expanded, and for its articles: {free} bytes are free beside what is expanded already, and [incoming] keep_free is {keep_free}; free space, then run rnews on the batch again",
+        path.display()
+    )]
+    NoRoomToExpand {
+        /// The directory.
+        path: PathBuf,
+        /// Free space, bytes.
+        free: u64,
+        /// Space that has to stay free, bytes.
+        keep_free: u64,
+    },
     /// A file beside active, or of the control messages, cannot be read or written.
     #[error("cannot {doing} {}: {source}; correct this error, then run rnews on the batch again", path.display())]
     GroupFile {
@@ -72,12 +85,28 @@ impl Error {
         matches!(self, Error::Cluster(_))
     }
 
+    /// The same lack of room, of a batch that was begun to be expanded: it is the cause.
+    pub(crate) fn of_expansion(self) -> Error {
+        match self {
+            Error::NoRoom {
+                path,
+                free,
+                keep_free,
+            } => Error::NoRoomToExpand {
+                path,
+                free,
+                keep_free,
+            },
+            error => error,
+        }
+    }
+
     /// True if the disk or quota is full: with new space, the same batch files the rest.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Error::Store(error) => error.is_disk_full(),
             Error::NoRoom { .. } => true,
-            Error::HeadersOnly { .. } | Error::Cluster(_) => false,
+            Error::HeadersOnly { .. } | Error::Cluster(_) | Error::NoRoomToExpand { .. } => false,
             Error::Log { source, .. }
             | Error::GroupFile { source, .. }
             | Error::Open { source, .. } => matches!(

@@ -30,6 +30,8 @@ use crate::verified::{Failure, Verified, has_checksum};
 pub const COMMIT_BYTES: usize = 8 << 20;
 /// Size of the pending log lines that causes a commit, bytes.
 pub const LOG_BYTES: usize = 1 << 20;
+/// Number of lines of one input that are logged as out of step.
+const OUT_OF_STEP_LOGGED: u64 = 1_000;
 /// Number of articles of one input, not filed and kept in `bad/`, that are reported one by one; the log has all.
 pub const UNFILED_NAMED_MAX: u64 = 20;
 /// Number of articles of a mapped file that are filed with one reading of the clock.
@@ -283,8 +285,8 @@ struct InputState {
     /// The batch in `bad/` of articles that could not be filed, and their number. `None` with articles: it cannot be written.
     unfiled: Option<(std::fs::File, PathBuf)>,
     unfiled_articles: u64,
-    /// It was reported that the batch is out of step.
-    is_out_of_step: bool,
+    /// Number of lines at which the batch is out of step.
+    out_of_step: u64,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
     /// Something of it should have been saved in `bad/`, and could not be.
@@ -338,7 +340,7 @@ impl Run<'_> {
             saved: None,
             unfiled: None,
             unfiled_articles: 0,
-            is_out_of_step: false,
+            out_of_step: 0,
             has_empty_articles: false,
             is_unsaved: false,
         };
@@ -359,6 +361,10 @@ impl Run<'_> {
             (None, Err(_)) => InputEnd::Left,
         });
         done?;
+        if self.options.strict {
+            // On a node of a cluster, the verdicts come with the commit.
+            self.commit()?;
+        }
         let refused = self.summary.refused + self.summary.duplicates - refused_before;
         if self.options.strict && refused > 0 {
             state.status = state.status.max(Status::Bad);
@@ -397,14 +403,14 @@ impl Run<'_> {
         };
         if has_checksum(unwrapped.layers()) {
             let place = self.outlet.filer().dir().join(bad_batches::INCOMING);
-            match Verified::read(unwrapped, &place) {
+            let keep_free = self.outlet.filer().keep_free();
+            let dir = self.outlet.filer().dir().to_owned();
+            match Verified::read(unwrapped, (&place, &dir), keep_free) {
                 Ok(verified) => {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
                     self.items(source, &mut batch, state, verified.map())
                 }
-                Err(Failure::Place(error)) => {
-                    Err(store::Error::io("expand a batch in", &place, error).into())
-                }
+                Err(Failure::Place(error)) => Err(error),
                 Err(Failure::Batch(error)) => {
                     self.save(source, state);
                     let status = read_error_status(&error);
@@ -497,6 +503,10 @@ impl Run<'_> {
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
                     self.out_of_step(line, offset, now, source, state);
+                    // Such lines may follow each other without an article.
+                    if self.is_log_full() {
+                        self.commit()?;
+                    }
                 }
                 Ok(Some(Item::Short {
                     missing,
@@ -554,15 +564,17 @@ impl Run<'_> {
     ) {
         let line = groups::shown(line);
         let text = format!("unbatcher out of synch in file {}", source.name);
-        self.outlet
-            .filer()
-            .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
-        if state.is_out_of_step {
+        state.out_of_step += 1;
+        if state.out_of_step <= OUT_OF_STEP_LOGGED {
+            self.outlet
+                .filer()
+                .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
+        }
+        if state.out_of_step > 1 {
             // Reports it once, as C News does: a batch with an empty line after each article would cause a message
-            // for each one. The log has all of them.
+            // for each one.
             return;
         }
-        state.is_out_of_step = true;
         self.save(source, state);
         self.report_bad(
             source,
@@ -602,7 +614,14 @@ impl Run<'_> {
         self.summary.bytes += bytes.len() as u64;
         let verdict = match self.outlet.file(bytes, now)? {
             // The rest of the input depends on what the first article is.
-            None if is_bare => self.outlet.commit()?.pop(),
+            None if is_bare => {
+                let mut verdicts = self.outlet.commit()?;
+                let last = verdicts.pop();
+                for earlier in &verdicts {
+                    self.count(earlier);
+                }
+                last
+            }
             verdict => verdict,
         };
         let mut malformed = None;
@@ -657,7 +676,12 @@ impl Run<'_> {
     fn is_commit_due(&mut self) -> bool {
         self.options.sync_each
             || self.outlet.pending_bytes() >= self.options.commit_bytes
-            || self.outlet.filer().log_bytes() >= LOG_BYTES
+            || self.is_log_full()
+    }
+
+    /// Whether the lines for the log need much memory.
+    fn is_log_full(&mut self) -> bool {
+        self.outlet.filer().log_bytes() >= LOG_BYTES
     }
 
     /// Reports the error of a batch and where the batch is saved.

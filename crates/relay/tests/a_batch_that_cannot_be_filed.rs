@@ -6,11 +6,13 @@
 use crate::newsdir;
 
 use std::fs;
+use std::io::Write;
 
 use newsdir::{NOW, Newsdir, Told, article, batch};
 use relay::incoming::tries::TRIES_MAX;
 use relay::incoming::{Drain, DrainOptions, Drained};
 use relay::rnews::{Input, Status};
+use relay::{FilerOptions, Rules};
 
 /// A news directory in which control messages that make groups stop filing: their line in active.times cannot be written.
 fn newsdir() -> Newsdir {
@@ -158,4 +160,48 @@ fn what_active_has_no_place_for_is_kept() {
     let (outcome, told) = newsdir.rnews(&[Input::File(path)], relay::rnews::Options::default());
     assert_eq!(outcome.status, Status::Fine, "{told:?}");
     assert_eq!(outcome.summary.accepted, 2, "{told:?}");
+}
+
+/// A compressed batch for which the disk has no room, whatever is filed or not: it is its own size that stops it.
+#[test]
+fn a_batch_too_large_when_expanded_keeps_no_others_waiting() {
+    let newsdir = Newsdir::new();
+    fs::create_dir(newsdir.path().join("in.coming")).unwrap();
+    put(&newsdir, "7501234560.t", &article("<1@a>", "comp.std", &[]));
+    let filler = "x".repeat(99) + "\n";
+    let large = article("<large@a>", "comp.std", &[]) + &filler.repeat(200_000);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&batch(&[&large])).unwrap();
+    let name = newsdir.path().join("in.coming/7501234561.t");
+    fs::write(name, gzip.finish().unwrap()).unwrap();
+    put(&newsdir, "7501234562.t", &article("<2@a>", "comp.std", &[]));
+    let run = || {
+        let space = rustix::fs::statvfs(newsdir.path()).unwrap();
+        let options = FilerOptions {
+            // Room for the others, and less than the expanded batch and its article need.
+            keep_free: (space.f_bavail * space.f_frsize).saturating_sub(30 << 20),
+            ..FilerOptions::default()
+        };
+        let mut filer = newsdir.filer_with(Rules::new(newsdir::HOST.as_bytes()), options);
+        let mut options = DrainOptions::default();
+        options.rnews.clock = || NOW;
+        let mut drain = Drain::new(newsdir.path(), options);
+        let mut told = Told::default();
+        let lock = drain.take_lock().unwrap().unwrap();
+        drain.run(&lock, &mut filer, &mut told).unwrap();
+        told.0.join("\n")
+    };
+    let told = run();
+    assert!(
+        told.contains("for the batch when it is expanded, and for its articles")
+            && told.contains("7501234561.t: filing stopped at this batch (attempt 1 of 3"),
+        "{told}"
+    );
+    run();
+    assert_eq!(waiting(&newsdir), 1);
+    assert!(newsdir.links("<1@a>").is_some() && newsdir.links("<2@a>").is_some());
+    run();
+    put(&newsdir, "8501234560.t", &article("<3@a>", "comp.std", &[]));
+    run();
+    assert_eq!((waiting(&newsdir), newsdir.bad().len()), (0, 1));
 }

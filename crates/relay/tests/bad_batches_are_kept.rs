@@ -333,3 +333,50 @@ fn one_line_of_the_log_stands_for_all_empty_articles() {
     assert_eq!((summary.accepted, summary.refused), (1, 5_000));
     assert_eq!(newsdir.log().len(), 2);
 }
+
+#[test]
+fn lines_out_of_step_do_not_grow_the_log_without_end() {
+    let newsdir = Newsdir::new();
+    let (one, _) = two();
+    let bytes = [b"x\n#! rnews 0\n".repeat(50_000), batch(&[&one])].concat();
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Attention);
+    assert_eq!((outcome.summary.accepted, told.len()), (1, 1), "{told:?}");
+    // Those lines, one for the empty articles, and the article.
+    assert_eq!(newsdir.log().len(), 1_002);
+}
+
+#[test]
+fn a_batch_that_could_not_be_saved_stays() {
+    let newsdir = Newsdir::new();
+    let filler = format!("Organization: {}", "x".repeat(9000));
+    let large = article("<large@a>", "comp.std", &[&filler]);
+    let (one, _) = two();
+    let bytes = batch(&[&one, &large]);
+    fs::write(newsdir.path().join("bad"), "in the way").unwrap();
+    let input = newsdir.input("batch", &bytes);
+    let Input::File(path) = input.clone() else {
+        panic!("a file")
+    };
+    let rules = Rules {
+        article_bytes_max: 4096,
+        ..Rules::new(HOST.as_bytes())
+    };
+    let options = Options {
+        save_too_large: true,
+        unlink: true,
+        clock: || NOW,
+        ..Options::default()
+    };
+    let mut filer = newsdir.filer_with(rules, FilerOptions::default());
+    let mut told = Told::default();
+    let outcome = rnews::run(&[input], &mut filer, &options, &mut told);
+    assert_eq!(
+        (outcome.status, outcome.without_errors, outcome.left),
+        (Status::Attention, 0, vec![0]),
+        "{:?}",
+        told.0
+    );
+    assert_eq!(fs::read(path).unwrap(), bytes);
+}

@@ -54,7 +54,7 @@ impl Run<'_> {
         }
         match kept {
             Ok(kept) => state.unfiled = Some(kept),
-            Err(error) => self.lose_unfiled(source, state, &error),
+            Err(error) => self.report_loss(source, state, &error),
         }
     }
 
@@ -79,14 +79,8 @@ impl Run<'_> {
                 state.unfiled_articles,
                 path.display()
             )),
-            Err(error) => self.lose_unfiled(source, state, &error),
+            Err(error) => self.report_loss(source, state, &error),
         }
-    }
-
-    fn lose_unfiled(&mut self, source: &Source, state: &mut InputState, error: &io::Error) {
-        // The input must stay.
-        state.status = Status::Attention;
-        self.report_loss(source, state, error);
     }
 
     /// Saves the whole batch in bad/, once.
@@ -131,7 +125,9 @@ impl Run<'_> {
         state: &mut InputState,
         error: &io::Error,
     ) {
+        // The input must stay.
         state.is_unsaved = true;
+        state.status = Status::Attention;
         self.raise_status(Status::Attention);
         let hint = match source.reread {
             Reread::From(_) => "send it again",

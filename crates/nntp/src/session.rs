@@ -361,9 +361,11 @@ impl Session {
         }
         let next = match command {
             Ok(command) => {
+                let before = out.len();
                 let next = self.execute(command, backend, out);
-                if backend.is_fetching() {
-                    // It has replied nothing yet, and is executed again.
+                // One that was answered, because its article has gone meanwhile, is over.
+                if backend.is_fetching() && out.len() == before {
+                    // It is executed again.
                     self.commands = self.commands.saturating_sub(1);
                     return (0, Some(Next::Fetch));
                 }

@@ -3,6 +3,7 @@
 use crate::backend;
 
 use backend::{Client, Fake};
+use nntp::{Next, OutBuffer};
 
 const COMMANDS: &[&str] = &[
     "GROUP misc.test",
@@ -53,4 +54,32 @@ fn one_by_one_and_in_a_pipeline() {
         String::from_utf8_lossy(&Client::new(backend).say(&all)),
         String::from_utf8_lossy(&there)
     );
+}
+
+/// It is cancelled while it is fetched: one reply, and then those to the commands that follow.
+#[test]
+fn an_article_that_goes_meanwhile_has_one_reply() {
+    let mut backend = Fake::usual();
+    backend.is_cold = true;
+    let mut client = Client::new(backend);
+    client.say(b"GROUP misc.test\r\n");
+    let input = b"ARTICLE 1\r\nDATE\r\n";
+    let mut out = OutBuffer::default();
+    let first = client.session.process(input, &mut client.backend, &mut out);
+    assert_eq!((first.used, first.next), (0, Next::Fetch));
+    for numbers in client.backend.numbers.values_mut() {
+        numbers.remove(&1);
+    }
+    // The socket became writable, or the like.
+    let mut rest = &input[..];
+    for _ in 0..3 {
+        let processed = client.session.process(rest, &mut client.backend, &mut out);
+        rest = &rest[processed.used..];
+    }
+    client.backend.fetching = None;
+    client.session.process(rest, &mut client.backend, &mut out);
+    let said: Vec<u8> = out.ready().flatten().copied().collect();
+    let said = String::from_utf8(said).unwrap();
+    let codes: Vec<&str> = said.lines().map(|line| &line[..3]).collect();
+    assert_eq!(codes, ["423", "111"], "{said}");
 }

@@ -5,7 +5,8 @@ use crate::backend;
 use std::sync::Arc;
 
 use backend::{ALL, Client, Fake, capabilities};
-use nntp::{Next, Permissions};
+use groups::Active;
+use nntp::{Next, OutBuffer, Permissions, Session};
 
 fn client() -> Client {
     let mut backend = Fake::usual();
@@ -206,4 +207,45 @@ fn clients_without_permission_to_read() {
          < 502 Reading not permitted",
     );
     assert_eq!(client.next, Next::Close);
+}
+
+/// `group remove` while a list is written: the lines that follow have the numbers of their own groups.
+#[test]
+fn a_list_has_the_numbers_of_its_groups_when_others_go() {
+    const COUNT: usize = 300;
+    let active = |from: usize| -> String {
+        (from..COUNT)
+            .map(|number| format!("g{number:03} 0000000{number:03} 0000000001 y\n"))
+            .collect()
+    };
+    let mut backend = Fake::new(&active(0));
+    backend.checks_per_slice = Some(1);
+    backend.files.insert(
+        "ActiveTimes",
+        Arc::new((0..COUNT).fold(Vec::new(), |mut text, number| {
+            text.extend(format!("g{number:03} 950000000 me\n").bytes());
+            text
+        })),
+    );
+    for command in ["LIST\r\n", "NEWGROUPS 19990101 000000\r\n"] {
+        backend.active = Arc::new(Active::parse(active(0).into_bytes()).unwrap());
+        let mut session = Session::new(Arc::new(capabilities()), ALL, false);
+        let mut out = OutBuffer::default();
+        let mut processed = session.process(command.as_bytes(), &mut backend, &mut out);
+        assert_eq!(processed.next, Next::Yield);
+        backend.active = Arc::new(Active::parse(active(1).into_bytes()).unwrap());
+        while processed.next == Next::Yield {
+            backend.checks_in_slice = 0;
+            processed = session.process(b"", &mut backend, &mut out);
+        }
+        let said: Vec<u8> = out.ready().flatten().copied().collect();
+        let said = String::from_utf8(said).unwrap();
+        let mut lines: Vec<&str> = said.lines().skip(1).collect();
+        assert_eq!(lines.pop(), Some("."));
+        assert!(lines.len() >= COUNT - 1, "{command}: {}", lines.len());
+        for line in lines {
+            let number: usize = line[1..4].parse().unwrap();
+            assert_eq!(line, format!("g{number:03} {number} 1 y"));
+        }
+    }
 }

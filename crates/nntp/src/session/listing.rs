@@ -37,6 +37,7 @@ pub(super) enum Listing {
 /// An unfinished list of groups.
 #[derive(Debug)]
 pub(super) struct GroupList {
+    /// The groups when the list began. Marks and counts belong to the groups of now, which may have other ids.
     active: Arc<Active>,
     /// The next group to examine.
     at: u32,
@@ -59,7 +60,7 @@ enum LineKind {
     /// Lines that begin with a group; comments are omitted.
     Groups(GroupFilter),
     /// Lines of `active` for groups created at this time (seconds since 1970) or later.
-    CreatedSince(u64, Arc<Active>),
+    CreatedSince(u64),
     /// Lines with fields separated by colons, of which this one (from 0) is a pattern of groups; comments are omitted.
     Patterns(usize),
     /// Lines; comments are omitted.
@@ -175,7 +176,7 @@ impl Session {
         let since = u64::try_from(since).unwrap_or(0);
         match backend.file(ControlFile::ActiveTimes) {
             Ok(text) => {
-                let kind = LineKind::CreatedSince(since, backend.active());
+                let kind = LineKind::CreatedSince(since);
                 let text = text.unwrap_or_default();
                 Some(show(b"231 New groups follow\r\n", text, kind, out))
             }
@@ -263,13 +264,14 @@ impl GroupList {
         // Counting the articles of a group costs more than a line.
         let most = PIECE_LOOKUPS_MAX / if self.with_counts { 16 } else { 1 };
         let mut slice = TimeSlice::default();
+        let now = backend.active();
         for _ in 0..most {
             if self.at >= self.end || text.len() >= full {
                 break;
             }
             let id = GroupId(self.at);
             self.at += 1;
-            self.write_one(id, &mut slice, backend, text)?;
+            self.write_one((id, &*now), &mut slice, backend, text)?;
             if slice.is_over(backend) {
                 break;
             }
@@ -279,7 +281,7 @@ impl GroupList {
 
     fn write_one<W: Backend>(
         &self,
-        id: GroupId,
+        (id, now): (GroupId, &Active),
         slice: &mut TimeSlice,
         backend: &mut W,
         text: &mut Vec<u8>,
@@ -288,6 +290,13 @@ impl GroupList {
         if name.is_empty() || !self.filter.has(name, slice) || !backend.may_list(name) {
             return Ok(());
         }
+        let found = match std::ptr::eq(&*self.active, now) {
+            true => Some(id),
+            false => now.find(name),
+        };
+        let Some(id) = found else {
+            return Ok(());
+        };
         let count = match self.with_counts {
             true => {
                 slice.check_next();
@@ -295,7 +304,7 @@ impl GroupList {
             }
             false => None,
         };
-        push_group(&self.active, id, count, backend, text)
+        push_group(now, id, count, backend, text)
     }
 }
 
@@ -394,12 +403,13 @@ impl LineKind {
                     push_line(line, text);
                 }
             }
-            LineKind::CreatedSince(since, active) => {
+            LineKind::CreatedSince(since) => {
+                let active = backend.active();
                 let birth = times::since(line, *since).next();
                 if let Some(id) = birth.and_then(|birth| active.find(birth.group))
                     && backend.may_list(active.name(id))
                 {
-                    push_group(active, id, None, backend, text)?;
+                    push_group(&active, id, None, backend, text)?;
                 }
             }
             LineKind::Patterns(_) | LineKind::Plain if is_comment => {}

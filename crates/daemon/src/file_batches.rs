@@ -212,7 +212,10 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                         posted = Some(id);
                         outcome(verdict)
                     }
-                    Ok(Made::Mailed) => (TransferOutcome::Accepted, RefusalKind::Other),
+                    Ok(Made::Mailed) => {
+                        batch.set_mailed();
+                        continue;
+                    }
                     Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
                     Ok(Made::Refused(why, kind)) => {
                         (TransferOutcome::Refused(why.into_bytes()), kind)

@@ -50,6 +50,8 @@ pub struct Entry {
     pub(crate) offered: Option<IdHash>,
     /// The counter of a refusal.
     pub(crate) refusal_counter: Counter,
+    /// It waits for its moderator on the disk, whatever becomes of the commit.
+    is_mailed: bool,
     /// Its part of the bound on waiting posts, if it is a post.
     _waiting: Option<WaitingPost>,
 }
@@ -135,6 +137,14 @@ impl ArticleBatch {
         }
     }
 
+    /// Accepts the first article without a result, a post that waits for its moderator: a failed commit does not concern it.
+    pub fn set_mailed(&mut self) {
+        if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
+            entry.is_mailed = true;
+        }
+        self.set_outcome(TransferOutcome::Accepted);
+    }
+
     /// Refuses the first article without a result, and sets the counter of the refusal.
     pub fn set_refused(&mut self, why: Vec<u8>, refusal_counter: Counter) {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
@@ -150,8 +160,9 @@ impl ArticleBatch {
 
     /// Replaces the results after a failed commit: accepted articles are not durable, and a duplicate may be one of such an article.
     pub fn revoke_accepted(&mut self, outcome: &TransferOutcome) {
-        for told in &mut self.outcomes {
-            if matches!(told, TransferOutcome::Accepted | TransferOutcome::Duplicate) {
+        for (entry, told) in self.entries.iter().zip(&mut self.outcomes) {
+            let depends = matches!(told, TransferOutcome::Accepted | TransferOutcome::Duplicate);
+            if depends && !entry.is_mailed {
                 told.clone_from(outcome);
             }
         }
@@ -215,6 +226,7 @@ impl BatchBuilder {
             grant,
             offered,
             refusal_counter: Counter::Other,
+            is_mailed: false,
             _waiting: waiting,
         });
     }
@@ -265,7 +277,7 @@ mod tests {
     fn a_duplicate_of_a_lost_article_is_deferred() {
         let sender = Arc::new(crate::mailbox::Mailbox::new().unwrap());
         let mut batch_builder = BatchBuilder::default();
-        for _ in 0..4 {
+        for _ in 0..5 {
             batch_builder.add(
                 (TransferKind::TakeThis, Token::new(0, 0, 0)),
                 (b"<1@a>", None),
@@ -283,9 +295,14 @@ mod tests {
         ] {
             batch.set_outcome(outcome);
         }
+        batch.set_mailed();
         let later = TransferOutcome::Deferred(b"a full disk".to_vec());
         batch.revoke_accepted(&later);
         let told: Vec<_> = batch.outcomes().map(|(.., told)| told.clone()).collect();
-        assert_eq!(told, [later.clone(), later.clone(), refused, later]);
+        let accepted = TransferOutcome::Accepted;
+        assert_eq!(
+            told,
+            [later.clone(), later.clone(), refused, accepted, later]
+        );
     }
 }

@@ -228,6 +228,14 @@ impl Client {
             peer.connections.increment();
             self.change_entry(peer);
         }
+        let rates = |rights: &Rights| {
+            let limits = rights.limits();
+            (limits.articles_per_minute_max, limits.bytes_per_second_max)
+        };
+        // The suspension was that of other limits.
+        if rates(&self.rights) != rates(&rights) {
+            self.suspended_until = None;
+        }
         self.set_rights(rights);
     }
 

@@ -205,17 +205,20 @@ impl Connection {
         self.session.logged_in(result, &mut self.out);
     }
 
-    /// Ends the connection after a last line, which is omitted while a reply is pending.
+    /// Ends the connection after a last line, which is omitted while a reply is pending, and in a long reply, of which it would be a line.
     pub fn close_after(&mut self, line: &[u8]) {
-        if !self.out.has_pending_reply() {
+        let is_in_reply = self.session.activity().doing == nntp::Doing::Replying;
+        if !self.out.has_pending_reply() && !is_in_reply {
             self.out.push(line);
         }
         self.is_closing = true;
     }
 
-    /// True while it waits for this server and not for the client: a reply waits for the writer or a login, or it is not read.
+    /// True while it waits for this server and not for the client: a reply waits for the writer or a login, a command is at work and has
+    /// nothing to send yet, or it is not read.
     pub fn waits_for_server(&self) -> bool {
-        self.out.has_pending_reply() || self.is_paused
+        let is_at_work = matches!(self.next, Next::Yield | Next::Fetch) && !self.has_output();
+        self.out.has_pending_reply() || self.is_paused || is_at_work
     }
 
     /// True if the client sends articles as a peer, and not only may.
@@ -267,7 +270,11 @@ impl Connection {
     /// The connection is over.
     pub fn resume(&mut self, context: &mut IoContext<'_>) -> Result<(), Closed> {
         self.send(context)?;
-        if matches!(self.next, Next::Drain | Next::Yield) && self.out.len() >= OUT_BYTES_MAX / 2 {
+        // Replies that are held behind a pending one cannot be sent: then the session goes on, up to `Next::Drain`.
+        if matches!(self.next, Next::Drain | Next::Yield)
+            && self.has_output()
+            && self.out.len() >= OUT_BYTES_MAX / 2
+        {
             return Ok(());
         }
         let input = std::mem::take(&mut self.unconsumed);
@@ -361,13 +368,18 @@ impl Connection {
     }
 
     fn run_session(&mut self, context: &mut IoContext<'_>, input: &[u8]) -> Processed {
+        self.renew_capabilities(context);
+        let mut session_context = session_context(&mut self.client, context, input);
+        self.session
+            .process(input, &mut session_context, &mut self.out)
+    }
+
+    /// Offers what the client's permissions of now allow.
+    fn renew_capabilities(&mut self, context: &IoContext<'_>) {
         if std::mem::take(&mut self.client.are_rights_new) {
             let capabilities = context.shared.capabilities_for(&self.client.rights);
             self.session.set_capabilities(capabilities);
         }
-        let mut session_context = session_context(&mut self.client, context, input);
-        self.session
-            .process(input, &mut session_context, &mut self.out)
     }
 
     /// Makes a batch of the session's input: `used` bytes at offset `from` of `input`. The rest moves to the front of `input`.

@@ -3,8 +3,11 @@
 
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use access::{Entry, Limits};
 
 use crate::support::house::{House, line};
 
@@ -117,4 +120,60 @@ fn peers_that_wait_for_the_writer_are_not_idle() {
             assert_eq!(line(&mut peer), format!("439 <{name}.{number}@x> no\r\n"));
         }
     }
+}
+
+/// The replies to CHECK are held behind that of an article: nothing can be done before the writer goes on.
+#[test]
+fn held_replies_cost_nothing() {
+    const CHECKS: usize = 6_000;
+    let house = House::held_up(Duration::from_secs(600));
+    let mut peer = house.greeted();
+    let id = |number: usize| format!("<{number:06}.check@example.com>");
+    let mut all = b"TAKETHIS <a@x>\r\n".to_vec();
+    all.extend(article(1000));
+    for number in 0..CHECKS {
+        all.extend(format!("CHECK {}\r\n", id(number)).bytes());
+    }
+    say(&mut peer, &all);
+    until_in_flight(&house, 1000);
+    std::thread::sleep(Duration::from_millis(500));
+    let before = house.rounds.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(500));
+    let rounds = house.rounds.load(Ordering::Relaxed) - before;
+    assert!(rounds < 1_000, "{rounds} rounds");
+    house.go_on();
+    assert_eq!(line(&mut peer), "439 <a@x> no\r\n");
+    for number in 0..CHECKS {
+        assert_eq!(line(&mut peer), format!("238 {}\r\n", id(number)));
+    }
+}
+
+#[test]
+fn a_peer_that_had_to_rest_is_not_idle() {
+    let entry = Entry {
+        read: "*".to_owned(),
+        send: "*".to_owned(),
+        limits: Limits {
+            articles_per_minute_max: Some(60),
+            ..Limits::default()
+        },
+        ..Entry::default()
+    };
+    let house = House::limited(vec![entry], Duration::from_secs(2));
+    let mut peer = house.connected();
+    assert!(line(&mut peer).starts_with("201 "));
+    let mut all = Vec::new();
+    for number in 0..64 {
+        all.extend(format!("TAKETHIS <{number}@x>\r\n").bytes());
+        all.extend(article(100));
+    }
+    // More than a minute's: the rest is longer than the time limit.
+    all.extend(b"DATE\r\n");
+    say(&mut peer, &all);
+    for number in 0..64 {
+        assert_eq!(line(&mut peer), format!("439 <{number}@x> no\r\n"));
+    }
+    assert!(line(&mut peer).starts_with("111 "));
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(ask(&mut peer, "DATE").starts_with("111 "));
 }

@@ -152,7 +152,11 @@ impl Connection {
         }
         match self.client.has_no_access() {
             true => self.close_after(NO_ACCESS),
-            false => self.greet(),
+            false => {
+                // The greeting depends on them.
+                self.renew_capabilities(context);
+                self.greet();
+            }
         }
     }
 

@@ -94,11 +94,8 @@ impl Network {
             return self.refuse(&socket, address, is_tls, &refusal);
         }
         peer.connected.increment();
-        // Only programs that check passwords need it.
-        let local = match rights.could_log_in() {
-            true => rustix::net::getsockname(&socket).ok(),
-            false => None,
-        };
+        // For programs that check passwords.
+        let local = rustix::net::getsockname(&socket).ok();
         let local = local.and_then(|local| SocketAddr::try_from(local).ok());
         let token = self.new_token();
         let addresses = (address, local.map(canonical));

@@ -31,7 +31,7 @@ impl Network {
                 Message::FetchDisplaced(token, position) => {
                     self.fetched((token, position), true, ticks);
                 }
-                Message::Reloaded => self.reload(),
+                Message::Reloaded => self.reload(ticks),
                 Message::Discard(token) => self.discard_input(token, ticks),
                 Message::Ping(answer) => drop(answer),
                 // Fails if the caller no longer waits.
@@ -212,7 +212,7 @@ impl Network {
         closed
     }
 
-    pub(super) fn reload(&mut self) {
+    pub(super) fn reload(&mut self, ticks: u64) {
         let all: Vec<Token> = self.tokens().collect();
         // Time limits may be shorter now.
         self.timers = Timers::default();
@@ -220,16 +220,22 @@ impl Network {
             let time_limit = self.time_limit(token);
             if let Some(mut connection) = self.take(token) {
                 self.timers.add(connection.active + time_limit, token);
+                connection.client.reload_rights(&self.shared);
+                let had_timer = connection.has_suspension_timer;
+                let is_free = had_timer && connection.client.suspended_until.is_none();
+                connection.has_suspension_timer = had_timer && !is_free;
                 if let Some(at) = connection.client.suspended_until
-                    && connection.has_suspension_timer
+                    && had_timer
                 {
                     self.timers.add(at, token);
                 }
-                connection.client.reload_rights(&self.shared);
                 connection
                     .session
                     .set_permissions(connection.client.permissions());
                 self.put(connection, Ok(()));
+                if is_free {
+                    self.resume(token, ticks);
+                }
             }
         }
     }

@@ -117,6 +117,8 @@ impl Network {
             Some(_) => {
                 connection.client.suspended_until = None;
                 connection.has_suspension_timer = false;
+                // Its idle time begins now.
+                connection.active = ticks;
                 self.resume(token, ticks);
                 true
             }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,9 +29,12 @@ pub struct House {
     pub is_stale: Arc<AtomicBool>,
     /// Batches that the writer has not taken; `None`: it refuses them at once.
     pub waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>>,
+    /// Rounds of the network thread.
+    pub rounds: Arc<AtomicUsize>,
 }
 
 struct Refuses {
+    rounds: Arc<AtomicUsize>,
     gate: Arc<Mutex<()>>,
     is_stale: Arc<AtomicBool>,
     waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>>,
@@ -59,6 +62,7 @@ impl ArticleSink for Refuses {
     }
 
     fn before_work(&self) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
         drop(self.gate.lock());
     }
 }
@@ -72,6 +76,11 @@ impl House {
     /// A server with small socket buffers, which has to wait for its clients.
     pub fn with_small_buffers() -> House {
         House::with(Vec::new(), Some(4096), LONG)
+    }
+
+    /// With these entries of `[[access]]`, and this time limit of connections.
+    pub fn limited(entries: Vec<Entry>, limit: Duration) -> House {
+        House::with(entries, None, limit)
     }
 
     /// A server whose writer is held up until [`House::go_on`], with this time limit of connections.
@@ -107,6 +116,7 @@ impl House {
         let gate: Arc<Mutex<()>> = Arc::default();
         let is_stale: Arc<AtomicBool> = Arc::default();
         let waiting: Arc<Mutex<Option<Vec<ArticleBatch>>>> = Arc::default();
+        let rounds: Arc<AtomicUsize> = Arc::default();
         let plan = Plan {
             dir: dir.path().to_owned(),
             published,
@@ -114,6 +124,7 @@ impl House {
                 gate: gate.clone(),
                 is_stale: is_stale.clone(),
                 waiting: waiting.clone(),
+                rounds: rounds.clone(),
             }),
             listeners,
             threads: 1,
@@ -140,6 +151,7 @@ impl House {
             gate,
             is_stale,
             waiting,
+            rounds,
         }
     }
 

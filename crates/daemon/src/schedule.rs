@@ -427,12 +427,15 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     all.chain(sites).chain(pulls).chain(report)
 }
 
-/// Lets daily tasks that are new count from now on: without a time to count from, the next day would always be the one after. Returns
-/// whether there are some.
+/// Lets tasks count from now on that are daily and new, or that started while the clock was ahead: without a fixed time to count from, the
+/// next start would always be in the future. Returns whether there are some.
 fn begin(tasks: &mut [Task], now: i64) -> bool {
-    let is_new = |task: &&mut Task| matches!(task.when, When::Daily(_)) && task.last.is_none();
-    let new = tasks.iter_mut().filter(is_new);
-    new.map(|task| task.last = Some(now)).count() > 0
+    let begins = |task: &&mut Task| match task.last {
+        Some(last) => last > now,
+        None => matches!(task.when, When::Daily(_)),
+    };
+    let tasks = tasks.iter_mut().filter(begins);
+    tasks.map(|task| task.last = Some(now)).count() > 0
 }
 
 /// Parses the last start of each task.
@@ -447,17 +450,36 @@ fn starts(told: &str) -> HashMap<&str, i64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_new_daily_task_starts_when_its_time_comes() {
-        let task = |when| Task {
+    fn task(when: When, last: Option<i64>) -> Task {
+        Task {
             name: "expire".to_owned(),
             when,
-            last: None,
+            last,
             running: None,
             is_urgent: false,
-        };
+        }
+    }
+
+    #[test]
+    fn tasks_that_started_while_the_clock_was_ahead_start_when_their_time_comes() {
+        let ahead = Some(40_000_000);
+        let mut tasks = [
+            task(When::Daily(43_200), ahead),
+            task(When::Every(60), ahead),
+        ];
+        assert!(begin(&mut tasks, 40_000));
+        // Later calls do not put it off.
+        for now in [40_001, 40_059, 40_060] {
+            assert!(!begin(&mut tasks, now));
+        }
+        let due = |now| tasks.each_ref().map(|task| task.when.next(task.last, now));
+        assert_eq!(due(43_200), [Some(43_200), Some(40_060)]);
+    }
+
+    #[test]
+    fn a_new_daily_task_starts_when_its_time_comes() {
         let noon = When::Daily(43_200);
-        let mut tasks = [task(noon), task(When::Every(60)), task(When::Off)];
+        let mut tasks = [noon, When::Every(60), When::Off].map(|when| task(when, None));
         assert!(begin(&mut tasks, 40_000));
         assert!(!begin(&mut tasks, 43_200));
         let due = |now| tasks.each_ref().map(|task| task.when.next(task.last, now));

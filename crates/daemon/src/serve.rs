@@ -118,7 +118,7 @@ impl Daemon {
             (sandbox.clone(), starter.clone(), options.program.to_owned()),
             sender.clone(),
         )?;
-        let is_open = wait_until_open(&events)?;
+        let is_open = wait_until_open(&events, &sender)?;
         let daemon = Daemon {
             root,
             addresses,
@@ -135,12 +135,7 @@ impl Daemon {
         let Daemon { root, writer, .. } = &daemon;
         // The disk may fill before the next expire.
         store::Reserve::of_expire(root).create();
-        socket::start(
-            socket::listen(root)?,
-            writer.clone(),
-            daemon.sender.clone(),
-            since,
-        )?;
+        let control = socket::listen(root)?;
         let figures = writer.clone();
         writer.recorder.start(move || figures.take_figures())?;
         incoming::start(root, writer.clone())?;
@@ -155,6 +150,8 @@ impl Daemon {
         )?;
         let serves_nntp = nntp_service.is_some();
         *lock(&writer.nntp_service) = nntp_service;
+        // A reload has to find the service.
+        socket::start(control, writer.clone(), daemon.sender.clone(), since)?;
         if let Some(listener) = metrics {
             metrics::start(listener, directory, writer.clone(), since, sandbox)?;
         }
@@ -248,12 +245,19 @@ impl Drop for Daemon {
     }
 }
 
-/// Returns `false` when the daemon was stopped before.
-fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<bool> {
+/// Returns `false` when the daemon was stopped before. A reload that was requested meanwhile follows.
+fn wait_until_open(events: &Receiver<Event>, sender: &Sender<Event>) -> anyhow::Result<bool> {
+    let mut is_reload_due = false;
     loop {
         match events.recv() {
-            Ok(Event::Opened(opened)) => return opened.map(|()| true),
-            Ok(Event::Reload | Event::CopyIsWhole) => {}
+            Ok(Event::Opened(opened)) => {
+                if is_reload_due {
+                    let _ = sender.send(Event::Reload);
+                }
+                return opened.map(|()| true);
+            }
+            Ok(Event::Reload) => is_reload_due = true,
+            Ok(Event::CopyIsWhole) => {}
             Ok(Event::Stop | Event::Ended) | Err(_) => return Ok(false),
         }
     }

@@ -98,7 +98,6 @@ impl Writer {
             warnings,
         }: ReadAgain,
     ) -> (Vec<String>, u8) {
-        self.schedule.set(&files.settings);
         self.files = files;
         self.apply();
         self.posts = None;
@@ -112,6 +111,7 @@ impl Writer {
         // Opens the spool again, so that an edited active is read too, and new sites get a cursor before they are served.
         self.close(State::Closed);
         let opened = self.open().map(drop);
+        self.schedule.set(&self.files.settings);
         self.start_feeders();
         let nntp = &self.files.settings.nntp;
         let mut others = nntp.wants_new_start(&self.started);

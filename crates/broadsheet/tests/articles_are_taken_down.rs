@@ -227,6 +227,39 @@ fn erased_bytes_are_nowhere_in_the_news_directory() {
 }
 
 #[test]
+fn an_erasure_that_cannot_end_keeps_nothing_else_waiting() {
+    let program = news();
+    let id = "<victim@example.com>";
+    // It seals the segment.
+    ok(&program, &["article", "remove", "--erase", "comp.test/1"]);
+    let files = program.files("news/segments");
+    let is_overview = |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "ovr");
+    let path = files.iter().filter(is_overview).min().unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    let place = bytes.len() / 2;
+    bytes[place] ^= 0xff;
+    std::fs::write(path, bytes).unwrap();
+    let told = run(&program, &["article", "remove", "--erase", id]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("its rows are not whole"), "{told:?}");
+    let told = program.rnews(&batch(&[article("<new@example.com>", "comp.test")]));
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    assert!(told.err.contains("removed, but not erased yet"), "{told:?}");
+    assert!(!program.read("news/erasing").is_empty());
+    let told = program.run(&["fsck", "--dir", "news", "--repair"]);
+    assert!(!told.err.contains("not erased yet"), "{told:?}");
+    assert!(!program.path("news/erasing").exists());
+    let found = files_with(
+        &program.path("news/segments"),
+        b"the words that must not stay",
+    );
+    assert_eq!(found, Vec::<String>::new());
+    program.assert_clean();
+    let out = ok(&program, &["article", "remove", "--erase", id]);
+    assert!(out.contains("overwrote 0 bytes"), "{out}");
+}
+
+#[test]
 fn an_interrupted_erasure_is_finished_or_was_never_begun() {
     let program = news();
     let id = "<victim@example.com>";

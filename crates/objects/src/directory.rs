@@ -99,6 +99,10 @@ impl Objects for Directory {
         }
     }
 
+    fn is_unused(&self) -> bool {
+        !self.site.is_dir()
+    }
+
     fn delete(&self, name: &str) -> io::Result<()> {
         let path = self.path(name);
         match fs::remove_file(&path).map_err(|error| self.missing(error, &path)) {

@@ -15,3 +15,4 @@ pub mod regular;
 pub(crate) mod replace;
 pub(crate) mod reserve;
 pub(crate) mod salvage;
+pub(crate) mod zeros;

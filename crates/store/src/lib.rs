@@ -53,6 +53,7 @@ pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};
 pub use io::replace::{fresh_path, read_whole, replace, replace_as, replace_private, sync_parent};
 pub use io::reserve::{NODE_RESERVE_BYTES_MAX, Reserve};
 pub use io::salvage::PASSED_BYTES_MAX;
+pub use io::zeros::parts_without_zeros;
 pub use io::{control_socket, disk, regular};
 pub use log::art::PAD_BYTES_MAX;
 pub use log::filing::{Filing, Piece};

@@ -147,6 +147,7 @@ pub fn reclaim_on(
             Err(error) => job.fault(&mut left, base, &error),
         }
     }
+    let dead = job.with_header(dead, &mut left);
     if !job.remove(&dead)? {
         left.extend(dead.iter().map(|base| (*base, NOW)));
     }
@@ -192,6 +193,18 @@ impl Job<'_> {
     fn fault(&mut self, left: &mut Due, base: u64, error: &Error) {
         left.insert(base, NOW);
         self.told.faults.push(error.to_string());
+    }
+
+    /// Those of the segments whose header can be read. Without it, nobody knows whether the object store has their articles.
+    fn with_header(&mut self, mut dead: Vec<u64>, left: &mut Due) -> Vec<u64> {
+        dead.retain(|&base| match self.segments.header(base) {
+            Ok(_) => true,
+            Err(error) => {
+                self.fault(left, base, &error);
+                false
+            }
+        });
+        dead
     }
 
     /// Removes segments without visible articles. Returns false for a segment that is still needed.

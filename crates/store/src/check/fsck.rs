@@ -18,6 +18,7 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
+use crate::spool::erase::unfinished;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
@@ -127,6 +128,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     }
     check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {
+        if let Err(error) = spool.finish_erasures() {
+            report.notices.push(unfinished(&error));
+        }
         spool.checkpoint()?;
         repair::list_lost(&*disk, dir, &report)?;
     }

@@ -108,7 +108,8 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let whole = spool.log_end();
     let (_, _, options, lock) = spool.close();
     let segments = Segments::find(&disk, dir)?;
-    let spool = recover::open_known(&segments, dir, options, lock, Some(whole))?;
+    let mut spool = recover::open_known(&segments, dir, options, lock, Some(whole))?;
+    spool.try_to_finish_erasures();
     told.articles += spool.taken_up();
     let damaged = |notice: &&String| is_damage_notice(notice);
     told.damaged += spool.notices().iter().filter(damaged).count() as u64;

@@ -39,6 +39,12 @@ pub struct Boundary {
 }
 
 impl Survey {
+    /// Whether an object store has the articles: then they take no space here. One whose header cannot be read counts as here.
+    pub fn is_in_object_store(&self) -> bool {
+        let header = self.segments.header(self.base);
+        matches!(header, Ok(Some(header)) if header.object.is_some())
+    }
+
     /// The position of the segment's first byte.
     pub fn base(&self) -> u64 {
         self.base

@@ -34,6 +34,11 @@ pub trait Objects: Send + Sync + Debug {
     /// The store does not answer or refuses.
     fn length(&self, name: &str) -> io::Result<Option<u64>>;
 
+    /// Whether nothing was ever stored here, by which an unanswered question is no fault: a directory is made by the first object.
+    fn is_unused(&self) -> bool {
+        false
+    }
+
     /// Deletes an object, if it exists; the deletion is durable when this returns.
     ///
     /// # Errors

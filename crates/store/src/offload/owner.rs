@@ -33,9 +33,7 @@ pub fn claim(segments: &Segments, store: &ObjectStore) -> Result<(), Error> {
     let objects = store.raw();
     let found = match find(store) {
         // A directory is there when something is stored in it. If something is and it is not there, its disk is not mounted.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected && !has_objects(segments)? => {
-            None
-        }
+        Err(_) if objects.is_unused() && !has_objects(segments)? => None,
         found => found.map_err(at("look for"))?,
     };
     match found {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::io::disk::{Disk, File, Open, RealDisk};
 use crate::io::lock::Lock;
+use crate::io::zeros::parts_without_zeros;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::{ObjectName, Sum};
@@ -377,10 +378,15 @@ pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<
     let _lock = cache::lock(segments)?;
     let mut failed = None;
     let replaced = segments.replace(base, SegmentFile::Art, |fresh| {
+        fresh.set_length(length)?;
         let written = read_back(&store, name, length, |offset, piece| {
-            fresh
-                .write_at(piece, offset)
-                .map_err(|source| Error::io("write", &path, source))
+            // The holes of expired articles stay holes.
+            for (at, part) in parts_without_zeros(piece) {
+                fresh
+                    .write_at(part, offset + at as u64)
+                    .map_err(|source| Error::io("write", &path, source))?;
+            }
+            Ok(())
         });
         written.map_err(|error| {
             failed = Some(error);

@@ -60,6 +60,8 @@ impl Snapshot {
                 }
             }
         }
+        // Some were restored since.
+        cancelled.retain(|line| line.position.is_some_and(|at| self.is_cancelled(at)));
         let removals = Removals {
             expired,
             cancels_end: self.log.mark.cancels_end,

@@ -1,8 +1,8 @@
 //! Erases the bytes of removed articles on the disk, at once.
 //!
 //! The file `erasing` names the articles first; then the log removes them (from that commit on no reader sees them); then their records and
-//! overview rows are overwritten, and the file goes. After an interruption the next writer finishes: an article that the log does not remove
-//! stays as it was.
+//! overview rows are overwritten, and the file goes. After an interruption or an error the next writer tries to finish: an article that the log
+//! does not remove stays as it was.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ impl Spool {
     /// is rewritten meanwhile. An article whose space was given back already is removed, and nothing is left to erase.
     ///
     /// # Errors
-    /// Those of filing, and of reading and writing the segment. The next writer then finishes the erasure.
+    /// Those of filing, and of reading and writing the segment. Each later writer then tries to finish the erasure.
     pub fn erase(
         &mut self,
         position: Position,
@@ -98,7 +98,9 @@ impl Spool {
             ..note
         };
         if let Some(length) = length {
-            let mut text = format!("{}\t{length}\t", position.0).into_bytes();
+            // Others may have been interrupted.
+            let mut text = read_whole(&*self.disk, &self.erasing())?.unwrap_or_default();
+            text.extend_from_slice(format!("{}\t{length}\t", position.0).as_bytes());
             text.extend_from_slice(id);
             text.push(b'\n');
             replace(&*self.disk, &self.erasing(), |file| file.write_at(&text, 0))?;
@@ -142,7 +144,14 @@ impl Spool {
         self.dir.join(FILE)
     }
 
-    /// Erases the articles that `erasing` names and that the log removed.
+    /// Tries to finish interrupted erasures. Reports in the notices what keeps one from its end: that must not keep articles from being filed.
+    pub(crate) fn try_to_finish_erasures(&mut self) {
+        if let Err(error) = self.finish_erasures() {
+            self.notices.push(unfinished(&error));
+        }
+    }
+
+    /// Erases the articles that `erasing` names and that the log removed. After an error the file stays.
     pub(crate) fn finish_erasures(&mut self) -> Result<Erased, Error> {
         let path = self.erasing();
         let Some(text) = read_whole(&*self.disk, &path)? else {
@@ -152,17 +161,17 @@ impl Spool {
             is_verified: true,
             ..Erased::default()
         };
+        let mut failed = Ok(());
         for (_, line) in crate::history::lines(&text) {
             let Some(target) = Target::parse(line) else {
                 continue;
             };
             if self.cancelled().until(target.position) == Some(i64::MIN) {
-                let (bytes, is_verified) = self.erase_record(&target)?;
-                erased.bytes += bytes;
-                erased.is_verified &= is_verified;
-                erased.rows += self.erase_rows(&target)?;
+                let done = self.erase_target(&target, &mut erased);
+                failed = failed.and(done);
             }
         }
+        failed?;
         self.disk
             .remove(&path)
             .map_err(|source| Error::io("remove", &path, source))?;
@@ -170,6 +179,14 @@ impl Spool {
         self.publish_files();
         self.publish()?;
         Ok(erased)
+    }
+
+    fn erase_target(&self, target: &Target, erased: &mut Erased) -> Result<(), Error> {
+        let (bytes, is_verified) = self.erase_record(target)?;
+        erased.bytes += bytes;
+        erased.is_verified &= is_verified;
+        erased.rows += self.erase_rows(target)?;
+        Ok(())
     }
 
     /// The segment of a position, and the place of the record in its file. `None`: it is gone.
@@ -215,7 +232,14 @@ impl Spool {
         };
         let path = self.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("erase an article in", &path, source);
-        let (file, _) = self.segments.open_art(base, Open::Write)?;
+        let (file, header) = self.segments.open_art(base, Open::Write)?;
+        if header.object.is_some() {
+            return Err(Error::Damaged {
+                path,
+                offset: place,
+                what: "it was moved to the object store before the article was erased: run `broadsheet article remove --erase' again",
+            });
+        }
         let end = place.saturating_add(target.length);
         let mut whole = vec![0; usize::try_from(target.length).unwrap_or(0)];
         let got = file.read_at(&mut whole, place).map_err(at)?;
@@ -286,7 +310,7 @@ impl Spool {
             return Err(Error::Damaged {
                 path,
                 offset: sound,
-                what: "its rows are not whole: run `broadsheet fsck --repair', then erase the article again",
+                what: "its rows are not whole: run `broadsheet fsck --repair', which also erases the article",
             });
         }
         if erased.is_empty() {
@@ -303,6 +327,13 @@ impl Spool {
         old.sync().map_err(at)?;
         Ok(count)
     }
+}
+
+/// The notice about an erasure that cannot be finished.
+pub(crate) fn unfinished(error: &Error) -> String {
+    format!(
+        "an article is removed, but not erased yet: {error}; each command that files tries again"
+    )
 }
 
 /// The places of rows in a file: offset and length.

@@ -170,7 +170,10 @@ pub fn open_known(
     // A node takes the table from the log.
     let is_edited = caught_up? && !options.follows_log || is_edited;
     let is_edited = is_edited || is_perhaps_edited && spool.active_differs_from_log()?;
-    spool.finish_erasures()?;
+    // A repair finishes them when their segments are whole.
+    if !spool.options.repair {
+        spool.try_to_finish_erasures();
+    }
     if is_new {
         // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.
         spool.states.pending_cancels.prepare()?;

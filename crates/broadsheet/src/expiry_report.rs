@@ -230,11 +230,16 @@ pub fn warn(outcome: &RunReport) {
             outcome.plan.in_future
         );
     }
-    let missing = outcome.shortage.as_ref().map_or(0, |told| told.missing);
-    if missing > 0 {
+    if let Some(told) = outcome.shortage.as_ref().filter(|told| told.missing > 0) {
+        let why = match told.spares_object_store {
+            true => {
+                "the oldest articles are in the object store, free nothing here, and stay: set offload.keep_local lower, and run `broadsheet segments offload'"
+            }
+            false => "the remaining articles are younger than their lowest life, or never expire",
+        };
         eprintln!(
-            "broadsheet: space: {} are still missing: the remaining articles are younger than their lowest life, or never expire",
-            rough_bytes(missing)
+            "broadsheet: space: {} are still missing: {why}",
+            rough_bytes(told.missing)
         );
     }
 }
@@ -243,6 +248,13 @@ fn write_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> i
     let Some(told) = shortage else {
         return Ok(());
     };
+    if told.spares_object_store {
+        return writeln!(
+            out,
+            "space: {} more needed; lives stay as they are",
+            rough_bytes(told.wanted)
+        );
+    }
     let are = if dry { "would be" } else { "were" };
     writeln!(
         out,

@@ -231,6 +231,36 @@ fn the_settings_choose_by_age_and_by_space() {
     assert!(segments[full - 1]["object"].is_null() && segments[0]["object"].is_string());
 }
 
+/// They are the oldest, and would go first, for space that is not here.
+#[test]
+fn articles_there_do_not_go_for_space_here() {
+    let site = Site::new();
+    site.move_first_away();
+    let program = &site.program;
+    program.write("news/explist", b"/expired/ x 20 -\nall x 10 -\n");
+    let settings = program.read("news/broadsheet.toml");
+    let settings = settings + "\n[expiry]\nkeep_free = \"900 TiB\"\n";
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    for words in [
+        &["expire", "--dir", "news", "-n"][..],
+        &["expire", "--dir", "news"],
+    ] {
+        let told = program.run(words);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(
+            told.err
+                .contains("the oldest articles are in the object store"),
+            "{told:?}"
+        );
+        assert!(
+            told.out.contains("more needed; lives stay as they are"),
+            "{told:?}"
+        );
+    }
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), ARTICLES);
+}
+
 #[test]
 fn a_batch_has_them() {
     let site = Site::new();

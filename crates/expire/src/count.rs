@@ -21,7 +21,7 @@ pub struct RemovalCount {
     pub links: u64,
     /// Bytes of these articles, by overview.
     pub bytes: u64,
-    /// Approximate disk space that they free once reclaimed, bytes.
+    /// Approximate disk space that they free here once reclaimed, bytes: none if an object store has them.
     pub disk_bytes: u64,
     /// Arrival time of the oldest article kept in the hierarchy, seconds since 1970. `None`: none is kept.
     pub oldest_kept: Option<i64>,
@@ -48,6 +48,7 @@ pub(crate) fn count<'s>(
         // Groups come one after the other.
         let mut group: &[u8] = b"";
         let mut removed = RemovalCount::default();
+        let is_here = !survey.is_in_object_store();
         links.each(survey, |link| {
             if link.group != group {
                 add(&mut hierarchies, group, &removed);
@@ -58,7 +59,9 @@ pub(crate) fn count<'s>(
                 let bytes = RowTail::of(link.row.text).bytes;
                 removed.articles += 1;
                 removed.bytes += bytes;
-                removed.disk_bytes += bytes + overhead_of(link.row.text);
+                if is_here {
+                    removed.disk_bytes += bytes + overhead_of(link.row.text);
+                }
             }
         });
         add(&mut hierarchies, group, &removed);

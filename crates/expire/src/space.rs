@@ -6,6 +6,8 @@
 //!
 //! Only live articles count. Bytes of expired articles that are not reclaimed yet (in a segment with
 //! live articles) count as free: reclaiming is a separate step, and no more articles have to be removed for them.
+//!
+//! Where an object store has articles, no life is shortened: they are the oldest, would go first, and free nothing here.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -75,6 +77,8 @@ pub struct Shortage {
     pub share: Share,
     /// The rules whose lives became shorter.
     pub shortened_rules: Vec<ShortenedRule>,
+    /// No life was shortened: the articles that would go first are in the object store, and free nothing here.
+    pub spares_object_store: bool,
 }
 
 /// A rule with shortened lives.
@@ -104,6 +108,15 @@ pub(crate) fn decide_by_space(
     let wanted = missing
         .checked_sub(plan.total.disk_bytes)
         .filter(|wanted| *wanted > 0)?;
+    if surveys.iter().any(Survey::is_in_object_store) {
+        return Some(Shortage {
+            wanted,
+            missing: wanted,
+            share: Share::WHOLE,
+            shortened_rules: Vec::new(),
+            spares_object_store: true,
+        });
+    }
     let mut attempt = |steps: u32| {
         policy.shorten(Share::steps(steps));
         decide_on(snapshot, surveys, policy, now, held)
@@ -126,6 +139,7 @@ pub(crate) fn decide_by_space(
         missing: missing.saturating_sub(plan.total.disk_bytes),
         share,
         shortened_rules,
+        spares_object_store: false,
     })
 }
 

@@ -37,22 +37,30 @@ pub fn each_id(mut each: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Res
     }
 }
 
-/// Prints batches of what the articles whose ids stand on standard input, and which are here, come to.
+/// Prints batches of what the articles whose ids stand on standard input come to. `unknown` puts an id of which no article is here into the
+/// builder, and returns false if it belongs in the next batch.
 ///
 /// # Errors
 /// Those of the store and of the builder, or standard output is closed.
-pub fn print_batches(
+pub fn print_batches<B: Builder>(
     snapshot: &Snapshot,
-    builder: &mut dyn Builder,
+    builder: &mut B,
+    mut unknown: impl FnMut(&mut B, &[u8]) -> Result<bool, feed::Error>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mut buffer = Vec::new();
     each_id(|id| {
-        let Some(record) = snapshot.article(id, &mut buffer)? else {
-            return Ok(());
-        };
-        while !builder.put(&record) {
-            print(builder, out)?;
+        match snapshot.article(id, &mut buffer)? {
+            Some(record) => {
+                while !builder.put(&record) {
+                    print(builder, out)?;
+                }
+            }
+            None => {
+                while !unknown(builder, id)? {
+                    print(builder, out)?;
+                }
+            }
         }
         Ok(())
     })?;

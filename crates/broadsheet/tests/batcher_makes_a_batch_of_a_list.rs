@@ -74,3 +74,28 @@ fn a_line_too_long_is_passed_over() {
     let told = program.feed(&["batcher", "--dir", "news"], list.as_bytes());
     assert_eq!(told.out.as_bytes(), expected(&program, &[2]));
 }
+
+#[test]
+fn a_damaged_article_is_left_out_and_the_others_go() {
+    let program = filled();
+    let wanted = expected(&program, &[1, 2, 4, 5]);
+    let files = program.files("news/segments");
+    let is_art = |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "art");
+    let path = files.iter().find(is_art).expect("a segment");
+    let mut bytes = std::fs::read(path).expect("read");
+    // The header of its record stands before its history line.
+    let line = memchr::memmem::find(&bytes, articles::id("out", 3).as_bytes()).expect("it");
+    bytes[line - 16..line].fill(0x55);
+    std::fs::write(path, bytes).expect("written");
+    let list: String = (1..=5).map(|number| format!("test.a/{number}\n")).collect();
+    let told = program.feed(&["batcher", "--dir", "news", "--json"], list.as_bytes());
+    assert_eq!(told.status, 2, "{told:?}");
+    assert_eq!(told.out.as_bytes(), wanted);
+    for part in [
+        "broadsheet: test.a/3: ",
+        "\"damaged\":1",
+        "because they are damaged: 1",
+    ] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+}

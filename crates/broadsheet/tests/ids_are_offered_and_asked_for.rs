@@ -298,3 +298,16 @@ fn a_long_sendme_goes_on_where_it_was() {
     assert!(!log.contains("duplicate"), "{log}");
     assert!(!program.path("a/feeds/b.example.sendme/asked").exists());
 }
+
+/// Such as those of `bad/lost.ids`.
+#[test]
+fn ids_that_are_no_messages_are_asked_for_themselves() {
+    let program = two();
+    rnews(&program, "a", &many("here", 1, "comp.test", 100));
+    let list = format!("<lost.1@x>\n{}\n<lost.2@x>\n<lost.1@x>\n", id("here", 1));
+    let told = program.feed(&["batchsm", "--dir", "a", "b.example"], list.as_bytes());
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.contains("Control: sendme a.example"), "{told:?}");
+    assert!(told.out.contains("\n<lost.1@x>\n<lost.2@x>\n"), "{told:?}");
+    assert!(!told.out.contains("here.1"), "{told:?}");
+}

@@ -22,7 +22,7 @@ const SLOT_BYTES: usize = 256;
 pub const SELECTED: &str = "selected";
 
 /// A position without a record.
-const NOWHERE: Position = Position(u64::MAX);
+pub(crate) const NOWHERE: Position = Position(u64::MAX);
 
 const MAGIC: &[u8] = b"BScursor2";
 /// Of releases without [`Cursor::ahead`].
@@ -266,7 +266,8 @@ pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
     std::fs::rename(&fresh, &path).map_err(Error::io("put in place", &path))
 }
 
-fn selected_from(dir: &Path) -> Position {
+/// The position from which records name a site: [`NOWHERE`] before its enrolment.
+pub(crate) fn selected_from(dir: &Path) -> Position {
     let told = store::regular::read(&dir.join(SELECTED)).ok();
     let told = told.and_then(|text| decimal::parse(text.trim_ascii()));
     told.map_or(NOWHERE, Position)

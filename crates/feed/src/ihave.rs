@@ -161,6 +161,22 @@ impl<'a> Sendme<'a> {
         }
     }
 
+    /// Requests an article by its id, unless the history has it. Returns false if it belongs in the next batch.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn put_id(&mut self, id: &[u8]) -> Result<bool, Error> {
+        if self.requested.contains(id) || self.snapshot.history_line(id)?.is_some() {
+            return Ok(true);
+        }
+        if self.messages.ids.len() >= IDS_MAX {
+            return Ok(false);
+        }
+        self.requested.insert(id.to_vec());
+        self.messages.ids.push(id.to_vec());
+        Ok(true)
+    }
+
     /// The ids of a message to request, each once.
     fn wanted(&self, article: &Article<'_>) -> Result<Vec<Vec<u8>>, Error> {
         let mut wanted = Vec::new();

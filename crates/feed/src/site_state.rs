@@ -11,10 +11,11 @@ use rustix::io::Errno;
 use store::disk::RealDisk;
 use store::{Lock, Position, Snapshot};
 
-use crate::cursor::{Cursor, CursorFile};
+use crate::cursor::{self, Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
 use crate::enrolment;
 use crate::error::Error;
+use crate::ihave::REQUEST_POSITION;
 use crate::site_directory::directory;
 
 /// The file that pauses a feed, made by hand or by `feed pause`; its first line is the reason.
@@ -98,6 +99,15 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
         paused: paused(news, site)?,
         failure: failure(&dir),
     }))
+}
+
+/// The position from which records name a site. Those filed while it was not enrolled do not, whatever an earlier enrolment wrote: the
+/// enrolment that follows writes a new one.
+fn selected_now(news: &Path, site: &[u8], dir: &Path) -> Result<Position, Error> {
+    Ok(match enrolment::is_enrolled(news, site)? {
+        true => cursor::selected_from(dir),
+        false => cursor::NOWHERE,
+    })
 }
 
 /// Reads why the feed could not be served; an unreadable file counts as none.
@@ -223,7 +233,7 @@ impl SiteState {
     /// # Errors
     /// [`Error::Busy`], [`Error::Unknown`], [`Error::NoCursor`], [`Error::Cursor`], or the store's.
     pub fn take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
-        SiteState::take_only(news, site)?.check(snapshot)
+        SiteState::take_only(news, site)?.check(news, snapshot)
     }
 
     /// As [`SiteState::take`], without retries: a thread that has other work tries again later.
@@ -231,13 +241,14 @@ impl SiteState {
     /// # Errors
     /// As [`SiteState::take`].
     pub fn try_take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
-        SiteState::take_within(news, site, Duration::ZERO)?.check(snapshot)
+        SiteState::take_within(news, site, Duration::ZERO)?.check(news, snapshot)
     }
 
-    /// Moves the cursor back if the log lost its end.
-    fn check(mut self, snapshot: &mut Snapshot) -> Result<SiteState, Error> {
+    /// Moves the cursor back if the log lost its end, and looks whether records name the site.
+    fn check(mut self, news: &Path, snapshot: &mut Snapshot) -> Result<SiteState, Error> {
         let place = &mut self;
         snapshot.catch_up()?;
+        place.cursor.selected_from = selected_now(news, &place.site, &place.dir)?;
         if place.has_lost_its_end(snapshot) {
             let base = match place.cursor.last {
                 Some((last, _)) => snapshot.base_of(last),
@@ -380,6 +391,14 @@ impl SiteState {
         // The cursor first: after a kill between the two, articles are sent twice, and none is skipped.
         self.move_to(position)?;
         self.set_deferred(kept)?;
+        // An answer to a sendme message begins anew.
+        let path = self.dir.join(REQUEST_POSITION);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", &path)(error));
+            }
+            _ => {}
+        }
         // An empty list is a removed file.
         Ok(store::sync_parent(
             &RealDisk,

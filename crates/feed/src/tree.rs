@@ -349,7 +349,7 @@ fn check(
 }
 
 /// The path of a group's directory.
-fn path_of(tree: &Path, group: &[u8]) -> PathBuf {
+pub fn path_of(tree: &Path, group: &[u8]) -> PathBuf {
     let mut path = tree.to_owned();
     path.extend(group.split(|&byte| byte == b'.').map(OsStr::from_bytes));
     path

@@ -8,6 +8,7 @@ use crate::log::News;
 use feed::SiteState;
 use feed::deferred::Deferred;
 use feed::enrolment::{self, NewSite};
+use feed::ihave::REQUEST_POSITION;
 use feed::start::Start;
 use store::Position;
 
@@ -33,8 +34,12 @@ fn deferred_articles_go_with_the_cursor() {
             is_blamed: false,
         });
         state.set_deferred(list.to_vec()).unwrap();
+        // A sendme message that is answered in part.
+        let answered = state.dir().join(REQUEST_POSITION);
+        std::fs::write(&answered, "<1@a> 300\n").unwrap();
         state.reset(position).unwrap();
         drop(state);
+        assert!(!answered.exists());
         let state = SiteState::take_only(news.dir(), b"north").unwrap();
         let deferred = state.deferred().iter().map(|one| one.position);
         assert_eq!(deferred.collect::<Vec<_>>(), left);

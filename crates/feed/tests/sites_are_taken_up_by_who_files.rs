@@ -97,6 +97,26 @@ fn the_last_site_may_go_and_come_back() {
 }
 
 #[test]
+fn a_site_that_comes_back_may_be_served_before_somebody_files() {
+    let mut news = News::new();
+    enrolment::enrol(&news.spool, &[NORTH]).unwrap();
+    let mut wanted = vec![news.file("north")];
+    news.commit();
+    enrolment::enrol(&news.spool, &[]).unwrap();
+    wanted.push(news.file(""));
+    news.commit();
+    // `sendbatches` meets it first.
+    let end = news.snapshot().end();
+    let fresh = enrolment::introduce(news.dir(), end, &[NORTH]).unwrap();
+    assert!(fresh.is_empty());
+    assert_eq!(waits(&news, b"north"), wanted);
+    enrolment::enrol(&news.spool, &[NORTH]).unwrap();
+    news.file("");
+    news.commit();
+    assert_eq!(waits(&news, b"north"), wanted);
+}
+
+#[test]
 fn a_site_that_lost_its_cursor_gets_no_other_one() {
     let news = News::new();
     enrolment::enrol(&news.spool, &[NORTH]).unwrap();

@@ -297,11 +297,10 @@ impl Target {
     fn erase_in_tree(&self, tree: &Path) -> anyhow::Result<usize> {
         let mut paths = Vec::new();
         for (group, number) in &self.links {
-            let group = String::from_utf8_lossy(group).replace('.', "/");
-            if group.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            if !groups::name::is_safe(group) {
                 continue;
             }
-            let path = tree.join(group).join(number.to_string());
+            let path = feed::tree::path_of(tree, group).join(number.to_string());
             if has_article(&path, &self.id)? {
                 paths.push(path);
             }

@@ -18,6 +18,8 @@ use crate::operand;
 
 /// A longer line of a list is passed over.
 const LIST_LINE_BYTES_MAX: usize = 4096;
+/// Number of damaged articles that are reported one by one.
+const DAMAGED_NAMED_MAX: u64 = 20;
 /// A larger file in a list is passed over.
 const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
 /// Bytes gathered before they are written: they should still be in the processor's cache then.
@@ -37,8 +39,8 @@ the absolute path of a file with an article. The articles are written to standar
 order of the list, each after a line `#! rnews N'.
 
 Articles that do not exist are skipped silently, as in C News: they may have expired. --json prints
-their number. Articles that came without their bodies (headers_only) are left out, with an error: a
-batch has whole articles.
+their number. Articles that are damaged, or that came without their bodies (headers_only), are left
+out, with an error at the end: a batch has whole articles.
 
   broadsheet batcher --dir news < togo | gzip | ssh news@far.example.org rnews
   broadsheet batcher --dir news --compress zstd togo > batch",
@@ -51,7 +53,7 @@ batch has whole articles.
         DIR,
         Flag::new(
             "json",
-            "Print one object on standard error: articles, bytes (before compression), missing.",
+            "Print one object on standard error: articles, bytes (before compression), missing, damaged.",
         ),
         Flag::new(
             "compress",
@@ -71,6 +73,22 @@ struct Counts {
     bytes: u64,
     missing: u64,
     bodiless: u64,
+    damaged: u64,
+}
+
+impl Counts {
+    fn add(&mut self, named: Named) {
+        match named {
+            Named::Pushed => self.articles += 1,
+            Named::Missing => self.missing += 1,
+            Named::Bodiless => self.bodiless += 1,
+        }
+    }
+}
+
+/// Whether an article, or what tells where it is, cannot be read: those that follow may be whole.
+fn is_damage(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(store::Error::Damaged { .. }))
 }
 
 /// The result of looking up a word of the list.
@@ -119,10 +137,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             "articles": counts.articles,
             "bytes": counts.bytes,
             "missing": counts.missing,
+            "damaged": counts.damaged,
         });
         eprintln!("{told}");
     }
     check_left_out(&directory, counts.bodiless)?;
+    anyhow::ensure!(
+        counts.damaged == 0,
+        "{}: articles left out of the batch because they are damaged: {}; `broadsheet fsck' names them",
+        directory.root().display(),
+        counts.damaged
+    );
     Ok(Status::OK)
 }
 
@@ -140,10 +165,15 @@ fn batch(
             continue;
         };
         let before = bytes.len();
-        match push_named(snapshot, word, &mut bytes)? {
-            Named::Pushed => counts.articles += 1,
-            Named::Missing => counts.missing += 1,
-            Named::Bodiless => counts.bodiless += 1,
+        match push_named(snapshot, word, &mut bytes) {
+            Err(error) if is_damage(&error) => {
+                bytes.truncate(before);
+                counts.damaged += 1;
+                if counts.damaged <= DAMAGED_NAMED_MAX {
+                    eprintln!("broadsheet: {}: {error:#}", groups::shown(word));
+                }
+            }
+            named => counts.add(named?),
         }
         counts.bytes += (bytes.len() - before) as u64;
         if bytes.len() >= GATHERED_BYTES {

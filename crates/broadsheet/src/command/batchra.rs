@@ -52,7 +52,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         is_allowed && !record.head.header_only
     };
     let mut builder = Requested::new(&snapshot, Box::new(whole), ihave::PIECE_BYTES);
-    ihave::print_batches(&snapshot, &mut builder, out)?;
+    ihave::print_batches(&snapshot, &mut builder, |_, _| Ok(true), out)?;
     check_left_out(&directory, bodiless.get())?;
     Ok(Status::OK)
 }

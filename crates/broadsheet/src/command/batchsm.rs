@@ -15,9 +15,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "make a batch of sendme messages",
     about: "\
-Reads the ids in ihave messages from standard input, one a line (the list for the site SITE.ihave in
-sys), and prints a batch of control messages that request from SITE the articles that are not in
-history.",
+Reads ids from standard input, one a line, and prints a batch of control messages that request from
+SITE the articles that are not in history: of an ihave message that is here (the list for the site
+SITE.ihave in sys) the articles that it names, of any other id the article itself (bad/lost.ids).",
     operands: Operands {
         shown: "SITE",
         least: 1,
@@ -36,6 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         peer: peer.as_bytes(),
     };
     let snapshot = directory.snapshot()?;
-    ihave::print_batches(&snapshot, &mut Sendme::new(ends, &snapshot), out)?;
+    let mut builder = Sendme::new(ends, &snapshot);
+    ihave::print_batches(&snapshot, &mut builder, Sendme::put_id, out)?;
     Ok(Status::OK)
 }

@@ -29,6 +29,9 @@ pub const UUCP_SPOOL: Flag = Flag::new(
 )
 .value("DIR");
 
+/// The longest timeout of a command, seconds.
+const YEAR_SECONDS: u64 = 365 * 86_400;
+
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["sendbatches"],
@@ -93,6 +96,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {
+        if seconds > YEAR_SECONDS {
+            return Err(given.usage("--command-seconds: at most a year").into());
+        }
         serving.limit = Duration::from_secs(seconds).into();
     }
     if let Some(permit) = &permit {

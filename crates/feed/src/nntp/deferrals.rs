@@ -247,8 +247,12 @@ impl Deferrals {
     }
 
     /// The list was written.
-    pub fn written(&mut self, list: &[Deferred]) {
+    pub fn written(&mut self, list: &[Deferred], now: i64) {
         self.answered.clear();
+        // Times of a clock that was ahead would hold for all offers until then.
+        for at in [&mut self.accepted_at, &mut self.called_at] {
+            *at = at.filter(|at| *at <= now);
+        }
         self.follow(list);
         // The others are still to be listed.
         self.newly_blamed
@@ -265,7 +269,7 @@ mod tests {
     fn each_is_offered_again_and_given_up_in_the_end() {
         let mut deferrals = Deferrals::default();
         let (mut list, _) = deferrals.list(&[], [Position(8), Position(16)].into_iter(), 1000);
-        deferrals.written(&list);
+        deferrals.written(&list, 1000);
         let (mut now, mut offers, mut given_up) = (1000, 1, Vec::new());
         while !list.is_empty() {
             now = deferrals.next_due().unwrap();
@@ -287,7 +291,7 @@ mod tests {
             let (fresh, more) = deferrals.list(&list, std::iter::empty(), now);
             given_up.extend(more);
             list = fresh;
-            deferrals.written(&list);
+            deferrals.written(&list, now);
         }
         assert_eq!((offers, given_up), (ATTEMPTS_MAX, vec![Position(8)]));
         assert!(now < 1000 + 24 * DELAY_LAST);
@@ -299,14 +303,14 @@ mod tests {
         let mut deferrals = Deferrals::default();
         deferrals.accepted(999);
         let (mut list, _) = deferrals.list(&[], [Position(8)].into_iter(), 1000);
-        deferrals.written(&list);
+        deferrals.written(&list, 1000);
         let mut now = 1000;
         let mut defer = |deferrals: &mut Deferrals, list: &mut Vec<Deferred>| {
             now = deferrals.next_due().unwrap();
             assert_eq!(deferrals.next(list, now), Some(Position(8)));
             deferrals.settle(Position(8), Settled::Deferred);
             let (fresh, given_up) = deferrals.list(list, std::iter::empty(), now);
-            deferrals.written(&fresh);
+            deferrals.written(&fresh, now);
             *list = fresh;
             (now, given_up.len())
         };
@@ -342,9 +346,30 @@ mod tests {
             deferrals.settle(position, Settled::Deferred);
         }
         let (list, _) = deferrals.list(&list, std::iter::empty(), 1100);
-        deferrals.written(&list);
+        deferrals.written(&list, 1100);
         assert!(!deferrals.is_due(1101) && !deferrals.are_on_the_way());
         assert_eq!(deferrals.next_due(), Some(1100 + DELAY_LAST));
+    }
+
+    #[test]
+    fn a_call_and_an_acceptance_while_the_clock_was_ahead_are_forgotten() {
+        let list = [Deferred::new(Position(8), 1, 1000)];
+        let mut deferrals = Deferrals::default();
+        deferrals.call(9000);
+        deferrals.accepted(9000);
+        deferrals.reset(&list);
+        let mut list = list.to_vec();
+        let mut now = 1001;
+        for _ in 0..100 {
+            assert_eq!(deferrals.next(&list, now), Some(Position(8)));
+            deferrals.settle(Position(8), Settled::Deferred);
+            let (fresh, given_up) = deferrals.list(&list, std::iter::empty(), now);
+            assert!(given_up.is_empty());
+            deferrals.written(&fresh, now);
+            list = fresh;
+            assert!(!deferrals.is_due(now + 14));
+            now = deferrals.next_due().unwrap();
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Peer {
                 "{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times"
             ));
         }
-        self.deferrals.written(state.deferred());
+        self.deferrals.written(state.deferred(), context.time);
         let mut cursor = *state.cursor();
         count(&mut cursor, &progress, context.time);
         if cursor != *state.cursor() {

@@ -388,10 +388,8 @@ fn each_peer_gets_each_article_whole() {
     let mut news = news();
     let start = Start::Now;
     let names: [&[u8]; 3] = [b"one", b"two", b"three"];
-    for name in names.into_iter().skip(1) {
-        let site = NewSite { name, start };
-        enrolment::enrol(&news.spool, &[site]).unwrap();
-    }
+    let sites = names.map(|name| NewSite { name, start });
+    enrolment::enrol(&news.spool, &sites).unwrap();
     let mut ports = Vec::new();
     for which in 0..names.len() {
         let texts = texts.clone();

@@ -326,6 +326,10 @@ impl Answer for Moved {
             }
         }
         match &self.dir {
+            Some(dir) if !Path::new(dir).join(REPORT).exists() => writeln!(
+                out,
+                "{dir} was not made by this import: its settings stay, and none of the other system came over; `-n' prints what they would be."
+            ),
             Some(dir) => writeln!(
                 out,
                 "Read {dir}/{REPORT} and {dir}/{}, then run `broadsheet check --dir {dir}'.",

@@ -190,6 +190,39 @@ fn articles_keep_their_numbers_and_ids_are_remembered() {
 }
 
 #[test]
+fn articles_that_an_earlier_run_did_not_find_are_filed() {
+    let mut made = Made::new(ACTIVE);
+    for (number, article) in (5..).zip(many("c", 2, "comp.test", 20)) {
+        made.add(&article, &[("comp.test", number)]);
+    }
+    let other = with("<other@example.com>", "rec.test", "", b"other\n");
+    made.add(&other, &[("rec.test", 3)]);
+    let program = made.done();
+    let counts = || {
+        let told = program.run(&[&IMPORT[..], &["--json"]].concat());
+        assert_eq!(told.status, 0, "{told:?}");
+        let answer: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        let count = |key| answer["counts"][key].as_u64().unwrap();
+        (count("filed"), count("known"), count("gone"))
+    };
+    // A hierarchy on a disk that is not mounted, and one article.
+    let places = [("arts/comp/test/6", "away"), ("arts/rec", "unmounted")];
+    for (place, away) in places {
+        fs::rename(program.path(place), program.path(away)).unwrap();
+    }
+    assert_eq!(counts(), (1, 0, 2));
+    let again = program.rnews(&batch(std::slice::from_ref(&other)));
+    assert_eq!(again.count("duplicates"), 1, "{again:?}");
+    for (place, away) in places {
+        fs::rename(program.path(away), program.path(place)).unwrap();
+    }
+    assert_eq!(counts(), (2, 1, 0));
+    program.assert_clean();
+    let rows = program.run(&["overview", "--dir", "news", "rec.test"]).out;
+    assert!(rows.starts_with("3\t"), "{rows}");
+}
+
+#[test]
 fn what_c_news_did_otherwise_is_reported() {
     let made = Made::new(ACTIVE);
     made.program

@@ -273,6 +273,10 @@ impl<'a> Importer<'a> {
     /// # Errors
     /// Those of the store.
     pub fn remember(&mut self, id: &[u8], arrived: i64, is_gone: bool) -> Result<(), Error> {
+        // A line of our history would keep the article out that a later run finds, such as in a part of the spool that was not mounted.
+        if is_gone && self.hashes.is_some() && !self.spool.has_line(id)? {
+            return self.remember_hash(&md5_of(id), arrived, is_gone);
+        }
         self.count_remembered(is_gone);
         if !self.spool.has(id)? {
             return Ok(self.spool.remember(id, arrived, Expires::Absent)?);

@@ -222,7 +222,8 @@ fn save(
 }
 
 /// Puts the remembered ids in force, raises the low marks, and removes the state. The low marks stay if another run may file articles below
-/// them: after faults, where no article of the history was found or the history has none, and where its last line waits.
+/// them: after faults, where no article of the history was found or the history has none, and where its last line waits; and those of groups
+/// without articles, if some articles of the history are gone.
 fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts, Error> {
     if let Some(hashes) = importer.hashes() {
         let seen = hashes.seen()?;
@@ -239,7 +240,7 @@ fn finish(mut importer: Importer<'_>, dir: &Path, is_cut: bool) -> Result<Counts
         let marks = snapshot.low_marks(importer.spool().active())?;
         let marks: Vec<(&[u8], u64)> = marks
             .iter()
-            .filter(|mark| mark.lowest > mark.was)
+            .filter(|mark| mark.lowest > mark.was && !(mark.is_empty && counts.gone > 0))
             .map(|mark| (mark.group.as_slice(), mark.lowest))
             .collect();
         importer.spool_mut().set_low_marks(&marks)?;

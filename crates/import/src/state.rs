@@ -4,11 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use store::seen_hashes::md5_of;
+
 use crate::error::Error;
 use crate::importer::Counts;
 
 /// The state file in the news directory, while an import is not finished.
 pub const STATE: &str = "import.state";
+
+/// Bytes before the offset by which a history is known again.
+const COMPARED_BYTES: u64 = 256;
 
 /// The progress of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,18 +34,23 @@ impl State {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::default()),
             read => read.map_err(Error::io("read", &path))?,
         };
-        let identity = identity(file).map_err(Error::io("read", history))?;
-        let state = parse(&text, &identity);
-        Ok(state.unwrap_or_default())
+        let Some((state, identity)) = parse(&text) else {
+            return Ok(State::default());
+        };
+        let known = identity_at(file, state.offset).map_err(Error::io("read", history))?;
+        Ok(match known == identity {
+            true => state,
+            false => State::default(),
+        })
     }
 
     /// Writes the state durably.
     pub(crate) fn write(&self, dir: &Path, history: &Path) -> Result<(), Error> {
         let file = File::open(history).map_err(Error::io("read", history))?;
-        let identity = identity(&file).map_err(Error::io("read", history))?;
+        let identity = identity_at(&file, self.offset).map_err(Error::io("read", history))?;
         let c = &self.counts;
         let text = format!(
-            "BSimport1\n{identity}\n{} {} {} {} {} {} {} {} {}\n",
+            "BSimport2\n{identity}\n{} {} {} {} {} {} {} {} {}\n",
             self.offset,
             self.hashes,
             c.filed,
@@ -59,11 +69,13 @@ impl State {
     }
 }
 
-fn parse(text: &str, identity: &str) -> Option<State> {
+/// The state, and the identity of its history.
+fn parse(text: &str) -> Option<(State, &str)> {
     let mut lines = text.lines();
-    if lines.next()? != "BSimport1" || lines.next()? != identity {
+    if lines.next()? != "BSimport2" {
         return None;
     }
+    let identity = lines.next()?;
     let numbers: Option<Vec<u64>> = lines
         .next()?
         .split(' ')
@@ -83,7 +95,7 @@ fn parse(text: &str, identity: &str) -> Option<State> {
     else {
         return None;
     };
-    Some(State {
+    let state = State {
         offset,
         hashes,
         counts: Counts {
@@ -100,14 +112,29 @@ fn parse(text: &str, identity: &str) -> Option<State> {
             gone_here: 0,
             has_numbers: false,
         },
-    })
+    };
+    Some((state, identity))
 }
 
-/// Another history than before is read from its beginning: expire of the other system writes it anew.
-fn identity(file: &File) -> io::Result<String> {
-    use std::os::unix::fs::MetadataExt;
+/// Another history than before is read from its beginning: expire of the other system writes it anew, perhaps in the place of the one before.
+/// So the bytes before the offset count, too.
+fn identity_at(file: &File, offset: u64) -> io::Result<String> {
+    use std::os::unix::fs::{FileExt, MetadataExt};
     let info = file.metadata()?;
-    Ok(format!("{} {}", info.dev(), info.ino()))
+    let mut before = [0; COMPARED_BYTES as usize];
+    let length = offset.min(COMPARED_BYTES);
+    let before = before.get_mut(..length as usize).unwrap_or_default();
+    let sum = match file.read_exact_at(before, offset - length) {
+        Ok(()) => hexadecimal(&md5_of(before)),
+        // It is shorter.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => String::new(),
+        Err(error) => return Err(error),
+    };
+    Ok(format!("{} {} {sum}", info.dev(), info.ino()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -116,13 +143,29 @@ mod tests {
 
     #[test]
     fn a_state_is_of_one_history() {
-        let text = "BSimport1\n1 2\n100 3 4 5 6 7 8 9 10\n";
-        let state = parse(text, "1 2").unwrap();
-        assert_eq!(
-            (state.offset, state.hashes, state.counts.garbled),
-            (100, 3, 10)
-        );
-        assert_eq!(parse(text, "1 3"), None);
-        assert_eq!(parse("BSimport1\n1 2\n100\n", "1 2"), None);
+        let dir = tempfile::tempdir().unwrap();
+        let history = dir.path().join("history");
+        let read = || State::read(dir.path(), &history, &File::open(&history).unwrap()).unwrap();
+        fs::write(&history, b"a\nb\nc\n").unwrap();
+        assert_eq!(read(), State::default());
+        let mut state = State {
+            offset: 4,
+            hashes: 3,
+            ..State::default()
+        };
+        state.counts.garbled = 10;
+        state.write(dir.path(), &history).unwrap();
+        assert_eq!(read(), state);
+        // Written in place: the lines that follow are others, then those before, then it is shorter.
+        for (text, is_same) in [
+            (b"a\nb\nx\n".as_slice(), true),
+            (b"a\nx\nc\n", false),
+            (b"a\n", false),
+        ] {
+            fs::write(&history, text).unwrap();
+            assert_eq!(read() == state, is_same);
+        }
+        fs::write(dir.path().join(STATE), "BSimport2\n1 2\n100\n").unwrap();
+        assert_eq!(read(), State::default());
     }
 }

@@ -81,7 +81,8 @@ impl CnewsSource {
             ))));
         }
         self.accounted.note(links.iter().copied());
-        if importer.spool().has(own)? {
+        // Not of `seen.hashes`: an earlier run may have remembered the id because it did not find the article.
+        if importer.spool().has_line(own)? {
             if importer.is_another(&article)? {
                 let why = format!("{}: {OTHER_ARTICLE}", text_of(id));
                 return importer.keep(&article, why).map(Err);
@@ -121,7 +122,7 @@ impl CnewsSource {
                 .keep(&article, format!("{}: {fault}", place()))
                 .map(Err);
         }
-        if importer.spool().has(id)? {
+        if importer.spool().has_line(id)? {
             if importer.is_another(&article)? {
                 let why = format!("{}: {}: {OTHER_ARTICLE}", place(), text_of(id));
                 return importer.keep(&article, why).map(Err);

@@ -301,6 +301,11 @@ fn by_newnews_where_the_server_allows_it() {
     until("they are listed", || pulled(&leaf) == (3, 3));
     assert!(marks().contains("comp.other 0 -\n"), "{}", marks());
     assert_eq!(pulled(&leaf), (0, 0));
+    // A group without a mark, as one that is new here, is read by number.
+    let text = marks().replace("comp.other 0 -\n", "");
+    leaf.write("news/pull/up", text.as_bytes());
+    assert_eq!(pulled(&leaf), (0, 0));
+    assert!(marks().contains("comp.other 3 <o.3@"), "{}", marks());
     // A server without it.
     let mut fake = Fake::default();
     fake.put(1, &many("p", 4, "comp.test", 100));

@@ -81,6 +81,7 @@ pub fn pull(
         left_out: BTreeSet::new(),
         refused: HashSet::new(),
         held: BTreeSet::new(),
+        is_any_unread: false,
         pulled: &mut pulled,
     };
     let result = visit.all(groups);
@@ -132,6 +133,8 @@ pub(crate) struct Visit<'a> {
     refused: HashSet<Box<[u8]>>,
     /// Groups whose marks stay before such an article.
     pub(crate) held: BTreeSet<Vec<u8>>,
+    /// A group was not read to its end.
+    pub(crate) is_any_unread: bool,
     pub(crate) pulled: &'a mut Pulled,
 }
 
@@ -186,12 +189,14 @@ impl Visit<'_> {
             (Some(now), Some(since)) => self.new_news(since, now)?,
             _ => NewNews::NotAllowed,
         };
-        if listed == NewNews::NotAllowed {
-            let groups = groups.iter().filter(|group| self.wanted.matches(group));
-            let groups: Vec<&[u8]> = groups.map(Vec::as_slice).collect();
-            for some in groups.chunks(GROUPS_MAX) {
-                self.by_number(some)?;
-            }
+        // A group without a mark is new here: NEWNEWS does not list what it has had before.
+        let is_due = |group: &&Vec<u8>| {
+            let is_new = listed == NewNews::NotAllowed || self.marks.get(group).is_none();
+            is_new && self.wanted.matches(group)
+        };
+        let by_number: Vec<&[u8]> = groups.iter().filter(is_due).map(Vec::as_slice).collect();
+        for some in by_number.chunks(GROUPS_MAX) {
+            self.by_number(some)?;
         }
         let (groups, articles) = (self.pulled.groups_refused, self.pulled.refused);
         let posts = self.pulled.posts_refused;
@@ -201,7 +206,8 @@ impl Visit<'_> {
             && listed != NewNews::Some
             && !is_refused
         {
-            self.marks.set_newnews(Some(now));
+            // Only a run by number goes on in a group that was left in its middle.
+            self.marks.set_newnews((!self.is_any_unread).then_some(now));
         }
         self.marks.keep_refused(&self.refused);
         self.marks.forget_break();

@@ -187,6 +187,28 @@ fn unchanged_contents_are_copied_once() {
 }
 
 #[test]
+fn with_a_damaged_list_no_older_backup_is_removed() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let times = [(); 3].map(|()| backup(&program, &[])["time"].as_u64().unwrap());
+    let list = format!("backups/{:012}.list", times[2]);
+    let text = program.read(&list).replace("end ", "end 0");
+    program.write(&list, text.as_bytes());
+    let words = ["backup", "backups", "--dir", "news", "--keep", "2"];
+    let told = program.run(&words);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(
+        told.err
+            .contains(&format!("{:012}.list is damaged", times[2])),
+        "{told:?}"
+    );
+    assert!(told.out.starts_with("backup "), "{told:?}");
+    fs::remove_file(program.path(&list)).unwrap();
+    let told = program.run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.contains("removed 2 old backups"), "{told:?}");
+}
+
+#[test]
 fn removed_articles_stay_removed() {
     let program = Program::with_classic_cancels("comp.test 0000000000 00001 y\n");
     let articles = many("a", 40, "comp.test", 2_000);

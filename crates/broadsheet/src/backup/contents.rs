@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -225,7 +225,7 @@ enum CopyError {
     Write(io::Error),
 }
 
-/// Copies to an empty file, whose holes are where the source has only zeros; returns checksum and size.
+/// Copies to an empty file, whose holes are where the source has blocks of zeros; returns checksum and size.
 fn copied(from: &mut impl Read, to: &mut File) -> Result<(Checksum, u64), CopyError> {
     let (mut sum, mut size) = (Sha256::new(), 0);
     let mut piece = vec![0; PIECE_BYTES];
@@ -244,12 +244,12 @@ fn copied(from: &mut impl Read, to: &mut File) -> Result<(Checksum, u64), CopyEr
             break;
         }
         sum.update(bytes);
+        let start = size;
         size += bytes.len() as u64;
-        match bytes.iter().all(|byte| *byte == 0) {
-            true => to.seek(SeekFrom::Current(bytes.len() as i64)).map(drop),
-            false => to.write_all(bytes),
+        for (at, part) in store::parts_without_zeros(bytes) {
+            to.write_all_at(part, start + at as u64)
+                .map_err(CopyError::Write)?;
         }
-        .map_err(CopyError::Write)?;
     }
     to.set_len(size).map_err(CopyError::Write)?;
     Ok((sum.finalize().into(), size))

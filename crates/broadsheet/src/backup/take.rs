@@ -39,12 +39,21 @@ const LEFT_OUT: [&str; 18] = [
     "objects.owner",
     "reseed",
 ];
+/// The directories of small files.
+const SMALL: [&str; 6] = [
+    "cluster.settings",
+    "feeds",
+    "figures",
+    "keys",
+    "mail.queue",
+    "pull",
+];
 /// Links to the waiting batches, until they are copied.
 const LINKS: &str = "backup.links";
 /// Age of a change at the time of a backup from which on the times of a file show a later change, seconds.
 const CLOCK_SECONDS: i64 = 10;
 /// Most directories inside each other in a news directory.
-pub const DEPTH_MAX: usize = 8;
+pub const DEPTH_MAX: usize = 64;
 
 /// The result.
 #[derive(Debug)]
@@ -55,7 +64,7 @@ pub struct Taken {
     pub new_bytes: u64,
     /// Number of old backups that were removed.
     pub removed: usize,
-    /// The segments without a valid header, and the fault of an `active` with which nothing can be filed.
+    /// The segments without a valid header, the fault of an `active` with which nothing can be filed, and a damaged list of an older backup.
     pub faults: Vec<String>,
 }
 
@@ -163,19 +172,36 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         entries,
     };
     manifest.write(&backups)?;
-    let removed = match keep {
-        // The older ones may be without the damage.
-        Some(keep) if faults.is_empty() => remove_old(&backups, &taking.contents, keep.max(1))?,
-        _ => 0,
-    };
+    let mut faults: Vec<String> = faults.iter().map(store::Error::to_string).collect();
+    let mut removed = 0;
+    // The older ones may be without the damage.
+    if let Some(keep) = keep.filter(|_| faults.is_empty()) {
+        match remove_old(&backups, &taking.contents, keep.max(1))? {
+            Ok(count) => removed = count,
+            Err(fault) => faults.push(fault),
+        }
+    }
     Ok(Taken {
         time: manifest.time,
         files: manifest.entries.len() as u64,
         bytes: manifest.entries.iter().map(|entry| entry.size).sum(),
         new_bytes: taking.new_bytes,
         removed,
-        faults: faults.iter().map(store::Error::to_string).collect(),
+        faults,
     })
+}
+
+/// Whether a file is one of the small ones that belong together. Others (of an archive, of a tree, of the administrator) may be many and
+/// large, and nobody files while those are copied that are small.
+fn is_small(path: &Path) -> bool {
+    path.components().count() == 1 || SMALL.iter().any(|own| path.starts_with(own))
+}
+
+/// Whether other programs remove a file without the lock: mail that was sent, and what a feed notes beside its cursor.
+fn may_go(path: &Path) -> bool {
+    let is_note = |name: &str| path.ends_with(name);
+    path.starts_with("mail.queue")
+        || path.starts_with("feeds") && ["deferred", "failing", "paused"].into_iter().any(is_note)
 }
 
 /// Waits until the name of a directory is on the disk.
@@ -194,14 +220,24 @@ fn is_mounted_read_only(dir: &Path) -> bool {
     statvfs(dir).is_ok_and(|told| told.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Removes all backups but the newest `keep`, and the contents that only they needed.
-fn remove_old(backups: &Path, contents: &Contents, keep: usize) -> anyhow::Result<usize> {
+/// Removes all backups but the newest `keep`, and the contents that only they needed. Returns their number; or the fault of a list among
+/// those to keep: then nothing is removed.
+fn remove_old(
+    backups: &Path,
+    contents: &Contents,
+    keep: usize,
+) -> anyhow::Result<Result<usize, String>> {
     let times = manifest::times(backups)?;
     let (old, kept) = times.split_at(times.len().saturating_sub(keep));
     let mut needed: HashSet<Checksum> = HashSet::new();
     for time in kept {
-        // With a damaged list among those to keep nothing is removed.
-        let kept = Manifest::read(&backups.join(Manifest::name(*time)))?;
+        let path = backups.join(Manifest::name(*time));
+        let Ok(kept) = Manifest::read(&path) else {
+            return Ok(Err(format!(
+                "{} is damaged, so no older backup was removed: remove it",
+                path.display()
+            )));
+        };
         needed.extend(kept.entries.iter().map(|entry| entry.checksum));
     }
     for time in old {
@@ -210,7 +246,7 @@ fn remove_old(backups: &Path, contents: &Contents, keep: usize) -> anyhow::Resul
     // First the lists are gone for certain: each list that is there has its contents. Those of an interrupted backup go as well.
     store::sync_directory(backups)?;
     contents.keep_only(&needed)?;
-    Ok(old.len())
+    Ok(Ok(old.len()))
 }
 
 struct Taking<'a> {
@@ -273,8 +309,12 @@ impl Taking<'_> {
             } else if source.path.starts_with("bad") {
                 source.is_optional = true;
                 later.push(source);
-            } else {
+            } else if is_small(&source.path) {
+                source.is_optional = may_go(&source.path);
                 now.push(source);
+            } else {
+                source.is_optional = true;
+                later.push(source);
             }
         }
         Ok((now, later))

@@ -41,7 +41,7 @@ The headers of the segments are verified; fsck verifies the articles.
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the backup was made, but the header of a segment is damaged in it: run fsck --repair, and back up again",
+        when: "the backup was made, but a segment or active is damaged in it, or the list of an older backup is: do what the message says, and back up again",
     }],
     run,
 };

@@ -146,6 +146,10 @@ fn finish_body(draft: &mut Draft, posting: &Posting<'_>, given: &Given) {
         draft.body.push(b'\n');
     }
     if !given.has("no-signature") && draft.value("Control").is_none() {
-        draft.body.extend(posting.signature());
+        let signature = posting.signature();
+        // A saved post that is posted again has it.
+        if !draft.body.ends_with(&signature) {
+            draft.body.extend(signature);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 use inject::mail_queue;
 use serde_json::{Value, json};
@@ -47,6 +48,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         eprintln!("broadsheet: no mail {name} waits: see `broadsheet mail list'");
     }
     let mut queue_run = QueueRun::default();
+    let began = Instant::now();
     for mail in waiting {
         if !is_meant(&mail.name()) {
             continue;
@@ -61,10 +63,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 break;
             }
             // The other process reports the result.
-            Err(mail_queue::Error::Busy) => {}
+            Err(mail_queue::Error::Busy) => queue_run.failed += 1,
             Err(error) => {
                 eprintln!("broadsheet: {} stays in the queue: {error}", mail.name());
                 queue_run.failed += 1;
+                // The next one would probably wait as long.
+                if !error.is_of_one_mail() && began.elapsed() > FAILING_MAX {
+                    eprintln!("broadsheet: the mail after it waits for the next run");
+                    break;
+                }
             }
         }
     }
@@ -75,7 +82,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// The number of mails that were accepted, and of those that wait. The text reports only the latter, one by one.
+/// How long a run goes on while the server or the program fails.
+const FAILING_MAX: Duration = Duration::from_secs(60);
+
+/// The number of mails that were accepted, and of those met that wait. The text reports only the latter, one by one.
 #[derive(Default)]
 struct QueueRun {
     sent: u64,

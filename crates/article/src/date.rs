@@ -167,7 +167,7 @@ fn fixed(text: &[u8]) -> Option<(Civil, &[u8])> {
     Some((date, zone))
 }
 
-/// Subtracts the zone's offset from local seconds; `None` before 1970. What is in the year 10000 by UTC counts as the last second of 9999.
+/// Subtracts the zone's offset from local seconds; `None` before 1970. Times after 9999 (UTC) become its last second.
 fn since_epoch(local: i64, east: i64) -> Option<i64> {
     let seconds = local.checked_sub(east)?.min(civil::LAST_SECOND);
     Some(seconds).filter(|&seconds| seconds >= 0)

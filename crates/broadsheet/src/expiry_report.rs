@@ -346,7 +346,7 @@ fn of_shortage(told: &Shortage) -> Value {
         .collect();
     json!({
         "bytes_wanted": told.wanted, "bytes_missing": told.missing,
-        "lives_percent": told.share.percent(), "lives": lives,
+        "lives_percent": told.share.percent(), "lives": lives, "spares_object_store": told.spares_object_store,
     })
 }
 

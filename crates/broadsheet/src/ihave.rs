@@ -37,8 +37,8 @@ pub fn each_id(mut each: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Res
     }
 }
 
-/// Prints batches of what the articles whose ids stand on standard input come to. `unknown` puts an id of which no article is here into the
-/// builder, and returns false if it belongs in the next batch.
+/// Prints batches for the ids on standard input. The builder gets each article that is here; `unknown` adds an id without an article to it,
+/// and returns false if it belongs in the next batch.
 ///
 /// # Errors
 /// Those of the store and of the builder, or standard output is closed.

@@ -177,6 +177,7 @@ impl Filed {
             removed: Vec::new(),
             is_stopped: true,
             stopped_at: None,
+            needs_room: false,
             left: vec![0],
         })
     }

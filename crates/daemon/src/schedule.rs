@@ -398,6 +398,9 @@ const SENDBATCHES: &str = "sendbatches";
 /// The task that moves segments to the object store.
 const OFFLOAD: &str = "offload";
 
+/// A clock that goes back no more than this was corrected: a daily task that has started does not start again, seconds.
+const CORRECTION_SECONDS: i64 = 3_600;
+
 /// The task that mails the daily report.
 const REPORT: &str = "report";
 
@@ -427,12 +430,14 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     all.chain(sites).chain(pulls).chain(report)
 }
 
-/// Lets tasks count from now on that are daily and new, or that started while the clock was ahead: without a fixed time to count from, the
-/// next start would always be in the future. Returns whether there are some.
+/// Sets the last start of new daily tasks to now: without a time to count from, the next day would always be the one after. Tasks that
+/// started while the clock was ahead count from now, too; after a small correction a daily task keeps its start, since it would start twice.
+/// Returns whether there are some.
 fn begin(tasks: &mut [Task], now: i64) -> bool {
-    let begins = |task: &&mut Task| match task.last {
-        Some(last) => last > now,
-        None => matches!(task.when, When::Daily(_)),
+    let begins = |task: &&mut Task| match (task.last, task.when) {
+        (Some(last), When::Daily(_)) => last > now.saturating_add(CORRECTION_SECONDS),
+        (Some(last), _) => last > now,
+        (None, when) => matches!(when, When::Daily(_)),
     };
     let tasks = tasks.iter_mut().filter(begins);
     tasks.map(|task| task.last = Some(now)).count() > 0
@@ -474,6 +479,11 @@ mod tests {
         }
         let due = |now| tasks.each_ref().map(|task| task.when.next(task.last, now));
         assert_eq!(due(43_200), [Some(43_200), Some(40_060)]);
+        // Two seconds after its start the clock goes back by four: once a day.
+        let mut tasks = [task(When::Daily(43_200), Some(43_200))];
+        assert!(!begin(&mut tasks, 43_198));
+        let due = |now| tasks[0].when.next(tasks[0].last, now);
+        assert_eq!(due(43_200), Some(43_200 + 86_400));
     }
 
     #[test]

@@ -188,14 +188,14 @@ fn read_history(
             source.line(whole, importer)?;
         }
         if importer.spool().pending_bytes() >= options.commit_bytes {
-            save(importer, (dir, path), offset)?;
+            save(importer, (dir, path, reader.get_ref()), offset)?;
             importer.check_space()?;
         }
         if number.is_multiple_of(PROGRESS_LINES) {
             importer.progress(offset, all);
         }
     }
-    save(importer, (dir, path), offset)?;
+    save(importer, (dir, path, reader.get_ref()), offset)?;
     if is_cut {
         importer.count_garbled();
         importer.note(&format!(
@@ -209,7 +209,7 @@ fn read_history(
 /// Makes everything so far durable, and then writes how far that is.
 fn save(
     importer: &mut Importer<'_>,
-    (dir, history): (&Path, &Path),
+    (dir, history, file): (&Path, &Path, &File),
     offset: u64,
 ) -> Result<(), Error> {
     importer.sync()?;
@@ -218,7 +218,7 @@ fn save(
         hashes: importer.hashes().map_or(0, Hashes::count),
         counts: *importer.counts(),
     };
-    state.write(dir, history)
+    state.write(dir, history, file)
 }
 
 /// Puts the remembered ids in force, raises the low marks, and removes the state. The low marks stay if another run may file articles below

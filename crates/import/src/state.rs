@@ -44,10 +44,9 @@ impl State {
         })
     }
 
-    /// Writes the state durably.
-    pub(crate) fn write(&self, dir: &Path, history: &Path) -> Result<(), Error> {
-        let file = File::open(history).map_err(Error::io("read", history))?;
-        let identity = identity_at(&file, self.offset).map_err(Error::io("read", history))?;
+    /// Writes the state durably; `file` is the history that was read.
+    pub(crate) fn write(&self, dir: &Path, history: &Path, file: &File) -> Result<(), Error> {
+        let identity = identity_at(file, self.offset).map_err(Error::io("read", history))?;
         let c = &self.counts;
         let text = format!(
             "BSimport2\n{identity}\n{} {} {} {} {} {} {} {} {}\n",
@@ -154,7 +153,8 @@ mod tests {
             ..State::default()
         };
         state.counts.garbled = 10;
-        state.write(dir.path(), &history).unwrap();
+        let open = File::open(&history).unwrap();
+        state.write(dir.path(), &history, &open).unwrap();
         assert_eq!(read(), state);
         // Written in place: the lines that follow are others, then those before, then it is shorter.
         for (text, is_same) in [
@@ -165,6 +165,11 @@ mod tests {
             fs::write(&history, text).unwrap();
             assert_eq!(read() == state, is_same);
         }
+        // Another one takes its place while it is read.
+        fs::rename(&history, dir.path().join("before")).unwrap();
+        fs::write(&history, b"a\nb\nc\n").unwrap();
+        state.write(dir.path(), &history, &open).unwrap();
+        assert_eq!(read(), State::default());
         fs::write(dir.path().join(STATE), "BSimport2\n1 2\n100\n").unwrap();
         assert_eq!(read(), State::default());
     }

@@ -194,6 +194,7 @@ impl Visit<'_> {
                     empty = if rows.is_empty() { empty + 1 } else { 0 };
                     if empty == EMPTY_PORTIONS_MAX {
                         self.is_any_unread = true;
+                        self.marks.set_newnews(None);
                         let number = range.1;
                         if !self.held.contains(group) {
                             self.marks.set(group, Mark { number, id: None });

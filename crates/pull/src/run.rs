@@ -133,7 +133,7 @@ pub(crate) struct Visit<'a> {
     refused: HashSet<Box<[u8]>>,
     /// Groups whose marks stay before such an article.
     pub(crate) held: BTreeSet<Vec<u8>>,
-    /// A group was not read to its end.
+    /// Whether a group was not read to its end.
     pub(crate) is_any_unread: bool,
     pub(crate) pulled: &'a mut Pulled,
 }
@@ -195,6 +195,11 @@ impl Visit<'_> {
             is_new && self.wanted.matches(group)
         };
         let by_number: Vec<&[u8]> = groups.iter().filter(is_due).map(Vec::as_slice).collect();
+        let since = self.marks.newnews;
+        if !by_number.is_empty() {
+            // A run that breaks has read a part of these groups: only one by number goes on there.
+            self.marks.set_newnews(None);
+        }
         for some in by_number.chunks(GROUPS_MAX) {
             self.by_number(some)?;
         }
@@ -203,11 +208,13 @@ impl Visit<'_> {
         let is_refused = groups + articles > 0;
         // The next visit asks from the same time again, or by number, as long as some articles are left.
         if let Some(now) = now
-            && listed != NewNews::Some
             && !is_refused
+            && !self.is_any_unread
         {
-            // Only a run by number goes on in a group that was left in its middle.
-            self.marks.set_newnews((!self.is_any_unread).then_some(now));
+            self.marks.set_newnews(match listed {
+                NewNews::Some => since,
+                NewNews::All | NewNews::NotAllowed => Some(now),
+            });
         }
         self.marks.keep_refused(&self.refused);
         self.marks.forget_break();

@@ -85,7 +85,7 @@ impl Error {
         matches!(self, Error::Cluster(_))
     }
 
-    /// The same lack of room, of a batch that was begun to be expanded: it is the cause.
+    /// Converts [`Error::NoRoom`] to [`Error::NoRoomToExpand`].
     pub(crate) fn of_expansion(self) -> Error {
         match self {
             Error::NoRoom {

@@ -160,6 +160,8 @@ pub struct Outcome {
     pub is_stopped: bool,
     /// Index of the input at which filing stopped, if that input may be the cause.
     pub stopped_at: Option<usize>,
+    /// Filing stopped because the disk has no room for that input when it is expanded.
+    pub needs_room: bool,
     /// Indices of the inputs of which articles are neither filed nor refused, and that are not saved in `bad/` either: they were not read to
     /// their end, or could not be saved.
     pub left: Vec<usize>,
@@ -246,6 +248,7 @@ pub fn run(
         removed,
         is_stopped: ended.is_err(),
         stopped_at,
+        needs_room: matches!(&ended, Err(Error::NoRoomToExpand { .. })),
         left,
     }
 }

@@ -62,10 +62,10 @@ impl Verified {
             return Ok(Verified::Memory(bytes));
         }
         let at = |error| Failure::Place(store::Error::io("expand a batch in", dir, error).into());
+        let mut file = create_unnamed(dir).map_err(at)?;
         // A full disk is not the fault of the batch.
         free_space::check(dir, 0, keep_free).map_err(Failure::Place)?;
         free_space::check(news, 0, keep_free).map_err(Failure::Place)?;
-        let mut file = create_unnamed(dir).map_err(at)?;
         let is_one_disk = device(dir).map_err(at)? == device(news).map_err(at)?;
         let mut written: u64 = 0;
         while !bytes.is_empty() {

@@ -195,7 +195,7 @@ impl Job<'_> {
         self.told.faults.push(error.to_string());
     }
 
-    /// Those of the segments whose header can be read. Without it, nobody knows whether the object store has their articles.
+    /// Returns the segments with a readable header, which tells whether an object store has their articles.
     fn with_header(&mut self, mut dead: Vec<u64>, left: &mut Due) -> Vec<u64> {
         dead.retain(|&base| match self.segments.header(base) {
             Ok(_) => true,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -191,17 +191,16 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
     })
 }
 
-/// Whether a file is one of the small ones that belong together. Others (of an archive, of a tree, of the administrator) may be many and
-/// large, and nobody files while those are copied that are small.
+/// Whether a file is one of the small ones that belong together: the store is locked while they are copied. Others (of an archive, of a tree,
+/// of the administrator) may be many and large.
 fn is_small(path: &Path) -> bool {
     path.components().count() == 1 || SMALL.iter().any(|own| path.starts_with(own))
 }
 
-/// Whether other programs remove a file without the lock: mail that was sent, and what a feed notes beside its cursor.
+/// Whether other programs remove a file without the lock: sent mail, and all files of a feed but those of its position.
 fn may_go(path: &Path) -> bool {
-    let is_note = |name: &str| path.ends_with(name);
-    path.starts_with("mail.queue")
-        || path.starts_with("feeds") && ["deferred", "failing", "paused"].into_iter().any(is_note)
+    let is_place = path.ends_with("cursor") || path.ends_with("selected");
+    path.starts_with("mail.queue") || path.starts_with("feeds") && !is_place
 }
 
 /// Waits until the name of a directory is on the disk.
@@ -231,12 +230,13 @@ fn remove_old(
     let (old, kept) = times.split_at(times.len().saturating_sub(keep));
     let mut needed: HashSet<Checksum> = HashSet::new();
     for time in kept {
-        let path = backups.join(Manifest::name(*time));
-        let Ok(kept) = Manifest::read(&path) else {
-            return Ok(Err(format!(
-                "{} is damaged, so no older backup was removed: remove it",
-                path.display()
-            )));
+        let kept = match Manifest::read(&backups.join(Manifest::name(*time))) {
+            Ok(kept) => kept,
+            Err(error) => {
+                return Ok(Err(format!(
+                    "no older backup was removed, because the list of one to keep cannot be read ({error:#}): repair or remove that list"
+                )));
+            }
         };
         needed.extend(kept.entries.iter().map(|entry| entry.checksum));
     }
@@ -272,7 +272,7 @@ impl Taking<'_> {
     /// The files to copy while the lock is held, and those to copy later.
     fn sources(&self) -> anyhow::Result<(Vec<Source>, Vec<Source>)> {
         let mut paths = Vec::new();
-        walk(self.root, Path::new(""), 0, &mut paths)?;
+        walk(self.root, Path::new(""), &mut Vec::new(), &mut paths)?;
         let names = paths
             .iter()
             .filter_map(|path| path.strip_prefix("segments").ok());
@@ -448,7 +448,13 @@ fn is_link_of_copy(path: &Path) -> bool {
 }
 
 /// Lists the regular files below a directory; links are followed.
-fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn walk(
+    root: &Path,
+    below: &Path,
+    above: &mut Vec<(u64, u64)>,
+    paths: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
+    let depth = above.len();
     let directory = root.join(below);
     let reading = || format!("cannot read {}", directory.display());
     ensure!(
@@ -477,7 +483,15 @@ fn walk(root: &Path, below: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> an
                 .iter()
                 .any(|own| path.starts_with(own));
         if kind.is_dir() {
-            walk(root, &path, depth + 1, paths)?;
+            let own = (data.dev(), data.ino());
+            ensure!(
+                !above.contains(&own),
+                "{} is a link to a directory above it: remove the link",
+                entry.path().display()
+            );
+            above.push(own);
+            walk(root, &path, above, paths)?;
+            above.pop();
         } else if kind.is_file() {
             if !is_temporary {
                 paths.push(path);

@@ -181,7 +181,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             for tree in &trees {
                 done.tree_files += target.erase_in_tree(tree)?;
             }
-            done.erased = Some(spool.erase(position, &target.id, note)?);
+            match spool.erase(position, &target.id, note) {
+                Ok(erased) => done.erased = Some(erased),
+                Err(error) => {
+                    eprintln!(
+                        "broadsheet: {}: removed, but not erased: {error}",
+                        groups::shown(&target.id)
+                    );
+                    status = Status::ATTENTION;
+                    continue;
+                }
+            }
         }
         given.print(&done, out)?;
     }

@@ -62,8 +62,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 queue_run.failed += 1;
                 break;
             }
-            // The other process reports the result.
-            Err(mail_queue::Error::Busy) => queue_run.failed += 1,
+            Err(mail_queue::Error::Busy) => {
+                let name = mail.name();
+                eprintln!("broadsheet: {name} is being sent by another process");
+                queue_run.failed += 1;
+            }
             Err(error) => {
                 eprintln!("broadsheet: {} stays in the queue: {error}", mail.name());
                 queue_run.failed += 1;
@@ -82,7 +85,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// How long a run goes on while the server or the program fails.
+/// Time after which a run ends at the next error of the server or the program.
 const FAILING_MAX: Duration = Duration::from_secs(60);
 
 /// The number of mails that were accepted, and of those met that wait. The text reports only the latter, one by one.

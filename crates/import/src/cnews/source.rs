@@ -81,7 +81,7 @@ impl CnewsSource {
             ))));
         }
         self.accounted.note(links.iter().copied());
-        // Not of `seen.hashes`: an earlier run may have remembered the id because it did not find the article.
+        // An id of `seen.hashes` does not count: an earlier run may have remembered it because it did not find the article.
         if importer.spool().has_line(own)? {
             if importer.is_another(&article)? {
                 let why = format!("{}: {OTHER_ARTICLE}", text_of(id));

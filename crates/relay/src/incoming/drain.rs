@@ -289,9 +289,14 @@ impl Drain {
             watch.message(&text);
         }
         if let Some(name) = outcome.stopped_at.and_then(|index| names.get(index)) {
-            let times = self.tries.add(name, end)?;
+            let times = self.tries.add(name, end, outcome.needs_room)?;
+            let attempt = match outcome.needs_room {
+                // It waits for room, however long.
+                true => String::new(),
+                false => format!(" (attempt {times} of {TRIES_MAX})"),
+            };
             watch.message(&format!(
-                "{}: filing stopped at this batch (attempt {times} of {TRIES_MAX}); other batches are filed before the next attempt",
+                "{}: filing stopped at this batch{attempt}; other batches are filed before the next attempt",
                 path(name).display()
             ));
         }

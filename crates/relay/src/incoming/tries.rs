@@ -66,14 +66,17 @@ impl Tries {
         attempts.is_some_and(|attempts| attempts.times >= TRIES_MAX && attempts.end != end)
     }
 
-    /// Counts a failed attempt, and returns their number.
+    /// Counts a failed attempt, and returns their number. One that only needs room never has all attempts.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, name: &Name, end: u64) -> Result<u64, Error> {
+    pub fn add(&mut self, name: &Name, end: u64, needs_room: bool) -> Result<u64, Error> {
         let first = Attempts { times: 0, end };
         let attempts = self.by_name.entry(name.clone()).or_insert(first);
         attempts.times += 1;
+        if needs_room {
+            attempts.times = attempts.times.min(TRIES_MAX - 1);
+        }
         let times = attempts.times;
         if self.by_name.len() > REMEMBERED_MAX {
             self.by_name.remove(name);
@@ -128,7 +131,7 @@ mod tests {
         for times in 1..=TRIES_MAX {
             let mut tries = Tries::read(dir.path());
             assert!(!tries.is_hopeless(&bad, 500));
-            assert_eq!(tries.add(&bad, 400).unwrap(), times);
+            assert_eq!(tries.add(&bad, 400, false).unwrap(), times);
         }
         let mut tries = Tries::read(dir.path());
         assert!(tries.has(&bad) && !tries.has(&other));
@@ -150,7 +153,7 @@ mod tests {
         fs::write(dir.path().join(FILE), text).unwrap();
         let mut tries = Tries::read(dir.path());
         assert_eq!(tries.by_name.len(), REMEMBERED_MAX);
-        tries.add(&name("4.750123456a.Z"), 7).unwrap();
+        tries.add(&name("4.750123456a.Z"), 7, true).unwrap();
         assert_eq!(tries.by_name.len(), REMEMBERED_MAX);
     }
 }

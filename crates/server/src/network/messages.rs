@@ -224,6 +224,10 @@ impl Network {
                 let had_timer = connection.has_suspension_timer;
                 let is_free = had_timer && connection.client.suspended_until.is_none();
                 connection.has_suspension_timer = had_timer && !is_free;
+                if is_free {
+                    // Its idle time begins now.
+                    connection.active = ticks;
+                }
                 if let Some(at) = connection.client.suspended_until
                     && had_timer
                 {

@@ -18,7 +18,7 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
-use crate::spool::erase::unfinished;
+use crate::spool::erase::{ERASING, unfinished};
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
@@ -129,7 +129,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {
         if let Err(error) = spool.finish_erasures() {
-            report.notices.push(unfinished(&error));
+            report.tell(&dir.join(ERASING), 0, unfinished(&error), false);
         }
         spool.checkpoint()?;
         repair::list_lost(&*disk, dir, &report)?;

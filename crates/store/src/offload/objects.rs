@@ -34,7 +34,7 @@ pub trait Objects: Send + Sync + Debug {
     /// The store does not answer or refuses.
     fn length(&self, name: &str) -> io::Result<Option<u64>>;
 
-    /// Whether nothing was ever stored here, by which an unanswered question is no fault: a directory is made by the first object.
+    /// Returns whether the place has never been used: a failed search for the owner is no error then. The first object makes a directory.
     fn is_unused(&self) -> bool {
         false
     }

@@ -8,11 +8,12 @@ use crate::io::disk::{Disk, File, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::zeros::parts_without_zeros;
 use crate::log::segment::SegmentHeader;
-use crate::log::segments::{SegmentFile, Segments};
+use crate::log::segments::{SegmentFile, Segments, base_of};
 use crate::offload::object_name::{ObjectName, Sum};
 use crate::offload::objects::{self, ObjectStore};
 use crate::offload::{cache, cancel_locks, owner, unnamed};
 use crate::spool::Spool;
+use crate::spool::erase::erasing_positions;
 use crate::spool::options::Options;
 use crate::{Error, Snapshot};
 
@@ -157,7 +158,14 @@ pub fn move_away_on(
     let store = objects::of(dir)?;
     let swept = unnamed::sweep(&segments, &store);
     let locked = add_cancel_locks(&segments);
-    let bases = chosen(&snapshot, wanted)?;
+    let mut bases = chosen(&snapshot, wanted)?;
+    // The bytes of an article that is being erased do not leave this disk.
+    let erasing = erasing_positions(&*disk, dir)?;
+    let erasing = erasing.into_iter();
+    let erasing: Vec<_> = erasing
+        .filter_map(|at| base_of(snapshot.segments(), at))
+        .collect();
+    bases.retain(|base| !erasing.contains(base));
     let Some(newest) = bases.last() else {
         return swept.and(locked);
     };

@@ -60,7 +60,7 @@ impl Snapshot {
                 }
             }
         }
-        // Some were restored since.
+        // Restored articles are visible again.
         cancelled.retain(|line| line.position.is_some_and(|at| self.is_cancelled(at)));
         let removals = Removals {
             expired,

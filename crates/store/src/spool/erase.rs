@@ -4,13 +4,13 @@
 //! overview rows are overwritten, and the file goes. After an interruption or an error the next writer tries to finish: an article that the log
 //! does not remove stays as it was.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::history::HistoryLine;
 use crate::history::cancels::{RemovalNote, RemovedBy};
 use crate::io::blocks::Blocks;
-use crate::io::disk::{BLOCK_BYTES, File, Open};
+use crate::io::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::io::replace::{read_whole, replace, sync_parent};
 use crate::log::position::Position;
 use crate::log::record::{ALIGN, HEADER_BYTES, Head, Kind, Record, hole};
@@ -22,7 +22,7 @@ use crate::overview::{GroupRows, blocks};
 use crate::spool::Spool;
 
 /// The names of the articles that are being erased.
-const FILE: &str = "erasing";
+pub(crate) const ERASING: &str = "erasing";
 /// Zeros written at a time, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -97,8 +97,13 @@ impl Spool {
             until: i64::MIN,
             ..note
         };
-        if let Some(length) = length {
-            // Others may have been interrupted.
+        let target = length.map(|length| Target {
+            position,
+            length,
+            id: id.to_vec(),
+        });
+        if let Some(Target { length, .. }) = &target {
+            // The file may name articles of earlier attempts.
             let mut text = read_whole(&*self.disk, &self.erasing())?.unwrap_or_default();
             text.extend_from_slice(format!("{}\t{length}\t", position.0).as_bytes());
             text.extend_from_slice(id);
@@ -107,7 +112,16 @@ impl Spool {
         }
         self.remove(position, id, note)?;
         self.commit()?;
-        self.finish_erasures()
+        let mut erased = Erased::default();
+        if let Some(target) = target {
+            erased.is_verified = true;
+            self.erase_target(&target, &mut erased)?;
+            self.publish_files();
+            self.publish()?;
+        }
+        // With those of earlier attempts, whose errors are not this article's.
+        self.try_to_finish_erasures();
+        Ok(erased)
     }
 
     /// Brings the segment of an article back from the object store, and overwrites the article in the cache: both would keep its bytes. The caller holds
@@ -141,7 +155,7 @@ impl Spool {
     }
 
     fn erasing(&self) -> PathBuf {
-        self.dir.join(FILE)
+        self.dir.join(ERASING)
     }
 
     /// Tries to finish interrupted erasures. Reports in the notices what keeps one from its end: that must not keep articles from being filed.
@@ -310,7 +324,7 @@ impl Spool {
             return Err(Error::Damaged {
                 path,
                 offset: sound,
-                what: "its rows are not whole: run `broadsheet fsck --repair', which also erases the article",
+                what: "its rows are not whole: run `broadsheet fsck --repair', which also finishes the erasure",
             });
         }
         if erased.is_empty() {
@@ -327,6 +341,13 @@ impl Spool {
         old.sync().map_err(at)?;
         Ok(count)
     }
+}
+
+/// The positions of the articles whose erasure is not finished.
+pub(crate) fn erasing_positions(disk: &dyn Disk, dir: &Path) -> Result<Vec<u64>, Error> {
+    let text = read_whole(disk, &dir.join(ERASING))?.unwrap_or_default();
+    let targets = crate::history::lines(&text).filter_map(|(_, line)| Target::parse(line));
+    Ok(targets.map(|target| target.position.0).collect())
 }
 
 /// The notice about an erasure that cannot be finished.

@@ -116,7 +116,7 @@ fn parse(text: &str) -> Option<(State, &str)> {
 }
 
 /// Another history than before is read from its beginning: expire of the other system writes it anew, perhaps in the place of the one before.
-/// So the bytes before the offset count, too.
+/// The identity therefore includes the bytes before the offset.
 fn identity_at(file: &File, offset: u64) -> io::Result<String> {
     use std::os::unix::fs::{FileExt, MetadataExt};
     let info = file.metadata()?;

@@ -249,6 +249,9 @@ fn an_erasure_that_cannot_end_keeps_nothing_else_waiting() {
     assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
     assert!(told.err.contains("removed, but not erased yet"), "{told:?}");
     assert!(!program.read("news/erasing").is_empty());
+    // The record is erased, the rows are not: a second attempt does not end well.
+    let told = run(&program, &["article", "remove", "--erase", id]);
+    assert_eq!(told.status, 2, "{told:?}");
     let told = program.run(&["fsck", "--dir", "news", "--repair"]);
     assert!(!told.out.contains("not erased yet"), "{told:?}");
     assert!(!program.path("news/erasing").exists());

@@ -112,14 +112,21 @@ impl Spool {
         }
         self.remove(position, id, note)?;
         self.commit()?;
-        let mut erased = Erased::default();
-        if let Some(target) = target {
-            erased.is_verified = true;
-            self.erase_target(&target, &mut erased)?;
-            self.publish_files();
-            self.publish()?;
-        }
-        // With those of earlier attempts, whose errors are not this article's.
+        let Some(target) = target else {
+            // An earlier attempt may have erased the record, and not the rows.
+            if erasing_positions(&*self.disk, &self.dir)?.contains(&position.0) {
+                return self.finish_erasures();
+            }
+            return Ok(Erased::default());
+        };
+        let mut erased = Erased {
+            is_verified: true,
+            ..Erased::default()
+        };
+        self.erase_target(&target, &mut erased)?;
+        self.publish_files();
+        self.publish()?;
+        // The errors of earlier attempts are not those of this article.
         self.try_to_finish_erasures();
         Ok(erased)
     }

@@ -104,12 +104,12 @@ fixed! {
     feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
     settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
     pull::source::SOURCES_MAX, Unit::Count("servers"), "servers to pull from", "More [[pull]] tables are an error.";
-    pull::run::WINDOW_BYTES_MAX, Unit::Bytes, "requests of a pull in flight", "The next ones wait for replies.";
+    pull::fetch::WINDOW_BYTES_MAX, Unit::Bytes, "requests of a pull in flight", "The next ones wait for replies.";
     pull::run::GROUPS_MAX, Unit::Count("groups"), "groups that a pull asks for at once", "The next ones wait.";
     pull::by_number::EMPTY_PORTIONS_MAX, Unit::Count("requests"), "overview requests of a pull without an article", "After so many in a row the group waits for the next run, which goes on there.";
     pull::by_number::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
     pull::marks::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
-    pull::new_news::NEWNEWS_LINES_MAX, Unit::Count("lines"), "reply to NEWNEWS of a server to pull from", "A longer one ends the run; the next one goes by number.";
+    pull::new_news::NEWNEWS_LINES_MAX, Unit::Count("lines"), "reply to NEWNEWS or LIST ACTIVE of a server to pull from", "A longer one ends the run; the next one goes by number.";
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
     pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
     pull::connection::ROW_BYTES_MAX, Unit::Bytes, "overview row of a server to pull from", "A longer one ends the run.";

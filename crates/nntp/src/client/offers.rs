@@ -189,7 +189,10 @@ impl<T> Offers<T> {
             (Stage::Takethis, 500..) => None,
             _ if is_general => {
                 let code = reply.code;
-                Some(Some(Outcome::Failed(format!("{code} {}", reply.shown_text()))))
+                Some(Some(Outcome::Failed(format!(
+                    "{code} {}",
+                    reply.shown_text()
+                ))))
             }
             (Stage::Check, 238) | (Stage::Ihave, 335) => Some(None),
             (Stage::Takethis, 239) | (Stage::Body, 235) => Some(Some(Outcome::Accepted)),

@@ -67,7 +67,11 @@ fn one_article_that_gets_an_error_is_refused() {
         let counts = fixture.counts();
         let of = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
         assert_eq!(
-            (of(&counts.accepted), of(&counts.refused), of(&counts.offered)),
+            (
+                of(&counts.accepted),
+                of(&counts.refused),
+                of(&counts.offered)
+            ),
             (10, 5, 15),
             "{error}"
         );

@@ -52,6 +52,34 @@ fn articles_that_newnews_does_not_list_come_by_number() {
     assert_eq!(filed(&leaf, "comp.test"), 10);
 }
 
+/// Articles that came by NEWNEWS a moment ago are no sign of how far a renumbered group was read.
+#[test]
+fn a_group_that_is_numbered_anew_is_read_whole_beside_newnews() {
+    let mut fake = Fake {
+        date: "20261125000000",
+        ..Fake::default()
+    };
+    fake.put(101, &many("old", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (3, 3));
+    // They are more than a batch, and filed before the numbers are asked for.
+    let large = many("large", 10, "comp.test", 900_000);
+    let ids: String = large
+        .iter()
+        .map(|article| program::corpus::id(article) + "\r\n")
+        .collect();
+    let reply: &'static str = format!("230 ids\r\n{ids}.\r\n").leak();
+    let mut locked = fake.lock().unwrap();
+    locked.articles.clear();
+    locked.put(1, &many("late", 2, "comp.test", 100));
+    locked.put(3, &large);
+    locked.replies = vec![("NEWNEWS", reply)];
+    drop(locked);
+    assert_eq!(pulled(&leaf), (12, 12));
+    leaf.assert_clean();
+}
+
 #[test]
 fn an_overview_that_begins_with_the_last_article_is_read_whole() {
     let mut fake = Fake {

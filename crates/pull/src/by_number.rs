@@ -165,12 +165,18 @@ impl Visit<'_> {
             return Ok(false);
         };
         for row in &rows {
-            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
+            if self.was_known(&row.id)? {
                 self.marks.set(group, last.mark());
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether an article was known here, or refused by the server, before this visit: only such an article shows how far a group was read.
+    fn was_known(&self, id: &[u8]) -> Result<bool, Error> {
+        let is_of_this_visit = self.fetched.contains(id);
+        Ok(!is_of_this_visit && self.snapshot.has(id)? || self.marks.is_refused(id))
     }
 
     /// Reads a group with many new articles, or one that is numbered anew.
@@ -231,7 +237,7 @@ impl Visit<'_> {
         }
         let mut first_known = None;
         for (at, row) in rows.iter().enumerate() {
-            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
+            if self.was_known(&row.id)? {
                 first_known = Some(at);
                 break;
             }

@@ -204,3 +204,19 @@ fn placeholders_of_leafnode_are_no_articles() {
     assert_eq!(pulled(&leaf), (1, 1));
     assert_eq!(filed(&leaf, "comp.test"), 3);
 }
+
+/// A dot that begins a line and is not doubled is disregarded, as by every reader of that server (RFC 3977, 3.1.1).
+#[test]
+fn dots_that_are_not_doubled_are_disregarded() {
+    let mut fake = Fake::default();
+    let body = b".\n.one\n..two\nlast\n";
+    fake.put(1, &[with("<dots@x>", "comp.test", "", body)]);
+    let text = String::from_utf8(fake.articles[0].2.clone()).unwrap();
+    let text = text.replacen("\r\n..one\r\n", "\r\n.one\r\n", 1);
+    fake.articles[0].2 = text.into_bytes();
+    let (address, _fake) = fake.start();
+    let leaf = pulling(&address, "");
+    assert_eq!(pulled(&leaf), (1, 1));
+    let told = leaf.run(&["article", "--dir", "news", "<dots@x>"]);
+    assert!(told.out.ends_with("\n\n.\none\n..two\nlast\n"), "{told:?}");
+}

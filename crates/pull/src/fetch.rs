@@ -1,5 +1,6 @@
 //! Fetching articles: by their message-ids, and by their numbers where the server does not have them so.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use article::path::Path as ArticlePath;
@@ -89,6 +90,30 @@ fn is_asked_for(wire: &[u8], id: &[u8], wanted: &Wildmat) -> bool {
         && !article
             .value(Header::Path)
             .is_some_and(ArticlePath::is_of_injection)
+}
+
+/// A text in wire form without the dots that begin a line and are not doubled: a reader disregards the first dot of each line (RFC 3977, 3.1.1), but
+/// [`push_native`] keeps one that no correct server sends.
+fn without_single_dots(wire: &[u8]) -> Cow<'_, [u8]> {
+    let is_single = |line: &[u8]| {
+        let rest = line.strip_prefix(b".");
+        rest.is_some_and(|rest| !rest.starts_with(b".") && rest != b"\r\n")
+    };
+    // Only CRLF ends a line.
+    let mut is_begin = true;
+    let lines = wire.split_inclusive(|byte| *byte == b'\n').map(|line| {
+        let is_single = is_begin && is_single(line);
+        is_begin = line.ends_with(b"\r\n");
+        (line, usize::from(is_single))
+    });
+    let lines: Vec<(&[u8], usize)> = lines.collect();
+    if lines.iter().all(|(_, dots)| *dots == 0) {
+        return Cow::Borrowed(wire);
+    }
+    let texts = lines
+        .iter()
+        .flat_map(|(line, dots)| line.iter().skip(*dots));
+    Cow::Owned(texts.copied().collect())
 }
 
 /// The requests of a list on their way.
@@ -374,7 +399,7 @@ impl Visit<'_> {
             }
             Text::Whole(text) => {
                 let mut native = Vec::with_capacity(text.len());
-                push_native(&mut native, text);
+                push_native(&mut native, &without_single_dots(text));
                 let heading = format!("#! rnews {}\n", native.len());
                 self.batch.extend_from_slice(heading.as_bytes());
                 self.batch.append(&mut native);
@@ -384,5 +409,30 @@ impl Visit<'_> {
         self.pulled.bytes = self.connection.received_bytes;
         self.news.progress(self.pulled);
         Ok(Answer::Came)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_dot_before_text_is_disregarded() {
+        for (wire, expected) in [
+            ("a\r\n.b\r\n..c\r\n.\r\n", "a\r\nb\r\n..c\r\n.\r\n"),
+            (".a: b\r\n\r\n.\r\n", "a: b\r\n\r\n.\r\n"),
+            ("a\n.b\r\n. \r\n.\r\n", "a\n.b\r\n \r\n.\r\n"),
+            ("a.\r\nb\r\n.\r\n", "a.\r\nb\r\n.\r\n"),
+        ] {
+            let text = without_single_dots(wire.as_bytes());
+            assert_eq!(
+                text.escape_ascii().to_string(),
+                expected.as_bytes().escape_ascii().to_string()
+            );
+        }
+        assert!(matches!(
+            without_single_dots(b"a\r\n..b\r\n.\r\n"),
+            Cow::Borrowed(_)
+        ));
     }
 }

@@ -31,7 +31,7 @@ const LANDLOCK: ABI = ABI::V5;
 /// The role of a thread, which decides its permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Serves connections: reads below the news directory, writes to sockets only.
+    /// Serves connections that others accepted: reads the news directory but for users and keys, writes to these sockets only.
     Reader,
     /// Files articles: reads everything that its user may (settings name certificates elsewhere), writes below the news directory.
     Writer,

@@ -50,7 +50,7 @@ pub fn open_filer(
         opened => opened?,
     };
     for notice in spool.notices() {
-        say(&notice);
+        say(notice);
     }
     for notice in feeds::keep_within_log(&spool)? {
         say(&notice);

@@ -196,11 +196,11 @@ const OPTIONS: [(i32, &[i32]); 2] = [
 
 /// Requests of ioctl(2): typing into the terminal of the parent process or into a console, signals for other processes, and attributes of files.
 const REQUESTS: &[u64] = &[
-    libc::TIOCSTI as u64,
+    libc::TIOCSTI,
     0x541c, // TIOCLINUX
     0x8901, // FIOSETOWN
     0x8902, // SIOCSPGRP
-    libc::FS_IOC_SETFLAGS as u64,
+    libc::FS_IOC_SETFLAGS,
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x401c_5820, // FS_IOC_FSSETXATTR
 ];

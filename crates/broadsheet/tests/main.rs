@@ -174,6 +174,7 @@ mod slrn_reads_posts_and_cancels;
 mod slrnpull_pulls_a_group_whole;
 mod status_is_true_after_expire;
 mod strangers_hear_nothing_of_our_files;
+mod strangers_write_nothing_to_terminals;
 mod suck_takes_and_rpost_gives;
 mod syncs_as_told;
 mod the_command_line_is_checked;

@@ -155,15 +155,22 @@ fn left(until: Instant) -> io::Result<Duration> {
 }
 
 fn read(mut stream: &TcpStream, into: &mut [u8], until: Instant) -> io::Result<usize> {
-    stream.set_read_timeout(Some(left(until)?))?;
-    stream.read(into)
+    loop {
+        stream.set_read_timeout(Some(left(until)?))?;
+        match stream.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 fn write(mut stream: &TcpStream, mut text: &[u8], until: Instant) -> io::Result<()> {
     while !text.is_empty() {
         stream.set_write_timeout(Some(left(until)?))?;
-        let count = stream.write(text)?;
-        text = text.get(count..).unwrap_or_default();
+        match stream.write(text) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            written => text = text.get(written?..).unwrap_or_default(),
+        }
     }
     Ok(())
 }

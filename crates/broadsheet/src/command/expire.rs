@@ -18,6 +18,7 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::terminal::Output;
 use crate::{archive_report, expiry_report};
 
 /// The table.
@@ -231,7 +232,7 @@ pub fn carry_out(
         expiry_report::complain(&outcome.plan.unreadable)?;
     }
     // Standard output is the index's.
-    let mut told = std::io::stderr();
+    let mut told = Output::new(std::io::stderr(), true);
     let out: &mut dyn Write = match given.has("print-index") {
         true => &mut told,
         false => out,
@@ -241,7 +242,7 @@ pub fn carry_out(
         dry: order.dry,
     };
     if order.trace {
-        let mut told = BufWriter::new(std::io::stderr());
+        let mut told = BufWriter::new(Output::new(std::io::stderr(), true));
         for removal in &outcome.removals {
             writeln!(told, "{removal}")?;
         }

@@ -196,7 +196,11 @@ impl Disk for RealDisk {
             options.mode(0o600);
         }
         // A FIFO is refused with the length of the file, which costs no call of its own.
-        let file = regular::at_once(&mut options).open(path)?;
+        let mut file = regular::at_once(&mut options).open(path);
+        if how == Open::Read {
+            file = regular::or_by_opener(path, file);
+        }
+        let file = file?;
         if let Open::TruncateAs(access) = how {
             // The file may exist already.
             access.give_to(&file)?;

@@ -75,9 +75,11 @@ fixed! {
     crate::command::report::PATH_DAYS_MAX, Unit::Count("days"), "`report --paths --days'", "A larger number is a usage error.";
     server::READERS_NAMED_MAX, Unit::Count("names"), "networks, and groups, that a network thread counts by name", "When there are more, the smaller half is added up without names.";
     daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "log messages of one kind in a row", "Further messages are counted and suppressed; then one is logged every two seconds.";
+    daemon::METRICS_CLIENTS_MAX, Unit::Count("clients"), "clients that ask for metrics at once", "For a further one the oldest is dropped.";
     daemon::METRICS_REQUEST_BYTES_MAX, Unit::Bytes, "request for metrics", "A longer one is rejected.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is truncated and ends in `...'.";
     relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is truncated.";
+    crate::operand::FILE_BYTES_MAX, Unit::Bytes, "file of groups, or of rules of expire, that a command line names", "A larger one is rejected.";
     openpgp::armor::FILE_BYTES_MAX, Unit::Bytes, "file of keys", "A larger file is not read by `key import'.";
     openpgp::packet::PACKET_BYTES_MAX, Unit::Bytes, "packet of a key", "A file with a larger one is rejected.";
     openpgp::certificate::KEYS_MAX, Unit::Count("keys"), "keys in one file", "A file with more is rejected.";

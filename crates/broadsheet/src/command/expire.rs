@@ -19,7 +19,7 @@ use crate::exit::{Meaning, Status};
 use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::terminal::Output;
-use crate::{archive_report, expiry_report};
+use crate::{archive_report, expiry_report, operand};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -313,8 +313,7 @@ fn policy(
     };
     let named = named.map(Path::new);
     if let Some(file) = named.filter(|file| file.extension().is_some_and(|end| end == "toml")) {
-        let text =
-            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = operand::read(file)?;
         let tables = Read::parse(file, text)?.expiry?;
         if tables.rules.is_empty() {
             let archive = archive.or_else(|| tables.archive_directory());

@@ -13,6 +13,7 @@ use server::certificates::Certificates;
 use super::question::Asker;
 use super::suggested_groups::SETS;
 use crate::command::init::with_needed_groups;
+use crate::operand;
 use crate::peer::entry;
 
 /// The port where the usual one needs rights.
@@ -273,8 +274,7 @@ fn groups(text: &str) -> Result<Groups, String> {
 }
 
 fn groups_of_file(path: &Path) -> Result<Groups, String> {
-    let text =
-        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text = operand::read(path).map_err(|error| format!("{error:#}"))?;
     let lines = text.iter().filter(|&&byte| byte == b'\n').count();
     let active =
         Active::parse(text.clone()).map_err(|fault| format!("{}: {fault}", path.display()))?;

@@ -64,6 +64,9 @@ impl Session {
 /// Reply to ARTICLE and BODY of an article that came without its body (RFC 3977, 3.2.1: not an article that does not exist).
 const HEADER_ONLY: &[u8] = b"503 This server has the header of this article only\r\n";
 
+/// Reply code of STAT (RFC 3977, 6.2.4).
+const STAT_CODE: &[u8; 4] = b"223 ";
+
 /// Sends an article or a part of it. Returns false, after the reply `missing`, if there is none.
 fn send<W: Backend>(
     part: Part,
@@ -73,6 +76,9 @@ fn send<W: Backend>(
     backend: &mut W,
     out: &mut OutBuffer,
 ) -> bool {
+    if part == Part::Stat {
+        return stat(number, position, missing, backend, out);
+    }
     match backend.article(position) {
         Ok(Some(article))
             if article.is_header_only && matches!(part, Part::Article | Part::Body) =>
@@ -84,12 +90,30 @@ fn send<W: Backend>(
         Ok(Some(article)) => {
             push(part, number, &article, out);
             drop(article);
-            if part != Part::Stat {
-                backend.sent();
-            }
+            backend.sent();
             return true;
         }
         Ok(None) => out.push(missing),
+        Err(error) => refuse(error, out),
+    }
+    false
+}
+
+/// Replies to STAT, which needs no article (RFC 3977, 6.2.4). Returns false, after the reply `missing`, if there is none.
+fn stat<W: Backend>(
+    number: u64,
+    position: ArticlePosition,
+    missing: &[u8],
+    backend: &mut W,
+    out: &mut OutBuffer,
+) -> bool {
+    let mut id = Vec::new();
+    match backend.message_id(position, &mut id) {
+        Ok(true) => {
+            push_found(STAT_CODE, number, &id, &mut out.text());
+            return true;
+        }
+        Ok(false) => out.push(missing),
         Err(error) => refuse(error, out),
     }
     false
@@ -100,7 +124,7 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
         Part::Article => b"220 ",
         Part::Head => b"221 ",
         Part::Body => b"222 ",
-        Part::Stat => b"223 ",
+        Part::Stat => STAT_CODE,
     };
     let mut writing = out.text();
     let text: &mut Vec<u8> = &mut writing;

@@ -612,7 +612,7 @@ fn the_last_number_is_the_highest_that_clients_understand() {
     assert!(
         warned
             .out
-            .contains("the numbers in comp.test are above 1932735282"),
+            .contains("the numbers in comp.test are above 1932735276"),
         "{warned:?}"
     );
     let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));

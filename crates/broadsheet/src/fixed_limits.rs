@@ -151,7 +151,7 @@ fixed! {
     groups::active::BAD_LINES_MAX, Unit::Count("lines"), "bad lines of active", "This many are reported one by one; more are only counted.";
     groups::name::NAME_BYTES_MAX, Unit::Bytes, "group name", "A longer name in active is an error: no NNTP command could name the group (RFC 3977, 3.1).";
     groups::name::SAFE_PART_BYTES_MAX, Unit::Bytes, "part of a group name", "A longer part between dots could not be the name of a directory.";
-    groups::name::NEW_PART_BYTES_MAX, Unit::Bytes, "part of a new group's name", "A group with a longer part between dots is not created, as in C News (`group add --any-name' creates it).";
+    groups::name::NEW_PART_BYTES_MAX, Unit::Bytes, "part of a new group's name", "A group with a longer part between dots is not created (RFC 5536, 3.1.4; `group add --any-name' creates it).";
     groups::newsgroups::TEXT_BYTES_MAX, Unit::Bytes, "newsgroups file", "A larger newsgroups file is an error.";
     groups::newsgroups::DESCRIPTION_BYTES_MAX, Unit::Bytes, "description of a group", "A longer one is truncated.";
     groups::newsgroups::BAD_LINES_MAX, Unit::Count("lines"), "bad lines of newsgroups", "This many are reported one by one; more are only counted.";

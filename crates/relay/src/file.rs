@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
-use article::{Article, Form, Header, Identity, LeftOut, date, old};
+use article::{Article, Form, Header, Identity, LeftOut, date, message_id, old};
+use groups::active::READABLE_NUMBER_MAX;
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
@@ -23,7 +24,7 @@ use crate::error::Error;
 use crate::free_space;
 use crate::headers_only;
 use crate::log::{Code, LOCAL, Log, Now};
-use crate::mirror;
+use crate::mirror::{self, MirrorError};
 use crate::reason::{DUPLICATE, Reason, RefusalKind};
 use crate::rules::Rules;
 use crate::short::ShortList;
@@ -396,8 +397,9 @@ impl Filer {
         let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
         let has_checks_of_peers = self.checks >= Checks::OfPeers;
-        let error: Option<&[u8]> = if own != id {
-            Some(b"Message-ID differs from the announced one")
+        let id_error = (own != id).then(|| announced_id_error(&article));
+        let error: Option<&[u8]> = if let Some(error) = &id_error {
+            Some(error)
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
         } else if has_checks_of_peers && has_bare_carriage_return(&article) {
@@ -619,6 +621,7 @@ impl Filer {
     ) -> Result<Result<bool, Verdict>, Error> {
         self.lines.begin_xref(&self.rules.host);
         let taken = match &self.options.mirror {
+            None if let Some(full) = self.full_group() => Err(full),
             None => {
                 for group in self.scratch.filed() {
                     let active = self.spool.active_mut();
@@ -648,6 +651,15 @@ impl Filer {
             true => Verdict::Unfiled(refusal),
             false => Verdict::Refused(refusal),
         }))
+    }
+
+    /// The first group of the article whose next number is above the highest that clients understand. The whole article is kept then:
+    /// in the other groups only, it would be lost to the readers of this one.
+    fn full_group(&self) -> Option<MirrorError> {
+        let active = self.spool.active();
+        let mut filed = self.scratch.filed().iter();
+        let group = filed.find(|group| active.high(**group) >= READABLE_NUMBER_MAX)?;
+        Some(MirrorError::UsedUp(groups::escaped(active.name(*group))))
     }
 
     /// Appends the article to the store, logs it, and applies its control message.
@@ -758,6 +770,19 @@ impl Filer {
 }
 
 /// Whether the header of an article in wire form has a CR without LF.
+/// The error of an article whose Message-ID is not the announced one: the error in its form, if it has one.
+#[cold]
+fn announced_id_error(article: &Article<'_>) -> Vec<u8> {
+    match article.value(Header::MessageId) {
+        None => Reason::Missing(Header::MessageId).text(),
+        Some([]) => Reason::Empty(Header::MessageId).text(),
+        Some(own) => match message_id::check(own) {
+            Err(error) => Reason::MessageId(error).text(),
+            Ok(()) => b"Message-ID differs from the announced one".to_vec(),
+        },
+    }
+}
+
 fn has_bare_carriage_return(article: &Article<'_>) -> bool {
     let header = article
         .bytes()

@@ -37,6 +37,11 @@ pub enum MirrorError {
         /// The number.
         number: u64,
     },
+    /// The group has had the highest number; not a mirror's.
+    #[error(
+        "no number left in group `{0}': clients understand none above {READABLE_NUMBER_MAX} (RFC 3977, 6); give it a successor"
+    )]
+    UsedUp(String),
     /// None of the groups is known.
     #[error("no known groups in Xref: in believe-Xref mode")]
     NoGroups,

@@ -88,7 +88,11 @@ fn send<W: Backend>(
             return false;
         }
         Ok(Some(article)) => {
-            push(part, number, &article, out);
+            if has_nul(&article) {
+                push_without_nuls(part, number, &article, out);
+            } else {
+                push(part, number, &article, out);
+            }
             drop(article);
             backend.sent();
             return true;
@@ -119,6 +123,37 @@ fn stat<W: Backend>(
     false
 }
 
+fn wire<'a>(article: &'a Article<'_>) -> &'a [u8] {
+    let shared = article.shared.as_ref();
+    shared.map_or(article.wire, |shared| shared.bytes())
+}
+
+/// Peers and posters can send no NUL, but old batches have them, and archives stay as they are.
+fn has_nul(article: &Article<'_>) -> bool {
+    memchr::memchr(0, wire(article)).is_some()
+}
+
+/// Sends a blank for each NUL, as OVER and HDR do: RFC 3977, 3.1.1 forbids NUL. No line becomes another one, as it would without the byte.
+#[cold]
+fn push_without_nuls(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
+    let blank = |&byte: &u8| if byte == 0 { b' ' } else { byte };
+    let clean: Vec<u8> = wire(article).iter().map(blank).collect();
+    if let Some(shared) = &article.shared
+        && !shared.is_valid()
+    {
+        // The zeros may be those of a hole: expire removed the article meanwhile, which sending it finds out.
+        return push(part, number, article, out);
+    }
+    let header = clean.get(..article.header.len()).unwrap_or_default();
+    let article = Article {
+        wire: &clean,
+        header,
+        shared: None,
+        ..*article
+    };
+    push(part, number, &article, out);
+}
+
 fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
     let code = match part {
         Part::Article => b"220 ",
@@ -129,8 +164,7 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
     let mut writing = out.text();
     let text: &mut Vec<u8> = &mut writing;
     push_found(code, number, article.id, text);
-    let wire = article.shared.as_ref();
-    let wire = wire.map_or(article.wire, |shared| shared.bytes());
+    let wire = wire(article);
     let shared = match (part, &article.shared) {
         (Part::Stat, _) => return,
         // Some sites send an article that ends with its header; to a client an empty line ends every header (RFC 3977, 3.6).

@@ -331,9 +331,10 @@ fn limits(tables: &expire::Tables, root: &Path) -> String {
     let days = tables.expired.map(|life| life.to_string());
     let archive = tables.archive_directory.as_deref();
     let disk = rustix::fs::statvfs(root.join("segments"));
-    let whole = disk.map_or(u64::MAX, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    // A file system that reports no size has no known limit.
+    let whole = disk.map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
     let warning = match space.keep_free {
-        Some(free) if free >= whole => format!(
+        Some(free) if whole > 0 && free >= whole => format!(
             "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or \
              none if these are more than max_fraction",
             sizes::bytes(whole)

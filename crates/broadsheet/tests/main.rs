@@ -71,6 +71,7 @@ mod every_rule_of_access_is_kept;
 mod expire_archives_into_a_second_news_directory;
 mod expire_beside_rnews;
 mod expire_ctl_is_imported;
+mod expire_frees_space_on_btrfs;
 mod expire_looks_before_it_leaps;
 mod expire_makes_room;
 mod expire_passes_the_classic_regression;

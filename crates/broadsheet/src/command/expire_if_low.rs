@@ -57,6 +57,12 @@ struct EnoughSpace {
 
 impl Answer for EnoughSpace {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.free == u64::MAX {
+            return writeln!(
+                out,
+                "the file system does not report its size: expire is not needed"
+            );
+        }
         let free = text::rough_bytes(self.free);
         writeln!(out, "{free} are free: expire is not needed")
     }

@@ -62,6 +62,22 @@ fn a_line_out_of_step() {
     });
 }
 
+/// `#! rnews 185\r\n` and articles in CR LF with the right counts, as INN's pullnews wrote them before 2.7.2.
+#[test]
+fn a_batch_in_cr_lf() {
+    let mut text = Vec::new();
+    for number in 1..=2 {
+        let lines = article(&format!("<{number}@example.com>"), "comp.test");
+        let lines = String::from_utf8(lines).unwrap().replace('\n', "\r\n");
+        text.extend_from_slice(format!("#! rnews {}\r\n{lines}", lines.len()).as_bytes());
+    }
+    both_ways(&text, |program, told| {
+        assert_eq!((told.status, told.count("accepted")), (1, 0), "{told:?}");
+        assert_eq!(told.err.matches("end in CR LF").count(), 1, "{told:?}");
+        assert!(kept(program, told) == text);
+    });
+}
+
 #[test]
 fn a_wrong_count() {
     // The count is two too small: the rest of the article is out of step.

@@ -292,6 +292,8 @@ struct InputState {
     out_of_step: u64,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
+    /// It has an article that was refused for its form and whose lines end in CR LF.
+    has_cr_lf: bool,
     /// Something of it should have been saved in `bad/`, and could not be.
     is_unsaved: bool,
 }
@@ -345,6 +347,7 @@ impl Run<'_> {
             unfiled_articles: 0,
             out_of_step: 0,
             has_empty_articles: false,
+            has_cr_lf: false,
             is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
@@ -482,13 +485,9 @@ impl Run<'_> {
                     state.has_empty_articles |= bytes.is_empty();
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
-                    if let Some(why) = self.article(bytes, (now, is_bare), (source, state))?
-                        && is_bare
-                    {
-                        let why = groups::shown(&why);
-                        self.save(source, state);
-                        let what = format!("neither a batch nor an article: {why}");
-                        self.report_bad(source, state, Status::Bad, &what);
+                    if let Some(why) = self.article(bytes, (now, is_bare), (source, state))? {
+                        let has_cr_lf = begins_with_cr_lf(bytes);
+                        self.malformed((&why, offset), is_bare, has_cr_lf, source, state);
                     }
                     if self.is_commit_due() {
                         self.commit()?;
@@ -529,6 +528,30 @@ impl Run<'_> {
         self.watch
             .progress(self.summary.bytes, self.summary.articles);
         Ok(())
+    }
+
+    /// Saves and reports an input that is no news, and one with articles in CR LF, which a converted batch would bring: once each.
+    fn malformed(
+        &mut self,
+        (why, offset): (&[u8], u64),
+        is_bare: bool,
+        has_cr_lf: bool,
+        source: &Source,
+        state: &mut InputState,
+    ) {
+        let why = groups::shown(why);
+        let what = if is_bare {
+            format!("neither a batch nor an article: {why}")
+        } else if has_cr_lf && !state.has_cr_lf {
+            state.has_cr_lf = true;
+            format!(
+                "the article at byte {offset} is refused ({why}), and its lines end in CR LF: ask the sender for lines that end in LF"
+            )
+        } else {
+            return;
+        };
+        self.save(source, state);
+        self.report_bad(source, state, Status::Bad, &what);
     }
 
     /// Refuses an article above the limit, of which `head` is the start.
@@ -711,6 +734,12 @@ fn read_error_status(error: &io::Error) -> Status {
         None => Status::Attention,
     }
 }
+/// Whether the first line of an article ends in CR LF.
+fn begins_with_cr_lf(article: &[u8]) -> bool {
+    let line = article.split_inclusive(|&byte| byte == b'\n').next();
+    line.is_some_and(|line| line.ends_with(b"\r\n"))
+}
+
 /// Whether bytes have the form of an article, whatever their size.
 fn is_article(bytes: &[u8]) -> bool {
     let article = Article::parse(bytes, Form::Native);

@@ -292,8 +292,8 @@ struct InputState {
     out_of_step: u64,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
-    /// It has an article that was refused for its form and whose lines end in CR LF.
-    has_cr_lf: bool,
+    /// Number of articles that were refused for their form and whose lines end in CR LF.
+    in_cr_lf: u64,
     /// Something of it should have been saved in `bad/`, and could not be.
     is_unsaved: bool,
 }
@@ -347,7 +347,7 @@ impl Run<'_> {
             unfiled_articles: 0,
             out_of_step: 0,
             has_empty_articles: false,
-            has_cr_lf: false,
+            in_cr_lf: 0,
             is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
@@ -449,6 +449,7 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let mut now = (self.options.clock)();
         let mut timed = 0;
+        let articles_before = self.summary.articles;
         loop {
             // Reading a file may wait, reading a map hardly does.
             if map.is_none() || timed == TIMED_ARTICLES {
@@ -486,8 +487,14 @@ impl Run<'_> {
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
                     if let Some(why) = self.article(bytes, (now, is_bare), (source, state))? {
-                        let has_cr_lf = begins_with_cr_lf(bytes);
-                        self.malformed((&why, offset), is_bare, has_cr_lf, source, state);
+                        if is_bare {
+                            let why = groups::shown(&why);
+                            self.save(source, state);
+                            let what = format!("neither a batch nor an article: {why}");
+                            self.report_bad(source, state, Status::Bad, &what);
+                        } else {
+                            state.in_cr_lf += u64::from(begins_with_cr_lf(bytes));
+                        }
                     }
                     if self.is_commit_due() {
                         self.commit()?;
@@ -515,7 +522,11 @@ impl Run<'_> {
                     bytes,
                     offset,
                 })) => self.short((bytes, missing, offset), now, source, state),
-                Ok(None) => break,
+                Ok(None) => {
+                    let articles = self.summary.articles - articles_before;
+                    self.check_line_ends(articles, source, state);
+                    break;
+                }
                 Err(error) => {
                     let at = batch.offset();
                     self.save(source, state);
@@ -530,28 +541,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Saves and reports an input that is no news, and one with articles in CR LF, which a converted batch would bring: once each.
-    fn malformed(
-        &mut self,
-        (why, offset): (&[u8], u64),
-        is_bare: bool,
-        has_cr_lf: bool,
-        source: &Source,
-        state: &mut InputState,
-    ) {
-        let why = groups::shown(why);
-        let what = if is_bare {
-            format!("neither a batch nor an article: {why}")
-        } else if has_cr_lf && !state.has_cr_lf {
-            state.has_cr_lf = true;
-            format!(
-                "the article at byte {offset} is refused ({why}), and its lines end in CR LF: ask the sender for lines that end in LF"
-            )
-        } else {
-            return;
-        };
-        self.save(source, state);
-        self.report_bad(source, state, Status::Bad, &what);
+    /// Saves and reports a batch of which every article is refused because its lines end in CR LF: its sender's program did that, and converted
+    /// the articles are good. A single such article among others came so from afar.
+    fn check_line_ends(&mut self, articles: u64, source: &Source, state: &mut InputState) {
+        if state.in_cr_lf > 0 && state.in_cr_lf == articles {
+            self.save(source, state);
+            let what = "all its articles are refused, because their lines end in CR LF: ask the sender for lines that end in LF";
+            self.report_bad(source, state, Status::Bad, what);
+        }
     }
 
     /// Refuses an article above the limit, of which `head` is the start.

@@ -11,7 +11,7 @@ macro_rules! eprintln {
     ($($line:tt)*) => { $crate::terminal::tell(format_args!($($line)*), "\n") };
 }
 
-/// As `eprintln`, without the end of the line.
+/// Writes text to standard error as `eprintln` does, without a newline.
 macro_rules! eprint {
     ($($line:tt)*) => { $crate::terminal::tell(format_args!($($line)*), "") };
 }

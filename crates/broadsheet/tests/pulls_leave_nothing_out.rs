@@ -6,19 +6,12 @@
 use crate::program;
 
 use program::articles::{many, with};
-use program::pulling::{Fake, filed, pull, pulled, pulling};
+use program::pulling::{Fake, by_newnews, filed, pull, pulled, pulling};
 
 /// Some servers decide by a date in the header which articles are new: one that arrives today with yesterday's date is never listed.
 #[test]
 fn articles_that_newnews_does_not_list_come_by_number() {
-    let mut fake = Fake {
-        date: "20261125000000",
-        ..Fake::default()
-    };
-    fake.put(1, &many("old", 3, "comp.test", 100));
-    let (address, fake) = fake.start();
-    let leaf = pulling(&address, "newnews = true");
-    assert_eq!(pulled(&leaf), (3, 3));
+    let (leaf, fake) = by_newnews(1);
     let new = many("new", 5, "comp.test", 100);
     let listed = program::corpus::id(&new[4]);
     let reply: &'static str = format!("230 ids\r\n{listed}\r\n.\r\n").leak();
@@ -55,14 +48,7 @@ fn articles_that_newnews_does_not_list_come_by_number() {
 /// Articles that came by NEWNEWS a moment ago are no sign of how far a renumbered group was read.
 #[test]
 fn a_group_that_is_numbered_anew_is_read_whole_beside_newnews() {
-    let mut fake = Fake {
-        date: "20261125000000",
-        ..Fake::default()
-    };
-    fake.put(101, &many("old", 3, "comp.test", 100));
-    let (address, fake) = fake.start();
-    let leaf = pulling(&address, "newnews = true");
-    assert_eq!(pulled(&leaf), (3, 3));
+    let (leaf, fake) = by_newnews(101);
     // They are more than a batch, and filed before the numbers are asked for.
     let large = many("large", 10, "comp.test", 900_000);
     let ids: String = large

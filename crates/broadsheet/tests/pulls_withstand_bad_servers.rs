@@ -6,7 +6,7 @@
 use crate::program;
 
 use program::articles::{many, with};
-use program::pulling::{Fake, filed, post, pull, pulled, pulling, take_first};
+use program::pulling::{Fake, by_newnews, filed, post, pull, pulled, pulling, take_first};
 
 #[test]
 fn a_server_that_numbers_anew() {
@@ -187,14 +187,7 @@ fn a_server_where_the_last_article_read_has_expired() {
 
 #[test]
 fn more_news_than_one_visit_fetches() {
-    let mut fake = Fake {
-        date: "20261125000000",
-        ..Fake::default()
-    };
-    fake.put(1, &many("old", 3, "comp.test", 100));
-    let (address, fake) = fake.start();
-    let leaf = pulling(&address, "newnews = true");
-    assert_eq!(pulled(&leaf), (3, 3));
+    let (leaf, fake) = by_newnews(1);
     // The last article of the list is beyond what one visit fetches: it comes by number.
     let mut locked = fake.lock().unwrap();
     locked.date = "20261126000000";

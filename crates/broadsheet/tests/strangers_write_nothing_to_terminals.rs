@@ -23,7 +23,7 @@ fn news() -> Program {
     program
 }
 
-/// What a command prints to a terminal; `None` without script(1).
+/// The output of a command on a terminal; `None` without script(1).
 fn on_a_terminal(program: &Program, words: &[&str]) -> Option<String> {
     let command = format!(
         "\"{}\" {}",

@@ -224,7 +224,7 @@ fn places(directories: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     places.into_iter().collect()
 }
 
-/// What a thread that serves strangers may read without help: not the news directory itself, in which the secrets are.
+/// The directories that network threads may read without the helper: not the news directory itself, in which the secrets are.
 fn reader_places(root: &Path) -> Vec<PathBuf> {
     let is_open = |path: &PathBuf| path.file_name().is_none_or(|name| !is_secret(name));
     let mut places = places(directories(root).into_iter().filter(is_open));

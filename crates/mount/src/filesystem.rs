@@ -42,7 +42,7 @@ pub struct State {
     say: Say,
     /// The thread that waits for a request.
     waiting: Option<Thread>,
-    /// What the thread that serves does first.
+    /// The function that the serving thread calls before the first request.
     begin: Option<Begin>,
 }
 

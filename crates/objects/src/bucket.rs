@@ -33,6 +33,7 @@ use store::offload::Objects;
 pub use http::ANSWER_BYTES_MAX;
 pub use login::LOGIN_BYTES_MAX;
 
+use answer::Fault;
 use client::{Access, Client};
 use endpoint::Endpoint;
 use fault::Names;
@@ -294,11 +295,14 @@ impl Objects for Bucket {
                 Err(error) => Err(error),
             }
         };
-        // A server that does not know the condition may refuse the request.
-        self.run(content.len() as u64, work).or_else(|_| {
-            self.put(name, &mut &*content, content.len() as u64)?;
-            Ok(true)
-        })
+        match self.requests()?.run(LIMIT, work) {
+            // A server that does not know the condition refuses the request. After any other error the object of another may be there.
+            Err(Fault::Refused(answer)) if matches!(answer.status, 400 | 501) => {
+                self.put(name, &mut &*content, content.len() as u64)?;
+                Ok(true)
+            }
+            done => done.map_err(|fault| self.names.error(fault)),
+        }
     }
 
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {

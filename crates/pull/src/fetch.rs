@@ -7,6 +7,7 @@ use article::path::Path as ArticlePath;
 use article::wire::push_native;
 use article::{Article, Form, Header, newsgroups};
 use groups::wildmat::Wildmat;
+use memchr::memmem;
 
 use crate::by_number::select;
 use crate::connection::{Text, words};
@@ -95,25 +96,26 @@ fn is_asked_for(wire: &[u8], id: &[u8], wanted: &Wildmat) -> bool {
 /// A text in wire form without the dots that begin a line and are not doubled: a reader disregards the first dot of each line (RFC 3977, 3.1.1), but
 /// [`push_native`] keeps one that no correct server sends.
 fn without_single_dots(wire: &[u8]) -> Cow<'_, [u8]> {
-    let is_single = |line: &[u8]| {
-        let rest = line.strip_prefix(b".");
-        rest.is_some_and(|rest| !rest.starts_with(b".") && rest != b"\r\n")
+    let after_line_ends = memmem::find_iter(wire, b"\r\n.").map(|at| at + 2);
+    let is_single = |at: &usize| {
+        let line = wire.get(*at..).and_then(|line| line.strip_prefix(b"."));
+        line.is_some_and(|rest| !rest.starts_with(b".") && !rest.starts_with(b"\r\n"))
     };
-    // Only CRLF ends a line.
-    let mut is_begin = true;
-    let lines = wire.split_inclusive(|byte| *byte == b'\n').map(|line| {
-        let is_single = is_begin && is_single(line);
-        is_begin = line.ends_with(b"\r\n");
-        (line, usize::from(is_single))
-    });
-    let lines: Vec<(&[u8], usize)> = lines.collect();
-    if lines.iter().all(|(_, dots)| *dots == 0) {
+    let dots: Vec<usize> = std::iter::once(0)
+        .chain(after_line_ends)
+        .filter(is_single)
+        .collect();
+    if dots.is_empty() {
         return Cow::Borrowed(wire);
     }
-    let texts = lines
-        .iter()
-        .flat_map(|(line, dots)| line.iter().skip(*dots));
-    Cow::Owned(texts.copied().collect())
+    let mut text = Vec::with_capacity(wire.len());
+    let mut from = 0;
+    for dot in dots {
+        text.extend_from_slice(wire.get(from..dot).unwrap_or_default());
+        from = dot + 1;
+    }
+    text.extend_from_slice(wire.get(from..).unwrap_or_default());
+    Cow::Owned(text)
 }
 
 /// The requests of a list on their way.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
-use article::{Article, Form, Header, Identity, LeftOut, date, message_id, old};
+use article::{Article, Form, Header, Identity, LeftOut, date, old};
 use groups::active::READABLE_NUMBER_MAX;
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
@@ -397,7 +397,7 @@ impl Filer {
         let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
         let has_checks_of_peers = self.checks >= Checks::OfPeers;
-        let id_error = (own != id).then(|| announced_id_error(&article));
+        let id_error = (own != id).then(|| Reason::of_unannounced(&article));
         let error: Option<&[u8]> = if let Some(error) = &id_error {
             Some(error)
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
@@ -621,16 +621,7 @@ impl Filer {
     ) -> Result<Result<bool, Verdict>, Error> {
         self.lines.begin_xref(&self.rules.host);
         let taken = match &self.options.mirror {
-            None if let Some(full) = self.full_group() => Err(full),
-            None => {
-                for group in self.scratch.filed() {
-                    let active = self.spool.active_mut();
-                    if let Some(number) = active.take_number(*group) {
-                        self.lines.push_link(active.name(*group), number);
-                    }
-                }
-                Ok(false)
-            }
+            None => self.take_next_numbers(),
             Some(mirrored) => {
                 mirror::take_numbers(article, mirrored, &mut self.spool, &mut self.lines)?
             }
@@ -653,13 +644,23 @@ impl Filer {
         }))
     }
 
-    /// The first group of the article whose next number is above the highest that clients understand. The whole article is kept then:
-    /// in the other groups only, it would be lost to the readers of this one.
-    fn full_group(&self) -> Option<MirrorError> {
-        let active = self.spool.active();
+    /// Takes the next number of each group of the article. Returns false: no number is out of order.
+    ///
+    /// # Errors
+    /// [`MirrorError::UsedUp`] if a group has given the highest number that clients understand. No group gives a number then: in the other
+    /// groups only, the article would be lost to the readers of this one.
+    fn take_next_numbers(&mut self) -> Result<bool, MirrorError> {
+        let active = self.spool.active_mut();
         let mut filed = self.scratch.filed().iter();
-        let group = filed.find(|group| active.high(**group) >= READABLE_NUMBER_MAX)?;
-        Some(MirrorError::UsedUp(groups::escaped(active.name(*group))))
+        if let Some(full) = filed.find(|group| active.high(**group) >= READABLE_NUMBER_MAX) {
+            return Err(MirrorError::UsedUp(groups::escaped(active.name(*full))));
+        }
+        for group in self.scratch.filed() {
+            if let Some(number) = active.take_number(*group) {
+                self.lines.push_link(active.name(*group), number);
+            }
+        }
+        Ok(false)
     }
 
     /// Appends the article to the store, logs it, and applies its control message.
@@ -770,19 +771,6 @@ impl Filer {
 }
 
 /// Whether the header of an article in wire form has a CR without LF.
-/// The error of an article whose Message-ID is not the announced one: the error in its form, if it has one.
-#[cold]
-fn announced_id_error(article: &Article<'_>) -> Vec<u8> {
-    match article.value(Header::MessageId) {
-        None => Reason::Missing(Header::MessageId).text(),
-        Some([]) => Reason::Empty(Header::MessageId).text(),
-        Some(own) => match message_id::check(own) {
-            Err(error) => Reason::MessageId(error).text(),
-            Ok(()) => b"Message-ID differs from the announced one".to_vec(),
-        },
-    }
-}
-
 fn has_bare_carriage_return(article: &Article<'_>) -> bool {
     let header = article
         .bytes()

@@ -541,8 +541,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Saves and reports a batch of which every article is refused because its lines end in CR LF: its sender's program did that, and converted
-    /// the articles are good. A single such article among others came so from afar.
+    /// Saves and reports a batch of which every article is refused because its lines end in CR LF: the sender's program wrote them so, and the
+    /// articles are good once converted. One such article among others is refused as any other.
     fn check_line_ends(&mut self, articles: u64, source: &Source, state: &mut InputState) {
         if state.in_cr_lf > 0 && state.in_cr_lf == articles {
             self.save(source, state);
@@ -731,6 +731,7 @@ fn read_error_status(error: &io::Error) -> Status {
         None => Status::Attention,
     }
 }
+
 /// Whether the first line of an article ends in CR LF.
 fn begins_with_cr_lf(article: &[u8]) -> bool {
     let line = article.split_inclusive(|&byte| byte == b'\n').next();

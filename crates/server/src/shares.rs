@@ -28,7 +28,7 @@ const KEPT_BYTES_MAX: usize = 32 << 20;
 /// The incomplete input of one connection.
 #[derive(Debug)]
 struct Holding {
-    /// Its connection was told to discard it.
+    /// The mailbox of its connection has the message to discard it.
     is_leaving: bool,
     owner: Owner,
     mailbox: Arc<Mailbox>,

@@ -232,9 +232,9 @@ pub fn carry_out(
         expiry_report::complain(&outcome.plan.unreadable)?;
     }
     // Standard output is the index's.
-    let mut told = Output::new(std::io::stderr(), true);
+    let mut errors = Output::new(std::io::stderr(), true);
     let out: &mut dyn Write = match given.has("print-index") {
-        true => &mut told,
+        true => &mut errors,
         false => out,
     };
     let expired = Expired {
@@ -242,11 +242,11 @@ pub fn carry_out(
         dry: order.dry,
     };
     if order.trace {
-        let mut told = BufWriter::new(Output::new(std::io::stderr(), true));
+        let mut errors = BufWriter::new(Output::new(std::io::stderr(), true));
         for removal in &outcome.removals {
-            writeln!(told, "{removal}")?;
+            writeln!(errors, "{removal}")?;
         }
-        told.flush()?;
+        errors.flush()?;
     } else if what_if.is_some() {
         let in_force = policy(given, file, &directory, &tables).and_then(|(list, space)| {
             let order = RunOptions {

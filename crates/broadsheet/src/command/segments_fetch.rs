@@ -82,10 +82,10 @@ impl Answer for Fetched {
     }
 
     fn json(&self) -> Value {
-        let mut told = self.moved.json();
-        if let Value::Object(fields) = &mut told {
+        let mut fields = self.moved.json();
+        if let Value::Object(fields) = &mut fields {
             fields.insert("undeleted".to_owned(), json!(self.left));
         }
-        told
+        fields
     }
 }

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use super::articles::many;
 use super::nntp::wire;
 use super::{Program, Told, corpus};
 
@@ -25,6 +26,19 @@ pub fn pulling(address: &str, keys: &str) -> Program {
         );
     program.write("news/broadsheet.toml", settings.as_bytes());
     program
+}
+
+/// A server that allows NEWNEWS with three articles from this number on, and a news directory that has pulled them.
+pub fn by_newnews(first: u64) -> (Program, Arc<Mutex<Fake>>) {
+    let mut fake = Fake {
+        date: "20261125000000",
+        ..Fake::default()
+    };
+    fake.put(first, &many("old", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (3, 3));
+    (leaf, fake)
 }
 
 /// Sites refuse articles that have their own name in Path.

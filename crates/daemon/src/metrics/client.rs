@@ -10,7 +10,7 @@ use super::{REQUEST_BYTES_MAX, Reply, judge, text};
 
 const TOO_LARGE: Reply = Reply::Other("431 Request Header Fields Too Large");
 
-/// What is done with the connection.
+/// The stage of a connection.
 enum State {
     /// The request comes in.
     Reading,

@@ -446,7 +446,7 @@ mod tests {
     const DENIED_HERE: Result<i64, i32> = Err(libc::EPERM);
     const HERE: i64 = libc::AT_FDCWD as i64;
 
-    /// What a file is, by which a test sees that nothing changed it.
+    /// The metadata of a file that the denied calls would change.
     fn state(path: &Path) -> (u32, i64, i64) {
         use std::os::unix::fs::MetadataExt;
         let data = fs::metadata(path).unwrap();

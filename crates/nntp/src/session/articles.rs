@@ -88,7 +88,7 @@ fn send<W: Backend>(
             return false;
         }
         Ok(Some(article)) => {
-            if has_nul(&article) {
+            if has_nul(part, &article) {
                 push_without_nuls(part, number, &article, out);
             } else {
                 push(part, number, &article, out);
@@ -128,9 +128,13 @@ fn wire<'a>(article: &'a Article<'_>) -> &'a [u8] {
     shared.map_or(article.wire, |shared| shared.bytes())
 }
 
-/// Peers and posters can send no NUL, but old batches have them, and archives stay as they are.
-fn has_nul(article: &Article<'_>) -> bool {
-    memchr::memchr(0, wire(article)).is_some()
+/// Whether a part of an article has a NUL. Peers and posters can send none, but old batches have them, and archives stay as they are.
+fn has_nul(part: Part, article: &Article<'_>) -> bool {
+    let sent = match part {
+        Part::Head => article.header,
+        _ => wire(article),
+    };
+    memchr::memchr(0, sent).is_some()
 }
 
 /// Sends a blank for each NUL, as OVER and HDR do: RFC 3977, 3.1.1 forbids NUL. No line becomes another one, as it would without the byte.

@@ -142,7 +142,7 @@ impl Session {
         line
     }
 
-    /// LIST EXTENSIONS: the extensions of RFC 2980's time that a client may use now, as INN 2.4 wrote them.
+    /// LIST EXTENSIONS: the extensions of RFC 2980's time that a client may use now.
     pub(super) fn extensions<W: Backend>(&self, backend: &W, out: &mut OutBuffer) {
         let mut lines: Vec<String> = Vec::new();
         if self.capabilities.has("READER") {

@@ -22,7 +22,7 @@ pub trait Objects: Send + Sync + Debug {
     /// The store does not answer or refuses, or `content` ends early.
     fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()>;
 
-    /// As [`Objects::put`], if there is no object of that name. Returns false if there is one. Where the store cannot decide that, it is replaced.
+    /// Stores an object if there is none of that name. Returns false if there is one. A store that cannot decide that replaces the object.
     ///
     /// # Errors
     /// As [`Objects::put`].

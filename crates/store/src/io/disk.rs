@@ -134,7 +134,7 @@ pub trait File: Send + Sync + Debug {
     fn holes_return_space(&self) -> bool {
         true
     }
-    /// Bytes allocated on the disk; where holes return nothing, at least its length.
+    /// Bytes allocated on the disk, without holes: on btrfs also without holes that return nothing (see [`File::holes_return_space`]).
     fn allocated(&self) -> io::Result<u64> {
         self.length()
     }
@@ -352,13 +352,8 @@ impl File for RealFile {
 
     fn allocated(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
-        let facts = self.file.metadata()?;
         // stat(2) counts in units of 512 bytes on all file systems.
-        let bytes = facts.blocks() * 512;
-        Ok(match bytes < facts.len() && !self.holes_return_space() {
-            true => facts.len(),
-            false => bytes,
-        })
+        Ok(self.file.metadata()?.blocks() * 512)
     }
 
     fn holes_return_space(&self) -> bool {

@@ -346,7 +346,7 @@ impl Segments {
         let opened = self.open(base, SegmentFile::Art, Open::Read);
         let told = opened.and_then(|file| {
             let length = file.length()?;
-            Ok((length, file.allocated()?))
+            Ok((length, held_bytes(&*file)?))
         });
         told.unwrap_or_default()
     }
@@ -361,7 +361,7 @@ impl Segments {
     pub fn allocated(&self, base: u64) -> u64 {
         let files = SegmentFile::ALL.into_iter();
         files
-            .filter_map(|file| self.open(base, file, Open::Read).ok()?.allocated().ok())
+            .filter_map(|file| held_bytes(&*self.open(base, file, Open::Read).ok()?).ok())
             .sum()
     }
 
@@ -387,6 +387,15 @@ impl Segments {
         }
         Ok(())
     }
+}
+
+/// Bytes of the disk that a file keeps from others. A cache of the object store never had more than is allocated in it.
+fn held_bytes(file: &dyn File) -> io::Result<u64> {
+    let allocated = file.allocated()?;
+    Ok(match file.holes_return_space() {
+        true => allocated,
+        false => allocated.max(file.length()?),
+    })
 }
 
 /// Whether a directory is a news directory, as far as this user may see.

@@ -163,6 +163,11 @@ impl File for OffloadedFile {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    fn holes_return_space(&self) -> bool {
+        // The bytes that are away were never written here: nothing holds their space.
+        true
+    }
+
     fn allocated(&self) -> io::Result<u64> {
         self.file.allocated()
     }

@@ -14,7 +14,7 @@ use crate::rig;
 /// Most cuts of one workload; then another workload is recorded.
 const POINTS_PER_RUN: u64 = 120;
 /// With `seconds`, one of this number of runs tests write errors, one bad sectors, and one feeds.
-const RUNS_PER_FAULTS: u64 = 4;
+const RUNS_PER_FAULTS: u64 = 5;
 
 /// The options.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
             Some(seconds) => begun.elapsed() < Duration::from_secs(seconds),
             None => number < planned,
         };
-        // Four, and three file systems, have no common factor, so every file system gets every kind.
+        // Five, and four file systems, have no common factor, so every file system gets every kind.
         let verb = match number % RUNS_PER_FAULTS {
             _ if options.seconds.is_none() => "run",
             1 => "feeds",

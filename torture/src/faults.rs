@@ -1,4 +1,4 @@
-//! Write errors: writes of article data, of derived data, and flushes fail once with EIO. Every article acknowledged
+//! Write errors: writes of article data, of derived data, and flushes fail once with EIO; or the disk is full. Every article acknowledged
 //! then must be readable after a clean unmount, without caches.
 
 use std::cell::RefCell;
@@ -20,6 +20,8 @@ use crate::workload::{Mark, do_step, mark_numbers};
 const FAULT_PERCENT: u64 = 40;
 /// Most retries of a step after its fault is over.
 const TRIES_MAX: usize = 3;
+/// A full disk has less than this free, bytes.
+const FULL_DISK_FREE_MAX: u64 = 512 << 10;
 /// Shortest line of an article that is assumed to be unique, bytes.
 const LINE_BYTES_MIN: usize = 30;
 
@@ -40,13 +42,15 @@ pub fn run(run: &Run) -> Result<u64> {
             .push(Event::Mark(serde_json::to_vec(mark)?));
         Ok(())
     };
-    let (mut armed, mut failed, mut checks, mut losses, mut boot) = (0u64, 0u64, 0u64, 0u64, 0);
+    let (mut armed, mut full, mut failed, mut checks, mut losses, mut boot) =
+        (0u64, 0u64, 0u64, 0u64, 0u64, 0);
     for index in 0..plan.steps.len() {
         mark(&Mark::Begin(index))?;
         let fault = fault(&plan, index, &mut random).filter(|_| random.chance(FAULT_PERCENT));
-        if let Some(command) = &fault {
-            rig.send_command(command)?;
+        if let Some(fault) = &fault {
+            fault.begin(&rig)?;
             armed += 1;
+            full += u64::from(matches!(fault, Fault::FullDisk { .. }));
         }
         let mut done = do_step(rig.beside(), &news, &plan, index, &mark);
         // Usually the fault is over and the step is retried in the same mount; sometimes everything restarts first.
@@ -56,7 +60,9 @@ pub fn run(run: &Run) -> Result<u64> {
             if done.is_ok() {
                 break;
             }
-            rig.send_command(&Command::Heal)?;
+            if let Some(fault) = &fault {
+                fault.end(&rig)?;
+            }
             if !same_mount {
                 rig.unmount()?;
                 rig.mount()?;
@@ -79,9 +85,9 @@ pub fn run(run: &Run) -> Result<u64> {
             }
             Err(error) => errors.push(format!("fails without a fault: {error:#}")),
         }
-        if fault.is_some() {
+        if let Some(fault) = &fault {
+            fault.end(&rig)?;
             rig.unmount()?;
-            rig.send_command(&Command::Heal)?;
             // Sometimes the machine restarts, too.
             boot += u64::from(random.chance(50));
             rig.set_boot(boot)?;
@@ -112,7 +118,7 @@ pub fn run(run: &Run) -> Result<u64> {
     let injected = rig.injected()?;
     rig.unmount()?;
     println!(
-        "{}, seed {}, write errors: {armed} steps of {} were given a fault, {} writes and {} flushes failed, {failed} steps \
+        "{}, seed {}, write errors: {armed} steps of {} were given a fault, {full} of them a full disk, {} writes and {} flushes failed, {failed} steps \
          failed and were done again; {checks} checks after a clean unmount, losses at {losses}; {:.1} s",
         run.file_system,
         run.seed,
@@ -124,11 +130,38 @@ pub fn run(run: &Run) -> Result<u64> {
     Ok(losses)
 }
 
+/// What goes wrong during a step.
+#[derive(Debug)]
+enum Fault {
+    /// Writes or flushes of the device fail.
+    Device(Command),
+    /// About this many bytes are free.
+    FullDisk { free: u64 },
+}
+
+impl Fault {
+    fn begin(&self, rig: &Rig) -> Result<()> {
+        match self {
+            Fault::Device(command) => rig.send_command(command),
+            Fault::FullDisk { free } => rig.fill_disk(*free),
+        }
+    }
+
+    fn end(&self, rig: &Rig) -> Result<()> {
+        match self {
+            Fault::Device(_) => rig.send_command(&Command::Heal),
+            Fault::FullDisk { .. } => rig.empty_disk(),
+        }
+    }
+}
+
 /// The fault for a step; `None` if this step has none.
-fn fault(plan: &Plan, index: usize, random: &mut Random) -> Option<Command> {
-    let (Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) = plan.steps.get(index)?
-    else {
-        return None;
+fn fault(plan: &Plan, index: usize, random: &mut Random) -> Option<Fault> {
+    let step = plan.steps.get(index)?;
+    let (Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) = step else {
+        // A rewritten segment, and one that is brought back, need space.
+        let free = random.below(FULL_DISK_FREE_MAX);
+        return Some(Fault::FullDisk { free });
     };
     let article = plan
         .articles
@@ -142,9 +175,12 @@ fn fault(plan: &Plan, index: usize, random: &mut Random) -> Option<Command> {
         // The table of groups.
         _ => "\njunk 0".to_owned(),
     };
-    Some(match random.below(8) {
-        0 => Command::FailFlushes { count },
-        _ => Command::FailWrites { count, containing },
+    Some(match random.below(10) {
+        0 => Fault::Device(Command::FailFlushes { count }),
+        1..3 => Fault::FullDisk {
+            free: random.below(FULL_DISK_FREE_MAX),
+        },
+        _ => Fault::Device(Command::FailWrites { count, containing }),
     })
 }
 

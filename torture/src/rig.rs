@@ -23,27 +23,45 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// A supported file system.
 struct FileSystem {
     name: &'static str,
+    /// Its type, as mount(2) knows it.
+    kind: &'static str,
+    /// The options that mount(2) passes to it.
+    options: Option<&'static str>,
     /// The command that creates it.
     make: &'static [&'static str],
     /// The unit that it expects the disk to write atomically when the power fails, bytes.
     sector: u64,
 }
 
-const FILE_SYSTEMS: [FileSystem; 3] = [
+const FILE_SYSTEMS: [FileSystem; 4] = [
     FileSystem {
         name: "ext4",
+        kind: "ext4",
+        options: None,
         make: &["mkfs.ext4", "-q", "-F", "-J", "size=8"],
         // Its superblock of 1,024 bytes has a checksum and no journal: if it is torn, the mount fails.
         sector: 1024,
     },
     FileSystem {
+        // Data goes through the journal, and reads with O_DIRECT come from memory.
+        name: "ext4-data-journal",
+        kind: "ext4",
+        options: Some("data=journal"),
+        make: &["mkfs.ext4", "-q", "-F", "-J", "size=8"],
+        sector: 1024,
+    },
+    FileSystem {
         name: "xfs",
+        kind: "xfs",
+        options: None,
         make: &["mkfs.xfs", "-q", "-f"],
         // The replay skips a block whose first sector is newer than the log, so a torn block stays torn.
         sector: 4096,
     },
     FileSystem {
         name: "btrfs",
+        kind: "btrfs",
+        options: None,
         make: &["mkfs.btrfs", "-q", "-f"],
         // Its superblock of 4,096 bytes has a checksum, and mounting reads the first copy only: if it is torn, the mount fails.
         sector: 4096,
@@ -75,24 +93,25 @@ pub fn missing(file_system: &str) -> Option<String> {
             return Some(format!("{device} cannot be opened"));
         }
     }
-    let make = match known(file_system) {
-        Ok(known) => known.make.first().copied().unwrap_or_default(),
+    let wanted = match known(file_system) {
+        Ok(known) => known,
         Err(error) => return Some(error.to_string()),
     };
+    let make = wanted.make.first().copied().unwrap_or_default();
     for program in ["losetup", "setsid", "setpriv", make] {
         if Command::new(program).arg("-V").output().is_err() {
             return Some(format!("{program} is not installed"));
         }
     }
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let is_known = known.split_whitespace().any(|name| name == file_system);
+    let is_known = known.split_whitespace().any(|name| name == wanted.kind);
     let is_module = || {
         Command::new("modprobe")
-            .args(["-q", file_system])
+            .args(["-q", wanted.kind])
             .status()
             .is_ok_and(|status| status.success())
     };
-    (!is_known && !is_module()).then(|| format!("this kernel has no {file_system}"))
+    (!is_known && !is_module()).then(|| format!("this kernel has no {}", wanted.kind))
 }
 
 /// See the module.
@@ -208,13 +227,12 @@ impl Rig {
 
     /// Mounts it, which replays its journal.
     pub fn mount(&self) -> Result<()> {
-        let none: Option<&Path> = None;
         mount(
             Some(&self.loop_device),
             &self.mounted(),
-            Some(self.file_system.name),
+            Some(self.file_system.kind),
             MsFlags::MS_NOATIME,
-            none,
+            self.file_system.options,
         )
         .with_context(|| format!("cannot mount the {}", self.file_system.name))
     }
@@ -241,6 +259,36 @@ impl Rig {
     /// Another handle for lines of the recording. Close it before the rig is dropped.
     pub fn marks(&self) -> Result<File> {
         Ok(self.marks.try_clone()?)
+    }
+
+    /// Fills the file system until only about this many bytes are free, with a file that [`Rig::empty_disk`] removes.
+    pub fn fill_disk(&self, free: u64) -> Result<()> {
+        let mut file = File::create(self.ballast())?;
+        let piece = vec![0xba; 64 << 10];
+        // Free space is told too high where metadata takes of it, so the disk is filled until it refuses, and some is given back.
+        let mut length = 0;
+        loop {
+            match file.write(&piece) {
+                Ok(written) => length += written as u64,
+                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => break,
+                Err(error) => return Err(error).context("cannot fill the disk"),
+            }
+        }
+        file.set_len(length.saturating_sub(free))?;
+        file.sync_all().context("cannot fill the disk")
+    }
+
+    /// Removes what [`Rig::fill_disk`] made; nothing if there is none.
+    pub fn empty_disk(&self) -> Result<()> {
+        match std::fs::remove_file(self.ballast()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => rustix::fs::sync(),
+        }
+        Ok(())
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.mounted().join("ballast")
     }
 
     /// Sends a command to the device.

@@ -1,4 +1,4 @@
-//! A thousand power cuts on ext4, XFS and btrfs: acknowledged articles are there, complete, under their numbers; cancelled
+//! A thousand power cuts on ext4 (also with `data=journal`), XFS and btrfs: acknowledged articles are there, complete, under their numbers; cancelled
 //! and expired ones stay removed.
 
 #![allow(clippy::unwrap_used)]

@@ -14,15 +14,13 @@ pub struct Account {
     /// Where ~/.signature and ~/dead.article are.
     pub home: Option<PathBuf>,
     full_name: String,
-    uid: u32,
+    pub uid: u32,
 }
 
 impl Account {
     /// The real user of this process.
     pub fn mine() -> Account {
-        let uid = rustix::process::getuid().as_raw();
-        let users = std::fs::read("/etc/passwd").unwrap_or_default();
-        let mut account = Account::of(uid, &String::from_utf8_lossy(&users));
+        let mut account = Account::of_uid(rustix::process::getuid().as_raw());
         let set = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
         if let Some(home) = set("HOME") {
             account.home = Some(home.into());
@@ -34,10 +32,15 @@ impl Account {
         account
     }
 
+    /// The user with this number.
+    pub fn of_uid(uid: u32) -> Account {
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        Account::of(uid, &String::from_utf8_lossy(&users))
+    }
+
     /// The login name of a user.
     pub fn name_of(uid: u32) -> String {
-        let users = std::fs::read("/etc/passwd").unwrap_or_default();
-        Account::of(uid, &String::from_utf8_lossy(&users)).name
+        Account::of_uid(uid).name
     }
 
     /// The numbers of a user and its group, by its login name.

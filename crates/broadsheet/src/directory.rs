@@ -14,6 +14,9 @@ use crate::flags::{Given, UsageError};
 /// The environment's word for the news directory, when `--dir` is absent.
 pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
 
+/// The environment's word for a command of root's that goes on as the owner of the news directory. Only messages depend on it.
+pub const RUN_BY_ROOT: &str = "BROADSHEET_RUN_BY_ROOT";
+
 /// The news directory without `--dir` and `BROADSHEET_DIR`, if there is one; packages make it.
 pub const DEFAULT: &str = "/var/spool/news";
 
@@ -39,54 +42,26 @@ impl Deref for NewsDirectory {
 }
 
 impl NewsDirectory {
-    /// The directory meant: `--dir`, else `BROADSHEET_DIR`; these need not exist. Else [`DEFAULT`], if it is a news directory.
-    ///
-    /// # Errors
-    /// When neither says one; or root asks, and it is another user's: what root writes there its owner could not write again, and
-    /// the news system would stand still.
-    pub fn meant(given: &Given) -> anyhow::Result<NewsDirectory> {
-        let found = NewsDirectory::maybe(given).ok_or_else(|| missing(given))?;
-        found.checked()
-    }
-
-    /// The directory of [`NewsDirectory::meant`], for a command that only reads, or asks the daemon. If root runs the command in another user's directory, the
-    /// program starts again as that user, so that nothing there ever belongs to root.
+    /// The directory meant: `--dir`, else `BROADSHEET_DIR`; these need not exist. Else [`DEFAULT`], if it is a news directory. If root runs the command in
+    /// another user's directory, the program starts again as that user, so that nothing there ever belongs to root.
     ///
     /// # Errors
     /// No directory is named, or the program cannot start as the owner.
-    pub fn to_read(given: &Given) -> Result<NewsDirectory, UsageError> {
-        let Some(found) = NewsDirectory::maybe(given) else {
-            return Err(missing(given));
-        };
+    pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
+        let found = NewsDirectory::maybe(given).ok_or_else(|| missing(given))?;
         if rustix::process::geteuid().is_root()
             && let Ok(facts) = std::fs::metadata(found.root())
             && facts.uid() != 0
         {
-            let mut arguments = std::env::args_os();
-            let error = Process::new(OWN_PROGRAM)
-                .arg0(arguments.next().unwrap_or_default())
-                .args(arguments)
-                .uid(facts.uid())
-                .gid(facts.gid())
-                .exec();
+            let owner = Account::of_uid(facts.uid());
+            let error = start_again(&owner, facts.gid());
             return Err(given.usage(format!(
                 "cannot go on as {}, to whom {} belongs: {error}",
-                Account::name_of(facts.uid()),
+                owner.name,
                 found.root().display()
             )));
         }
         Ok(found)
-    }
-
-    /// [`NewsDirectory::to_read`] if this run of the command only reads, else [`NewsDirectory::meant`].
-    ///
-    /// # Errors
-    /// Theirs.
-    pub fn meant_or_to_read(given: &Given, only_reads: bool) -> anyhow::Result<NewsDirectory> {
-        match only_reads {
-            true => Ok(NewsDirectory::to_read(given)?),
-            false => NewsDirectory::meant(given),
-        }
     }
 
     /// As [`NewsDirectory::meant`], for a command that makes the directory: [`DEFAULT`] need only exist.
@@ -122,7 +97,7 @@ impl NewsDirectory {
         if owner != 0 && rustix::process::geteuid().is_root() {
             let name = Account::name_of(owner);
             anyhow::bail!(
-                "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...' (commands that only read run as {name} by themselves)",
+                "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...'",
                 self.root().display()
             );
         }
@@ -177,6 +152,22 @@ impl NewsDirectory {
     pub fn source(&self) -> &'static str {
         self.source
     }
+}
+
+/// Replaces this process by the same command, run by another user; returns only if that fails.
+fn start_again(user: &Account, group: u32) -> std::io::Error {
+    let mut arguments = std::env::args_os();
+    let mut command = Process::new(OWN_PROGRAM);
+    command
+        .arg0(arguments.next().unwrap_or_default())
+        .args(arguments)
+        .env(RUN_BY_ROOT, "1")
+        .uid(user.uid)
+        .gid(group);
+    if let Some(home) = &user.home {
+        command.env("HOME", home);
+    }
+    command.exec()
 }
 
 fn missing(given: &Given) -> UsageError {

@@ -4,6 +4,8 @@ use std::io;
 
 pub use daemon::text_of;
 
+use crate::account::Account;
+use crate::directory::RUN_BY_ROOT;
 use crate::exit::Status;
 use crate::flags::UsageError;
 
@@ -12,8 +14,23 @@ pub fn report(error: &anyhow::Error) -> Status {
     let status = status_of(error);
     if status != Status::PIPE_CLOSED {
         eprintln!("broadsheet: {}", text_of(error));
+        if is_refused(error) && std::env::var_os(RUN_BY_ROOT).is_some() {
+            let user = Account::mine().name;
+            eprintln!(
+                "broadsheet: the command runs as {user}, the owner of the news directory, who may not use this file: give {user} access, or use standard input or output"
+            );
+        }
     }
     status
+}
+
+/// Whether the system denied access to something.
+fn is_refused(error: &anyhow::Error) -> bool {
+    let of_system = |cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
+    };
+    error.chain().any(of_system)
 }
 
 /// True for an error in the tables of expire in broadsheet.toml, not in explist.

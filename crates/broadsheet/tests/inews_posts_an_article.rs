@@ -362,34 +362,6 @@ fn a_spooled_post_has_an_id_of_its_own() {
 }
 
 #[test]
-fn root_leaves_the_directory_of_another_user_alone() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can make a directory another user's");
-        return;
-    }
-    let program = site();
-    std::os::unix::fs::chown(program.path("news"), Some(65_534), None).expect("given");
-    let before = program.files("news");
-    let words = [
-        "inews",
-        "-n",
-        "misc.test",
-        "-t",
-        "s",
-        "-c",
-        "newgroup misc.new",
-    ];
-    let told = post(&program, &words, b"x\n");
-    assert_eq!(told.status, 2, "{told:?}");
-    assert!(
-        told.err.contains("sudo -u nobody") && !told.err.contains("broadsheet help"),
-        "{told:?}"
-    );
-    assert_eq!(program.read("home/dead.article"), "x\n");
-    assert_eq!(program.files("news"), before);
-}
-
-#[test]
 fn what_an_error_stops_is_saved_too() {
     let program = site();
     program.set("log_days = 0", "log_days = 30");

@@ -53,7 +53,7 @@ those in the file; the daemon has them after a `reload'.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let text = |flag| given.value(flag).map(|value| value.to_string_lossy());
     let address = match text("from").as_deref() {
         None => {

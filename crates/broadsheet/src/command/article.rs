@@ -41,7 +41,7 @@ brackets may be left out:
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let mut status = Status::OK;
     let (mut buffer, mut native) = (Vec::new(), Vec::new());

@@ -27,7 +27,7 @@ back, separated by tabs. Articles whose segment was removed meanwhile are not li
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let now = relay::Now::read().seconds;
     for article in removed::all(&snapshot)? {

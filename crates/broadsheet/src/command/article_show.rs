@@ -37,7 +37,7 @@ it, and what removed it. Give a Message-ID (quoted for the shell), or GROUP/NUMB
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let removed = removed::all(&snapshot)?;
     let mut status = Status::OK;

@@ -116,7 +116,7 @@ pub fn check_left_out(directory: &NewsDirectory, count: u64) -> anyhow::Result<(
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let packing = match given.value("compress") {
         None => WrapFormat::default(),
         Some(word) => word.to_str().and_then(WrapFormat::of).ok_or_else(|| {

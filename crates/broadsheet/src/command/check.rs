@@ -44,7 +44,7 @@ newsgroups, sys, explist, the certificate and the other control files. Changes n
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let checked = check(NewsDirectory::to_read(given)?)?;
+    let checked = check(NewsDirectory::meant(given)?)?;
     match given.has("quiet") {
         true if checked.faults().is_empty() => {}
         true => given.print(&Quiet(&checked), out)?,

@@ -56,7 +56,7 @@ struct NodeStatus {
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let place = AppliedEntry::read(directory.root())?;
     if place.log.is_empty() {

@@ -32,7 +32,7 @@ Only the owner of the news directory and root may ask: the list shows who reads 
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let Some((all, is_whole)) = client::connections(directory.root())? else {
         return asked::told_none(directory.root(), false);
     };

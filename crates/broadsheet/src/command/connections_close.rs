@@ -46,7 +46,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
             ))
         })?);
     }
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let wanted: Vec<u64> = numbers.iter().copied().collect();
     let Some((closed, is_whole)) = client::close_connections(directory.root(), &wanted)? else {
         return asked::told_none(directory.root(), false);

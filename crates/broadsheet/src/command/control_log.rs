@@ -35,7 +35,7 @@ sender, the trusted key that signed it (or why the signature is not accepted), a
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     let count = given.number("events")?.unwrap_or(SHOWN);
     let count = usize::try_from(count).unwrap_or(usize::MAX);

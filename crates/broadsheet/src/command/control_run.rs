@@ -50,7 +50,7 @@ line in sys are. A serial number of a checkgroups message is then set, also to a
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant_or_to_read(given, given.has("dry-run"))?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let most = settings.limits.article_bytes_max;
     let mut bytes = Vec::new();

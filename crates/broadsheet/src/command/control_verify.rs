@@ -40,7 +40,7 @@ allowed for the key. Changes nothing.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let article_bytes_max = directory.settings()?.settings.limits.article_bytes_max;
     let keyring = Keyring::read(directory.root())?;
     let mut bytes = Vec::new();

@@ -157,9 +157,7 @@ pub fn carry_out(
     free_bytes_least: u64,
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let only_reads = ["dry-run", "check", "trace", "what-if"];
-    let only_reads = only_reads.iter().any(|flag| given.has(flag));
-    let directory = NewsDirectory::meant_or_to_read(given, only_reads)?;
+    let directory = NewsDirectory::meant(given)?;
     let Read {
         settings, expiry, ..
     } = directory.settings()?;

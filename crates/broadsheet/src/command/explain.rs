@@ -49,7 +49,7 @@ HEADFEED).
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let bytes = read(given, settings.limits.article_bytes_max)?;
     let told = explained(&directory, &settings, &bytes)?;

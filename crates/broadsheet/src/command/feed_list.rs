@@ -38,7 +38,7 @@ longer a site is listed while articles wait for it.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     if let Some(feeds) = crate::cluster_feeds::look(&directory, &settings)? {
         match given.has(JSON.name) {

@@ -37,7 +37,7 @@ these ids, one a line, as input for `broadsheet batchsm'.",
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let repair = given.has("repair");
-    let directory = NewsDirectory::meant_or_to_read(given, !repair)?;
+    let directory = NewsDirectory::meant(given)?;
     let report = store::fsck(directory.root(), repair)?;
     given.print(&report, out)?;
     // What was lost is not repaired, even where the files are in order again.

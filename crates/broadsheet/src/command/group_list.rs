@@ -38,7 +38,7 @@ list as in `sys', `comp,!comp.sys', or a wildmat, `comp.*,!comp.sys.*'.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let active = NewsDirectory::to_read(given)?.active()?;
+    let active = NewsDirectory::meant(given)?.active()?;
     let pattern = given.operands.first().map(OsStr::new);
     let pattern = pattern.map(|text| matcher(given, text.as_encoded_bytes()));
     let pattern = pattern.transpose()?;

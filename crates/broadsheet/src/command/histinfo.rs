@@ -46,7 +46,7 @@ is in history.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let spool = given
         .value("spool")

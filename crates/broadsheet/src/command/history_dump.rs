@@ -20,7 +20,7 @@ Prints one line for each article in the format of C News, the oldest first.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let mut written = Ok(());
     snapshot.each_history_line(|line| {

@@ -35,7 +35,7 @@ of an id can be left out. The field `expires' has the text of the header if it i
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let mut status = Status::OK;
     for id in &given.operands {

@@ -30,7 +30,7 @@ newsrunning) are not affected. The pause lasts until `intake resume', or until t
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let words = given.operands.iter().map(|word| word.to_string_lossy());
     let why = words.collect::<Vec<_>>().join(" ");
     asked::told_none(

@@ -22,6 +22,6 @@ Ends an `intake pause'.",
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     asked::told_none(directory.root(), client::pause(directory.root(), None)?)
 }

@@ -26,7 +26,7 @@ daemon retries soon); full, while less than [nntp] keep_free is free on the disk
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let Some(daemon) = client::owners_status(directory.root())? else {
         return asked::told_none(directory.root(), false);
     };

@@ -23,7 +23,7 @@ the groups it is trusted for, and the weak hashes accepted in its signatures.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for trusted in &Keyring::read(directory.root())?.keys {
         given.print(trusted, out)?;

@@ -27,7 +27,7 @@ name, the recipient, the Message-ID and the subject, separated by tabs.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for waiting in mail_queue::list(directory.root())? {
         let mail = waiting.read()?;

@@ -32,7 +32,7 @@ into in.coming/, and rnews still files.
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant_or_to_read(given, given.operands.is_empty())?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     match given.operands.first() {
         None => {

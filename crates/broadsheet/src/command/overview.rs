@@ -29,7 +29,7 @@ References, bytes, lines, separated by tabs. RANGE is a number, `1-50', or `100-
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let (Some(group), range) = (given.operands.first(), given.operands.get(1)) else {
         return Ok(Status::NO);
     };

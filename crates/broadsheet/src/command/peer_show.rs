@@ -40,7 +40,7 @@ lines that the administrator of the other site needs: for Broadsheet, and for IN
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let name = given.operands.first();
     let name = name

@@ -60,7 +60,7 @@ looks whether the peer has it. Use a group for tests that both sites have.
 const HOST: &str = "host.that.is.tested";
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let mut settings = directory.settings()?.settings;
     let mut name = match given.operands.first() {
         Some(peer) => peer.to_string_lossy().into_owned(),

@@ -46,7 +46,7 @@ struct Owner {
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let mut status = Status::OK;
     for name in &given.operands {
         let name = name.to_string_lossy();

@@ -66,7 +66,7 @@ at once when one asks for a group that rests; --status shows the state of each g
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant_or_to_read(given, given.has("status"))?;
+    let directory = NewsDirectory::meant(given)?;
     let directory = directory.by_full_name()?;
     let settings = directory.settings()?.settings;
     let sources = chosen(given, &settings)?;

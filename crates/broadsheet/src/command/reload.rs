@@ -35,7 +35,7 @@ put in force by `broadsheet cluster apply'.",
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let Some((told, status)) = client::reload(directory.root())? else {
         eprintln!(
             "broadsheet: no daemon is running for {}",

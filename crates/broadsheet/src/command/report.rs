@@ -87,7 +87,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("days") && !given.has("paths") {
         return Err(given.usage("--days belongs to --paths".to_owned()).into());
     }
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let now = Now::read().seconds;
     if given.has("paths") {

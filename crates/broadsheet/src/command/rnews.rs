@@ -119,7 +119,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut is_only_copy = inputs.iter().any(Input::may_be_only_copy);
     let directory = match NewsDirectory::meant(given) {
         Ok(directory) => directory,
-        Err(error) => return spooling::for_sender(Err(error), is_only_copy),
+        Err(error) => return spooling::for_sender(Err(error.into()), is_only_copy),
     };
     if given.has("spool") {
         let done = spooled(given, &directory, &inputs, out);

@@ -37,7 +37,7 @@ filed into.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     let snapshot = directory.snapshot()?;
     let mut places = offload::list(&snapshot)?;

@@ -35,7 +35,7 @@ received by each entry of [[access]].",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     let (status, feeds_error) = system_status(&directory)?;
     if let Some(error) = feeds_error {
         eprintln!("broadsheet: feeds: {}", failure::text_of(&error));

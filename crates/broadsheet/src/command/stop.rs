@@ -30,7 +30,7 @@ Returns when the daemon has exited. It files the current batch to its end first.
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     if client::stop(directory.root())? {
         return Ok(Status::OK);
     }

@@ -25,7 +25,7 @@ password), certificates. With --json, an object a line.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::to_read(given)?;
+    let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for user in Users::read(directory.root())?.iter() {
         given.print(user, out)?;

@@ -77,6 +77,7 @@ mod expire_makes_room;
 mod expire_passes_the_classic_regression;
 mod expire_refuses_what_looks_wrong;
 mod expire_removes_what_is_old;
+mod expire_works_on_a_full_disk;
 mod explain_tells_what_rnews_would_do;
 mod feeds_move_between_nodes;
 mod feeds_show_what_waits;

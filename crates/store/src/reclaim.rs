@@ -271,6 +271,10 @@ impl Job<'_> {
                     self.told.held += shrunk.held;
                     self.told.no_holes |= shrunk.refused > 0;
                     left.extend(shrunk.due.map(|due| (base, due)));
+                    if shrunk.is_unfinished {
+                        left.insert(base, NOW);
+                        self.told.faults.push(self.too_full(base, shrunk.held));
+                    }
                 }
                 Err(error) => self.fault(left, base, &error),
             }
@@ -279,6 +283,16 @@ impl Job<'_> {
         }
         // Syncs the replaced files before the list records that nothing is left to do.
         self.segments.sync()
+    }
+
+    /// The notice that a segment needs more free space than there is.
+    fn too_full(&self, base: u64, held: u64) -> String {
+        format!(
+            "{}: the disk is too full to write it anew: every dead block was given back, but {held} bytes of dead articles lie between living ones. \
+             Make room for {} bytes, or let more articles expire; the next run of expire goes on",
+            self.segments.path(base, SegmentFile::Art).display(),
+            self.segments.art_bytes(base).1.saturating_sub(held),
+        )
     }
 
     /// While other programs file, they get the disk for four fifths of the time: reclaiming keeps it busy (a freed segment

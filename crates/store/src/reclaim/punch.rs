@@ -6,8 +6,10 @@ use crate::log::record::{HEADER_BYTES, hole};
 use crate::log::walk::{Step, Walk};
 use crate::reclaim::repack::is_gone;
 
-/// Shortest run for a hole, bytes: a hole costs 60 to 140 µs, whatever its length.
+/// Shortest hole, bytes: one costs 60 to 140 µs, whatever its length.
 pub const HOLE_BYTES_MIN: u64 = 64 << 10;
+/// Shortest hole on a full disk, where each block counts, bytes.
+pub const HOLE_BYTES_MIN_ON_FULL_DISK: u64 = BLOCK_BYTES as u64;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -20,16 +22,17 @@ pub struct Punched {
     pub refused: u64,
 }
 
-/// Punches the long runs of dead records between two records of a segment's file, given by their offsets. First it writes the
-/// header of a hole over the first record of each run, durably: a walk never finds zeros
+/// Punches the runs of dead records that are worth a hole of `least` bytes, between two records of a segment's file, given by their offsets. First it
+/// writes the header of a hole over the first record of each run, durably: a walk never finds zeros
 /// or half an article.
 pub fn punch(
     file: &dyn File,
     (from, to): (u64, u64),
+    least: u64,
     alive: Visibility<'_>,
 ) -> std::io::Result<Punched> {
     let mut told = Punched::default();
-    let runs = dead_runs(file, (from, to), alive)?;
+    let runs = dead_runs(file, (from, to), least, alive)?;
     for &(start, end) in &runs {
         file.write_at(&hole((end - start) as u32), start)?;
     }
@@ -47,11 +50,11 @@ pub fn punch(
     Ok(told)
 }
 
-/// Bytes that a hole in a run frees; 0 if the run is too short.
-pub fn worth(start: u64, end: u64) -> u64 {
+/// Bytes that a hole in a run frees; 0 if they are fewer than `least`.
+pub fn worth((start, end): (u64, u64), least: u64) -> u64 {
     let (first, last) = whole_blocks(start, end);
     let bytes = last.saturating_sub(first);
-    if bytes < HOLE_BYTES_MIN { 0 } else { bytes }
+    if bytes < least { 0 } else { bytes }
 }
 
 fn whole_blocks(start: u64, end: u64) -> (u64, u64) {
@@ -69,6 +72,7 @@ fn is_in_one_sector(at: u64) -> bool {
 fn dead_runs(
     file: &dyn File,
     (from, to): (u64, u64),
+    least: u64,
     alive: Visibility<'_>,
 ) -> std::io::Result<Vec<(u64, u64)>> {
     let mut walk = Walk::as_it_lies(file, from, to)?;
@@ -77,7 +81,7 @@ fn dead_runs(
     let mut close = |run: Option<(u64, u64, u64)>| {
         if let Some((start, end, records)) = run
             && records > 1
-            && worth(start, end) > 0
+            && worth((start, end), least) > 0
         {
             runs.push((start, end));
         }

@@ -2,7 +2,7 @@
 //!
 //! Long runs of dead records are punched out of `.art`. Scattered ones cannot be, nor any where the file system keeps the space of holes (btrfs): if they
 //! exceed a share of the segment, it is repacked instead; a smaller share waits until more articles are dead. Where a repack finds no space,
-//! holes are punched first: on btrfs, too, they return the extents that are dead as a whole.
+//! each dead block is punched first: on btrfs, too, that returns the extents that are dead as a whole.
 
 use crate::expiry::state::remembered_from;
 use crate::expiry::survey::Survey;
@@ -28,6 +28,8 @@ pub struct Shrunk {
     pub refused: u64,
     /// Dead bytes that stay for now, because they are few and scattered.
     pub held: u64,
+    /// The disk was too full to repack it: every dead block was returned, and `held` bytes stay until there is space.
+    pub is_unfinished: bool,
     /// Time of arrival before which ids may be forgotten, so that its history can shrink.
     pub due: Option<i64>,
 }
@@ -76,25 +78,41 @@ pub fn shrink(
             held: found.bytes(),
             ..Shrunk::default()
         }),
-        true => std::thread::scope(|threads| {
-            let rows = threads.spawn(rows);
+        true => {
             let runs = Some(found.runs.as_slice());
             let repack = || repack::repack(segments, base, snapshot.visibility(), runs);
-            let repacked = match repack() {
-                Err(error) if error.is_disk_full() => punch_runs(snapshot, &*file, &found)
-                    .map_err(at)
-                    .and_then(|_| repack()),
-                done => done,
-            };
-            let rows = rows.join().unwrap_or(Err(Error::Stopped));
-            repacked.and(rows).map(|()| Shrunk {
+            let (repacked, with_rows) = std::thread::scope(|threads| {
+                let rows = threads.spawn(rows);
+                (repack(), rows.join().unwrap_or(Err(Error::Stopped)))
+            });
+            let is_full = |done: &Result<(), Error>| done.as_ref().is_err_and(Error::is_disk_full);
+            let mut told = Shrunk {
                 repacked: true,
                 ..Shrunk::default()
-            })
-        }),
+            };
+            match is_full(&repacked) || is_full(&with_rows) {
+                false => repacked.and(with_rows)?,
+                true => {
+                    let least = punch::HOLE_BYTES_MIN_ON_FULL_DISK;
+                    let punched = punch_runs(snapshot, &*file, (&found, least)).map_err(at)?;
+                    rows()?;
+                    match repack() {
+                        Err(error) if error.is_disk_full() => {
+                            told = Shrunk {
+                                is_unfinished: true,
+                                ..punched
+                            }
+                        }
+                        done => done?,
+                    }
+                }
+            }
+            Ok(told)
+        }
         // Holes first: they need no space, so that a full disk has some for the other files.
         false => {
-            let punched = punch_runs(snapshot, &*file, &found).map_err(at)?;
+            let least = punch::HOLE_BYTES_MIN;
+            let punched = punch_runs(snapshot, &*file, (&found, least)).map_err(at)?;
             rows().map(|()| punched)
         }
     }?;
@@ -104,18 +122,22 @@ pub fn shrink(
     Ok(told)
 }
 
-/// Punches long runs of dead articles out of `.art`.
-fn punch_runs(snapshot: &Snapshot, file: &dyn File, found: &Dead) -> std::io::Result<Shrunk> {
+/// Punches the runs of dead articles out of `.art` that are worth a hole of `least` bytes.
+fn punch_runs(
+    snapshot: &Snapshot,
+    file: &dyn File,
+    (found, least): (&Dead, u64),
+) -> std::io::Result<Shrunk> {
     let mut told = Shrunk {
-        held: found.scattered(),
+        held: found.held(least),
         ..Shrunk::default()
     };
     for &run in found
         .runs
         .iter()
-        .filter(|(start, end)| punch::worth(*start, *end) > 0)
+        .filter(|run| punch::worth(**run, least) > 0)
     {
-        let punched = punch::punch(file, run, snapshot.visibility())?;
+        let punched = punch::punch(file, run, least, snapshot.visibility())?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
@@ -221,9 +243,14 @@ impl Dead {
         self.runs.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// Dead bytes that no hole frees.
+    /// Dead bytes that no usual hole frees.
     fn scattered(&self) -> u64 {
-        let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
+        self.held(punch::HOLE_BYTES_MIN)
+    }
+
+    /// Dead bytes that no hole of at least so many bytes frees.
+    fn held(&self, least: u64) -> u64 {
+        let worth = |run: &(u64, u64)| punch::worth(*run, least);
         match self.holes_return_space {
             true => self.bytes() - self.runs.iter().map(worth).sum::<u64>(),
             false => self.bytes(),

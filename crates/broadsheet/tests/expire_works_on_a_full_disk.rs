@@ -1,0 +1,170 @@
+//! A disk that is full to 1 MiB: expire gives back each dead block, and says what stays between living articles.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use crate::program;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use program::Program;
+use program::articles::{batch, many};
+
+const ACTIVE: &str = "comp.short 0 1 y\ncomp.long 0 1 y\n";
+const DAY_SECONDS: u64 = 86_400;
+/// What is left free before expire runs, bytes.
+const FREE_BYTES: u64 = 1 << 20;
+/// Bytes of all articles, about.
+const ARTICLES_BYTES: usize = 12 << 20;
+/// Least part of the dead bytes that must come back, percent.
+const BACK_PERCENT_MIN: u64 = 90;
+
+/// How articles lie.
+#[derive(Debug)]
+struct Pattern {
+    /// Dead articles in a row.
+    dead: usize,
+    /// Living articles in a row.
+    living: usize,
+    body_bytes: usize,
+}
+
+const fn pattern(dead: usize, living: usize, body_bytes: usize) -> Pattern {
+    Pattern {
+        dead,
+        living,
+        body_bytes,
+    }
+}
+
+/// A small file system, unmounted at the end.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// `None`, and a line that says so, where this machine or this user cannot.
+    fn new(program: &Program, kind: &str, make: &[&str], mib: u64) -> Option<Mounted> {
+        let (image, at) = (program.path("image"), program.path("news"));
+        let file = std::fs::File::create(&image).unwrap();
+        file.set_len(mib << 20).unwrap();
+        std::fs::create_dir(&at).unwrap();
+        let mut mkfs = Command::new(format!("mkfs.{kind}"));
+        mkfs.args(make).arg(&image);
+        let mut mount = Command::new("mount");
+        mount.args(["-t", kind, "-o", "loop"]).args([&image, &at]);
+        for command in [&mut mkfs, &mut mount] {
+            if !command.output().is_ok_and(|done| done.status.success()) {
+                eprintln!("skipped: {kind} (needs root, loop devices and mkfs.{kind})");
+                return None;
+            }
+        }
+        // A directory that is there, and empty, is accepted.
+        let _ = std::fs::remove_dir(at.join("lost+found"));
+        Some(Mounted(at))
+    }
+
+    /// Free bytes, when the file system has written what it holds back.
+    fn free(&self) -> u64 {
+        let dir = std::fs::File::open(&self.0).unwrap();
+        rustix::fs::syncfs(&dir).unwrap();
+        store::free_bytes(&self.0).unwrap()
+    }
+
+    /// Writes a file that leaves about [`FREE_BYTES`].
+    fn fill(&self) {
+        use std::io::Write;
+        let mut filler = std::fs::File::create(self.0.join("filler")).unwrap();
+        let piece = vec![1; 256 << 10];
+        while self.free() > FREE_BYTES + piece.len() as u64 && filler.write_all(&piece).is_ok() {}
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+/// Percent of the dead bytes that came back, and what the run said.
+fn came_back(kind: &str, make: &[&str], mib: u64, pattern: &Pattern) -> Option<(u64, String)> {
+    let program = Program::new();
+    let mounted = Mounted::new(&program, kind, make, mib)?;
+    program.write("active.list", ACTIVE.as_bytes());
+    program.init("news", "news.example.org");
+    program.keep_nothing_free();
+    program.set("segment_bytes = \"256 MiB\"", "segment_bytes = \"64 MiB\"");
+    program.write(
+        "news/explist",
+        b"comp.short x 10 -\ncomp.long x 60 -\nall x 30 -\n",
+    );
+    let turns = ARTICLES_BYTES / ((pattern.dead + pattern.living) * (pattern.body_bytes + 400));
+    let articles = (0..turns).flat_map(|turn| {
+        let mut row = many(
+            &format!("s{turn}"),
+            pattern.dead,
+            "comp.short",
+            pattern.body_bytes,
+        );
+        row.extend(many(
+            &format!("l{turn}"),
+            pattern.living,
+            "comp.long",
+            pattern.body_bytes,
+        ));
+        row
+    });
+    let articles: Vec<_> = articles.collect();
+    // As a feed brings them, in batches.
+    for part in articles.chunks(200) {
+        let told = program.rnews(&batch(part));
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    mounted.fill();
+    let before = mounted.free();
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 20 * DAY_SECONDS;
+    let now = now.to_string();
+    let told = program.run(&["expire", "--json", "--dir", "news", "--now", &now]);
+    let back = mounted.free().saturating_sub(before);
+    let all: usize = articles.iter().map(Vec::len).sum();
+    let dead = all * pattern.dead / (pattern.dead + pattern.living);
+    Some((
+        back * 100 / dead as u64,
+        format!("{}: {}", told.status, told.err),
+    ))
+}
+
+fn comes_back(kind: &str, make: &[&str], mib: u64) {
+    for pattern in [
+        pattern(20, 20, 1000),
+        pattern(20, 40, 1000),
+        pattern(200, 200, 1000),
+        pattern(1, 1, 30_000),
+    ] {
+        let Some((percent, said)) = came_back(kind, make, mib, &pattern) else {
+            return;
+        };
+        assert!(
+            percent >= BACK_PERCENT_MIN,
+            "{pattern:?}: {percent} %; {said}"
+        );
+    }
+    // Nothing is free for a copy of what lives, and no block is dead as a whole.
+    let scattered = pattern(1, 2, 1000);
+    if let Some((_, said)) = came_back(kind, make, mib, &scattered) {
+        let parts = [
+            "2: ",
+            "too full to write it anew",
+            "lie between living ones",
+        ];
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+}
+
+#[test]
+fn of_ext4() {
+    comes_back("ext4", &["-q", "-F", "-m", "0"], 64);
+}
+
+#[test]
+fn of_xfs() {
+    comes_back("xfs", &["-q", "-f"], 300);
+}

@@ -3,14 +3,15 @@
 //! *Invariant:* when a run ends with status 0, every accepted article is durable. Whatever the status, no batch is lost: articles
 //! that could not be filed are still in the input file, or in `bad/`.
 
+mod form;
 mod kept;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use article::batch::{Batch, BatchLimits, Item};
-use article::wrap::{self, WrapError, WrapLimits};
-use article::{Article, Form};
+use article::crlf;
+use article::wrap::{self, UpToEnd, WrapError, WrapLimits};
 
 use store::MapRef;
 
@@ -23,8 +24,8 @@ pub use crate::input::{Handed, Input, STANDARD_INPUT};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::outlet::Outlet;
-use crate::reason::RefusalKind;
 use crate::verified::{Failure, Verified, has_checksum};
+use form::{FormCounts, OfArticle, form_of, has_form};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -292,6 +293,8 @@ struct InputState {
     out_of_step: u64,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
+    /// The forms of its articles.
+    forms: FormCounts,
     /// Something of it should have been saved in `bad/`, and could not be.
     is_unsaved: bool,
 }
@@ -345,10 +348,14 @@ impl Run<'_> {
             unfiled_articles: 0,
             out_of_step: 0,
             has_empty_articles: false,
+            forms: FormCounts::default(),
             is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
         let done = self.read(&source, &mut state);
+        if done.is_ok() {
+            self.refuse_without_form(&source, &mut state);
+        }
         let saved = state.saved.as_ref();
         let synced = saved.map_or(Ok(()), |saved| bad_batches::sync_parent(saved));
         let is_saved = synced.is_ok();
@@ -404,14 +411,17 @@ impl Run<'_> {
             article_bytes_max: self.outlet.filer().rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        if has_checksum(unwrapped.layers()) {
+        let mut wrapped = UpToEnd::new(unwrapped);
+        if has_checksum(wrapped.unwrapped().layers()) {
             let place = self.outlet.filer().dir().join(bad_batches::INCOMING);
             let keep_free = self.outlet.filer().keep_free();
             let dir = self.outlet.filer().dir().to_owned();
-            match Verified::read(unwrapped, (&place, &dir), keep_free) {
+            match Verified::read(&mut wrapped, (&place, &dir), keep_free) {
                 Ok(verified) => {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
-                    self.items(source, &mut batch, state, verified.map())
+                    self.items(source, &mut batch, state, verified.map())?;
+                    self.end_of_wrapper(&wrapped, source, state);
+                    Ok(())
                 }
                 Err(Failure::Place(error)) => Err(error),
                 Err(Failure::Batch(error)) => {
@@ -426,13 +436,20 @@ impl Run<'_> {
                     Ok(())
                 }
             }
-        } else if let Some(map) = unwrapped.is_unchanged().then(|| source.map()).flatten() {
+        } else if let Some(map) = wrapped
+            .unwrapped()
+            .is_unchanged()
+            .then(|| source.map())
+            .flatten()
+        {
             // Mapping moves the file offset to its end, and a map has the lines of wrappers.
             let mut batch = Batch::from_bytes(map.bytes(), limits);
             self.items(source, &mut batch, state, Some(&map))
         } else {
-            let mut batch = Batch::new(unwrapped, limits);
-            self.items(source, &mut batch, state, None)
+            let mut batch = Batch::new(&mut wrapped, limits);
+            self.items(source, &mut batch, state, None)?;
+            self.end_of_wrapper(&wrapped, source, state);
+            Ok(())
         }
     }
 
@@ -482,9 +499,10 @@ impl Run<'_> {
                     state.has_empty_articles |= bytes.is_empty();
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
-                    if let Some(why) = self.article(bytes, (now, is_bare), (source, state))?
-                        && is_bare
-                    {
+                    let form = self.article(bytes, (now, is_bare), (source, state))?;
+                    if !is_bare {
+                        state.forms.add(form);
+                    } else if let OfArticle::No(why) = form {
                         let why = groups::shown(&why);
                         self.save(source, state);
                         let what = format!("neither a batch nor an article: {why}");
@@ -541,6 +559,9 @@ impl Run<'_> {
     ) {
         let text = self.outlet.filer().too_large(head, size, now);
         self.count_refused(0);
+        if has_form(head) {
+            state.forms.add(OfArticle::Yes);
+        }
         let mut place = String::new();
         if is_bare {
             // A mailbox or an archive: not even its size is that of news.
@@ -606,15 +627,17 @@ impl Run<'_> {
         );
     }
 
-    /// Files an article. Returns the reason if it is refused because its header is not that of an article.
+    /// Files an article, whose lines may end in CRLF. Returns whether its header is that of an article.
     fn article(
         &mut self,
         bytes: &[u8],
         (now, is_bare): (Now, bool),
         (source, state): (&Source, &mut InputState),
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<OfArticle, Error> {
         self.summary.articles += 1;
         self.summary.bytes += bytes.len() as u64;
+        let native = crlf::to_native(bytes);
+        let bytes = native.as_deref().unwrap_or(bytes);
         let verdict = match self.outlet.file(bytes, now)? {
             // The rest of the input depends on what the first article is.
             None if is_bare => {
@@ -627,30 +650,18 @@ impl Run<'_> {
             }
             verdict => verdict,
         };
-        let mut malformed = None;
+        let form = form_of(bytes, verdict.as_ref(), state.forms.has_some());
         if let Some(verdict) = verdict {
             self.count(&verdict);
-            match verdict {
-                Verdict::Refused(refusal)
-                    if refusal.kind == RefusalKind::Malformed
-                        // What is no news may look like a header without end.
-                        || is_bare
-                            && refusal.kind == RefusalKind::Size
-                            && !is_article(bytes) =>
-                {
-                    malformed = Some(refusal.text);
-                }
-                Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) => {
-                    self.keep_unfiled(bytes, &refusal, (source, state));
-                }
-                _ => {}
+            if let Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) = verdict {
+                self.keep_unfiled(bytes, &refusal, (source, state));
             }
         }
         if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
             self.watch
                 .progress(self.summary.bytes, self.summary.articles);
         }
-        Ok(malformed)
+        Ok(form)
     }
 
     /// Counts a verdict.
@@ -710,9 +721,4 @@ fn read_error_status(error: &io::Error) -> Status {
         Some(_) => Status::Bad,
         None => Status::Attention,
     }
-}
-/// Whether bytes have the form of an article, whatever their size.
-fn is_article(bytes: &[u8]) -> bool {
-    let article = Article::parse(bytes, Form::Native);
-    article.error().is_none() && article.required().is_ok()
 }

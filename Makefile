@@ -232,10 +232,10 @@ packages:
 	  echo "skipped: installing $${missing[*]} (no apt-get here)"
 	elif (( $$(id -u) )) && ! sudo -n true 2> /dev/null; then
 	  echo "skipped: installing $${missing[*]} (neither root nor sudo without a password)"
-	elif ! { "$${as_root[@]}" apt-get update -qq &&
+	elif ! said="$$({ "$${as_root[@]}" apt-get update -qq &&
 	         "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } > /dev/null 2>&1; then
-	  echo "skipped: installing $${missing[*]} (apt-get failed)"
+	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } 2>&1)"; then
+	  echo "skipped: installing $${missing[*]} (apt-get failed: $$(tail -n 1 <<< "$$said"))"
 	fi
 
 peers: packages
@@ -247,14 +247,15 @@ peers: packages
 	    continue
 	  fi
 	  fetched="$$(mktemp -d)"
+	  said=
 	  libraries="$$(apt-cache depends "$$package" | sed -n 's/^ *Depends: \(lib[a-z0-9.+-]*[0-9][a-z0-9.]*\)$$/\1/p')"
-	  if (cd "$$fetched" && apt-get download -qq "$$package") > /dev/null 2>&1 &&
-	     dpkg-deb -x "$$fetched"/*.deb "$$into" &&
+	  if said="$$(cd "$$fetched" && apt-get download -qq "$$package" 2>&1)" &&
+	     said="$$(dpkg-deb -x "$$fetched"/*.deb "$$into" 2>&1)" &&
 	     $(MAKE) -s packages PACKAGES="$$(tr '\n' ' ' <<< "$$libraries")"; then
 	    chmod -R a-s,a+rX "$$into"
 	    touch "$$into/.$$package"
 	  else
-	    echo "skipped: fetching $$package (apt-get failed)"
+	    echo "skipped: fetching $$package (apt-get failed: $$(tail -n 1 <<< "$$said"))"
 	  fi
 	  rm -rf "$$fetched"
 	done
@@ -282,6 +283,15 @@ peers: packages
 	  elif ! npm install --prefix "$$into/azurite" --ignore-scripts --omit=optional --no-audit --no-fund azurite@3.35.0 > /dev/null 2>&1; then
 	    rm -rf "$$into/azurite"
 	    echo "skipped: fetching azurite (npm failed)"
+	  fi
+	fi
+	# The tests of storage classes of S3.
+	if [[ ! -d "$$into/moto/moto" ]]; then
+	  if ! command -v python3 > /dev/null; then
+	    echo "skipped: fetching moto (no Python here)"
+	  elif ! python3 -m pip install -q --target "$$into/moto" 'moto[s3]==5.1.22' flask flask-cors > /dev/null 2>&1; then
+	    rm -rf "$$into/moto"
+	    echo "skipped: fetching moto (pip failed)"
 	  fi
 	fi
 	# Python had nntplib up to 3.12.

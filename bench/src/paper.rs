@@ -2,7 +2,7 @@
 //! B News, and through one process for all, as in C News.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -99,9 +99,9 @@ fn expire(site: &Site, system: &System) -> Result<Usages> {
     let binary = site.binary.to_string_lossy();
     let news = system.dir.join("news");
     let news = news.to_string_lossy();
-    let nothing = system.dir.join("nothing");
     let command = [&*binary, "expire", "--dir", &*news];
-    let outcome = measured(&system.dir, &command, Input::File(&nothing))?;
+    let nothing = Input::File(Path::new("/dev/null"));
+    let outcome = measured(&system.dir, &command, nothing)?;
     if outcome.status != 0 {
         bail!("expire ended with status {}", outcome.status);
     }

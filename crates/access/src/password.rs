@@ -170,6 +170,12 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
     if text.chars().any(char::is_control) {
         return error("the password has a control character".to_owned());
     }
+    if text.starts_with(' ') {
+        // RFC 4643, 2.3.1: blanks behind PASS separate the words.
+        return error(
+            "the password begins with a blank, which AUTHINFO PASS cannot send".to_owned(),
+        );
+    }
     let too_long = || {
         error(format!(
             "the password is longer than {PASSWORD_BYTES_MAX} bytes"
@@ -208,4 +214,16 @@ pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     let differences = pairs.fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));
     one.len() == other.len() && differences == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_no_client_can_send_is_refused() {
+        let refused = check_password(b" secret").unwrap_err().to_string();
+        assert!(refused.contains("AUTHINFO PASS"), "{refused}");
+        assert_eq!(check_password(b"a secret ").unwrap(), "a secret ");
+    }
 }

@@ -3,11 +3,13 @@
 //! A line for each user has four fields separated by a blank: name, argon2id hash of the password, SCRAM verifier (RFC 5803),
 //! fingerprints of certificates; `-` for none. See `docs/formats/users.md`.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use store::disk::RealDisk;
@@ -392,6 +394,39 @@ fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
     Ok((Some(identity(&data)), Users::parse(path, &text)?))
 }
 
+type Job = Box<dyn FnOnce() + Send>;
+type Helper = Box<dyn Fn(Job)>;
+
+thread_local! {
+    static HELPER: RefCell<Option<Helper>> = const { RefCell::new(None) };
+}
+
+/// From now on, `helper` runs the jobs that read the file of users for the calling thread, which may not read it.
+pub fn read_by(helper: impl Fn(Job) + 'static) {
+    HELPER.set(Some(Box::new(helper)));
+}
+
+/// Reads the file in the helper of this thread, or here if it has none.
+fn read_in_helper(path: &Path) -> Result<(Option<Identity>, Users), Error> {
+    let (result, wait) = channel();
+    let is_asked = HELPER.with_borrow(|helper| {
+        let Some(helper) = helper else {
+            return false;
+        };
+        let path = path.to_owned();
+        helper(Box::new(move || {
+            // This thread waits for it.
+            let _ = result.send(read(&path));
+        }));
+        true
+    });
+    if !is_asked {
+        return read(path);
+    }
+    let gone = |_| at("read", path)(io::Error::other("the thread that reads it has ended"));
+    wait.recv().map_err(gone)?
+}
+
 /// The current users: the file is read again after a change, so that `user add` needs no reload.
 #[derive(Debug, Clone)]
 pub struct UsersFile {
@@ -444,7 +479,7 @@ impl UsersFile {
         if let Some(last) = held.as_ref().filter(|last| last.identity == seen) {
             return Ok(Arc::clone(&last.users));
         }
-        let (identity, users) = read(path)?;
+        let (identity, users) = read_in_helper(path)?;
         let users = Arc::new(users);
         *held = Some(LoadedUsers {
             identity,

@@ -60,6 +60,8 @@ headers! {
     Supersedes "Supersedes",
     /// `Distribution`.
     Distribution "Distribution",
+    /// `Injection-Date`: when the injecting agent took the article (RFC 5536, 3.2.7).
+    InjectionDate "Injection-Date",
     /// `Expires`: the explicit expiry date.
     Expires "Expires",
     /// `Xref`: where another site filed the article.
@@ -179,7 +181,7 @@ impl Key {
     /// The factor was found by trial; a new header may need another one.
     #[inline]
     const fn slot(self) -> usize {
-        ((self.0 as u64).wrapping_mul(0xa531_9f47_82fe_3a4b) >> (64 - SLOT_BITS)) as usize
+        ((self.0 as u64).wrapping_mul(0x5304_aebc_ab27_1b59) >> (64 - SLOT_BITS)) as usize
     }
 }
 

@@ -86,6 +86,8 @@ fn one_moment_in_many_spellings() {
         "Mon, 20 Dec 1993 01:09:21 NST",
         "Sun, 19 Dec 1993 23:39:21 EST -0500",
         "Sun, 19 Dec 1993 23:39:21 -0500",
+        "19 Dec 93 20:39:21-PST",
+        "Sun, 19-Dec-93 23:39:21-EST",
         "Sun, 19 Dec 1993 11:39:21 pm EST",
         "Mon, 20 Dec 1993 04:39:21 -0000 (UTC)",
         "Mon, 20 Dec 1993 04:39:21 (it (really) is \\) late) GMT",
@@ -106,6 +108,7 @@ fn one_moment_in_many_spellings() {
 fn without_seconds_time_or_zone() {
     assert_eq!(utc("20 Dec 1993 04:39"), Some(WINTER - 21));
     assert_eq!(utc("20 Dec 1993 0439 GMT"), Some(WINTER - 21));
+    assert_eq!(utc("19 Dec 1993 2039-PST (Sunday)"), Some(WINTER - 21));
     assert_eq!(utc("20 Dec 93"), Some(WINTER - (4 * 60 + 39) * 60 - 21));
     assert_eq!(utc("31-Dec-91"), utc("dec 31,1991"));
     assert_eq!(utc("31-Dec-91"), utc("31 Dec 1991 00:00:00 GMT"));

@@ -185,9 +185,12 @@ fn active(text: Vec<u8>, root: &Path, has_junk: bool) -> Result<String, String> 
     })
 }
 
-/// A warning of groups whose next article gets a number that no client has to understand (RFC 3977, 6).
+/// The high mark above which [`numbers_too_high`] warns: 90 % of the numbers are given.
+const NUMBER_WARNED: u64 = READABLE_NUMBER_MAX / 10 * 9;
+
+/// A warning of groups whose articles soon get numbers that no client has to understand (RFC 3977, 6): they are then refused.
 fn numbers_too_high(active: &Active) -> String {
-    let is_high = |id: &GroupId| active.high(*id) >= READABLE_NUMBER_MAX;
+    let is_high = |id: &GroupId| active.high(*id) >= NUMBER_WARNED;
     let mut groups = active.ids().filter(is_high);
     let Some(first) = groups.next() else {
         return String::new();
@@ -197,8 +200,8 @@ fn numbers_too_high(active: &Active) -> String {
         more => format!(" and {more} more groups"),
     };
     format!(
-        "\n    warning: the numbers in {}{more} are above {READABLE_NUMBER_MAX}, the highest that clients have to understand (RFC 3977, 6): \
-         they may not show these articles",
+        "\n    warning: the numbers in {}{more} are above {NUMBER_WARNED}; {READABLE_NUMBER_MAX} is the highest that clients have to understand \
+         (RFC 3977, 6): from there on articles are not filed; give the group a successor in time",
         groups::escaped(active.name(first))
     )
 }
@@ -328,9 +331,10 @@ fn limits(tables: &expire::Tables, root: &Path) -> String {
     let days = tables.expired.map(|life| life.to_string());
     let archive = tables.archive_directory.as_deref();
     let disk = rustix::fs::statvfs(root.join("segments"));
-    let whole = disk.map_or(u64::MAX, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    // A file system that reports no size has no known limit.
+    let whole = disk.map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
     let warning = match space.keep_free {
-        Some(free) if free >= whole => format!(
+        Some(free) if whole > 0 && free >= whole => format!(
             "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or \
              none if these are more than max_fraction",
             sizes::bytes(whole)

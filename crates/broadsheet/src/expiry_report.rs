@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::archive_report;
 use crate::directory::NewsDirectory;
+use crate::terminal::Output;
 use crate::text::{rough_bytes, utc};
 
 /// Lines of the policy whose shortened lives are told one by one.
@@ -157,20 +158,20 @@ pub fn count(outcome: &RunReport) {
 
 /// Articles whose Expires cannot be read, on standard error (`-g`).
 pub fn complain(unreadable: &UnreadableExpires) -> io::Result<()> {
-    let mut told = BufWriter::new(std::io::stderr());
+    let mut errors = BufWriter::new(Output::new(io::stderr(), true));
     for complaint in &unreadable.listed {
-        writeln!(told, "broadsheet: {complaint}")?;
+        writeln!(errors, "broadsheet: {complaint}")?;
     }
     let more = unreadable
         .count
         .saturating_sub(unreadable.listed.len() as u64);
     if more > 0 {
         writeln!(
-            told,
+            errors,
             "broadsheet: and {more} more articles with an unreadable Expires"
         )?;
     }
-    told.flush()
+    errors.flush()
 }
 
 fn beside(

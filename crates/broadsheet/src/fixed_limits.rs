@@ -74,9 +74,11 @@ fixed! {
     crate::command::report::PATH_DAYS_MAX, Unit::Count("days"), "`report --paths --days'", "A larger number is a usage error.";
     server::READERS_NAMED_MAX, Unit::Count("names"), "networks, and groups, that a network thread counts by name", "When there are more, the smaller half is added up without names.";
     daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "log messages of one kind in a row", "Further messages are counted and suppressed; then one is logged every two seconds.";
+    daemon::METRICS_CLIENTS_MAX, Unit::Count("clients"), "clients that ask for metrics at once", "For a further one the oldest is dropped.";
     daemon::METRICS_REQUEST_BYTES_MAX, Unit::Bytes, "request for metrics", "A longer one is rejected.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is truncated and ends in `...'.";
     relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is truncated.";
+    crate::operand::FILE_BYTES_MAX, Unit::Bytes, "file of groups, or of rules of expire, that a command line names", "A larger one is rejected.";
     openpgp::armor::FILE_BYTES_MAX, Unit::Bytes, "file of keys", "A larger file is not read by `key import'.";
     openpgp::packet::PACKET_BYTES_MAX, Unit::Bytes, "packet of a key", "A file with a larger one is rejected.";
     openpgp::certificate::KEYS_MAX, Unit::Count("keys"), "keys in one file", "A file with more is rejected.";
@@ -103,12 +105,12 @@ fixed! {
     feed::remote::PASSWORD_BYTES_MAX, Unit::Bytes, "password for another server", "A longer one is an error.";
     settings::via::CONNECTIONS_MAX, Unit::Count("connections"), "connections to a peer", "A larger number in its settings is an error.";
     pull::source::SOURCES_MAX, Unit::Count("servers"), "servers to pull from", "More [[pull]] tables are an error.";
-    pull::run::WINDOW_BYTES_MAX, Unit::Bytes, "requests of a pull in flight", "The next ones wait for replies.";
+    pull::fetch::WINDOW_BYTES_MAX, Unit::Bytes, "requests of a pull in flight", "The next ones wait for replies.";
     pull::run::GROUPS_MAX, Unit::Count("groups"), "groups that a pull asks for at once", "The next ones wait.";
     pull::by_number::EMPTY_PORTIONS_MAX, Unit::Count("requests"), "overview requests of a pull without an article", "After so many in a row the group waits for the next run, which goes on there.";
     pull::by_number::ROWS_MAX, Unit::Count("numbers"), "numbers of one overview request of a pull", "The rest is asked for afterwards.";
     pull::marks::REMEMBERED_MAX, Unit::Count("ids"), "ids that a pull remembers", "With more, an article in several groups may be fetched twice.";
-    pull::new_news::NEWNEWS_LINES_MAX, Unit::Count("lines"), "reply to NEWNEWS of a server to pull from", "A longer one ends the run; the next one goes by number.";
+    pull::new_news::NEWNEWS_LINES_MAX, Unit::Count("lines"), "reply to NEWNEWS or LIST ACTIVE of a server to pull from", "A longer one ends the run; the next one goes by number.";
     pull::plan::OVERLAP_ARTICLES_MAX, Unit::Count("articles"), "overview of a renumbered group", "Only this many of its last articles are looked through.";
     pull::connection::CONNECT_SECONDS_MAX, Unit::Count("seconds"), "connecting to a server to pull from", "Then the next address is tried, or the run ends.";
     pull::connection::ROW_BYTES_MAX, Unit::Bytes, "overview row of a server to pull from", "A longer one ends the run.";
@@ -148,7 +150,7 @@ fixed! {
     groups::active::BAD_LINES_MAX, Unit::Count("lines"), "bad lines of active", "This many are reported one by one; more are only counted.";
     groups::name::NAME_BYTES_MAX, Unit::Bytes, "group name", "A longer name in active is an error: no NNTP command could name the group (RFC 3977, 3.1).";
     groups::name::SAFE_PART_BYTES_MAX, Unit::Bytes, "part of a group name", "A longer part between dots could not be the name of a directory.";
-    groups::name::NEW_PART_BYTES_MAX, Unit::Bytes, "part of a new group's name", "A group with a longer part between dots is not created, as in C News (`group add --any-name' creates it).";
+    groups::name::NEW_PART_BYTES_MAX, Unit::Bytes, "part of a new group's name", "A group with a longer part between dots is not created (RFC 5536, 3.1.4; `group add --any-name' creates it).";
     groups::newsgroups::TEXT_BYTES_MAX, Unit::Bytes, "newsgroups file", "A larger newsgroups file is an error.";
     groups::newsgroups::DESCRIPTION_BYTES_MAX, Unit::Bytes, "description of a group", "A longer one is truncated.";
     groups::newsgroups::BAD_LINES_MAX, Unit::Count("lines"), "bad lines of newsgroups", "This many are reported one by one; more are only counted.";

@@ -5,6 +5,17 @@
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`failure`).
 
+/// In place of the macro of the standard library: [`terminal::tell`] writes the line.
+macro_rules! eprintln {
+    () => { $crate::terminal::tell(format_args!(""), "\n") };
+    ($($line:tt)*) => { $crate::terminal::tell(format_args!($($line)*), "\n") };
+}
+
+/// Writes text to standard error as `eprintln` does, without a newline.
+macro_rules! eprint {
+    ($($line:tt)*) => { $crate::terminal::tell(format_args!($($line)*), "") };
+}
+
 mod access_review;
 mod account;
 mod answer;
@@ -48,11 +59,12 @@ mod server_review;
 mod setup;
 mod site_review;
 mod spooling;
+mod terminal;
 mod text;
 mod user_edit;
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -67,7 +79,10 @@ const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 fn main() -> ExitCode {
     store::offload::connect_by(object_store);
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, std::io::stdout().lock());
+    let stdout = io::stdout().lock();
+    let is_terminal = stdout.is_terminal();
+    let out = terminal::Output::new(stdout, is_terminal);
+    let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, out);
     let done = run(arguments, &mut out);
     let flushed = out.flush();
     let status = match (done, flushed) {

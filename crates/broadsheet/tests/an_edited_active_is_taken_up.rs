@@ -594,11 +594,44 @@ fn an_article_without_a_number_is_kept() {
     let program = Program::with_news("comp.test 9223372036854775807 00001 y\n");
     let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));
     assert_eq!((told.status, told.count("refused")), (2, 1), "{told:?}");
-    assert!(told.err.contains("no number left in any group"), "{told:?}");
+    assert!(
+        told.err.contains("no number left in group `comp.test'"),
+        "{told:?}"
+    );
     let kept = program.files("news/bad");
     assert_eq!(kept.len(), 1, "{kept:?}");
     let found = program.run(&["history", "find", "--dir", "news", "<1@example.com>"]);
     assert_eq!(found.status, 1, "{found:?}");
+}
+
+/// RFC 3977, 6 forbids numbers above 2,147,483,647; `check` warns before.
+#[test]
+fn the_last_number_is_the_highest_that_clients_understand() {
+    let program = Program::with_news("comp.test 2147483646 00001 y\ncomp.other 7 1 y\n");
+    let warned = program.run(&["check", "--dir", "news"]);
+    assert!(
+        warned
+            .out
+            .contains("the numbers in comp.test are above 1932735276"),
+        "{warned:?}"
+    );
+    let told = program.rnews(&batch(&[article("<1@example.com>", "comp.test")]));
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.rnews(&batch(&[article(
+        "<2@example.com>",
+        "comp.other,comp.test",
+    )]));
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(
+        told.err.contains("no number left in group `comp.test'"),
+        "{told:?}"
+    );
+    assert_eq!(program.files("news/bad").len(), 1);
+    let active = program.read("news/active");
+    assert!(
+        active.contains("2147483647") && active.contains("comp.other 7 "),
+        "{active}"
+    );
 }
 
 /// Makes the index one of an earlier run of the machine: words 4 and 5 (docs/formats/index.md).

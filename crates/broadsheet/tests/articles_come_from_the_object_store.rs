@@ -15,6 +15,7 @@ use program::daemon::{Daemon, until};
 use program::mounted::Mounted;
 use program::nntp::{ALL_MAY, Served, listen};
 use program::taker::Taker;
+use program::wire::{address, http};
 use program::{Program, faults};
 
 /// Longer than what one fetch brings.
@@ -117,6 +118,48 @@ fn readers_get_them() {
     site.program.assert_clean();
 }
 
+/// RFC 3977, 6.2.4: STAT tells whether there is an article, for which nothing has to be read.
+#[test]
+fn stat_next_and_last_need_no_object_store() {
+    let site = Site::new();
+    site.move_first_away();
+    listen(&site.program, ALL_MAY);
+    let here = "metrics = \"127.0.0.1:0\"";
+    site.program.set("metrics = \"\"", here);
+    let served = Served::start(&site.program);
+    let metrics = address(&served.daemon, "metrics at http://");
+    let mut client = served.client();
+    client.ask("GROUP comp.test");
+    let objects = [site.program.path("objects"), site.program.path("unplugged")];
+    for is_down in [false, true] {
+        if is_down {
+            fs::rename(&objects[0], &objects[1]).unwrap();
+        }
+        let found = |number| format!("223 {number} {}", id("old", number));
+        assert_eq!(client.ask("STAT 1"), found(1));
+        assert_eq!(client.ask("STAT"), found(1));
+        assert_eq!(client.ask("NEXT"), found(2));
+        assert_eq!(client.ask("NEXT"), found(3));
+        assert_eq!(client.ask("LAST"), found(2));
+        let by_id = format!("STAT {}", id("old", 3));
+        assert_eq!(client.ask(&by_id), format!("223 0 {}", id("old", 3)));
+        assert!(client.ask("STAT 1000").starts_with("423 "));
+    }
+    let requests = || {
+        let page = http(&metrics, "GET /metrics HTTP/1.1\r\n\r\n");
+        let counter = "broadsheet_object_store_fetches_total ";
+        let mut lines = page.lines();
+        lines.find_map(|line| line.strip_prefix(counter)?.parse::<u64>().ok())
+    };
+    // The daemon has not asked it once.
+    assert_eq!(requests(), None);
+    fs::rename(&objects[1], &objects[0]).unwrap();
+    assert!(client.ask("HEAD 3").starts_with("221 "));
+    client.block();
+    assert_eq!(requests(), Some(1));
+    served.daemon.stop();
+}
+
 #[test]
 fn a_store_that_is_down_is_told_and_all_else_is_served() {
     let site = Site::new();
@@ -208,6 +251,32 @@ fn commands_say_what_is_wrong() {
         "{}",
         told.err
     );
+}
+
+#[test]
+fn what_came_back_is_counted_and_what_stays_is_told() {
+    let site = Site::new();
+    site.move_first_away();
+    let owner = site.program.path("objects/news.example.org/owner");
+    let own = fs::read(&owner).unwrap();
+    fs::write(&owner, b"0123456789abcdef0123456789abcdef\n").unwrap();
+    let fetch = || {
+        let words = ["segments", "fetch", "--all", "--dir", "news"];
+        site.program.run(&words)
+    };
+    for moved in ["moved 1 segment, ", "moved 0 segments, 0 bytes"] {
+        let told = fetch();
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.out.starts_with(moved), "{told:?}");
+        assert!(told.err.contains("not deleted: 1 object "), "{told:?}");
+        assert!(told.err.contains("another news directory"), "{told:?}");
+        assert_eq!(site.objects().len(), 1);
+    }
+    fs::write(&owner, own).unwrap();
+    let told = fetch();
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    assert_eq!(site.objects().len(), 0);
+    site.program.assert_clean();
 }
 
 #[test]

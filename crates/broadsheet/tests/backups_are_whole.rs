@@ -72,6 +72,31 @@ fn a_full_disk_is_no_damage() {
     drop(small);
 }
 
+/// Opening it would wait for ever.
+#[test]
+fn a_fifo_in_the_place_of_a_file_is_damage() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&batch(&many("a", 3, "comp.test", 1000)));
+    backup(&program, &[]);
+    for path in [contents(&program), program.files("backups")].concat() {
+        // The lock is only locked.
+        if !path.is_file() || path.ends_with("lock") {
+            continue;
+        }
+        let aside = path.with_extension("aside");
+        fs::rename(&path, &aside).unwrap();
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        for more in [&[][..], &["--check"]] {
+            let told = restore(&program, more);
+            assert_ne!(told.status, 0, "{}: {told:?}", path.display());
+        }
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+    }
+    assert_eq!(restore(&program, &[]).status, 0);
+}
+
 #[test]
 fn while_articles_are_filed() {
     let program = Program::with_small_segments("comp.test 0000000000 00001 y\n", 4);

@@ -62,6 +62,23 @@ fn a_line_out_of_step() {
     });
 }
 
+/// `#! rnews 185\r\n` and articles in CR LF with the right counts, as INN's pullnews wrote them before 2.7.2.
+#[test]
+fn a_batch_in_cr_lf_is_converted() {
+    let mut text = Vec::new();
+    for number in 1..=2 {
+        let lines = article(&format!("<{number}@example.com>"), "comp.test");
+        let lines = String::from_utf8(lines).unwrap().replace('\n', "\r\n");
+        text.extend_from_slice(format!("#! rnews {}\r\n{lines}", lines.len()).as_bytes());
+    }
+    let program = news();
+    program.write("batch", &text);
+    let told = program.run(&["rnews", "--dir", "news", "--json", "-u", "batch"]);
+    assert_eq!((told.status, told.count("accepted")), (0, 2), "{told:?}");
+    assert!(!program.path("batch").exists() && told.err.is_empty());
+    program.assert_clean();
+}
+
 #[test]
 fn a_wrong_count() {
     // The count is two too small: the rest of the article is out of step.

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 use program::Program;
-use program::daemon::PATIENCE;
+use program::daemon::{PATIENCE, until};
 use program::nntp::{ALL_MAY, Client, Served, listen};
 
 /// Each sends so much of an article, which may have 8 MiB.
@@ -53,7 +53,7 @@ fn they_keep_no_other_article_out() {
             1 => half(&served, "TAKETHIS <1@test>"),
             _ => half(&served, "POST"),
         });
-        assert!(served.memory() < 512 << 20, "{}", served.memory());
+        assert!(served.memory() < 340 << 20, "{}", served.memory());
     }
     // With all of them still there.
     let mut client = served.client();
@@ -82,6 +82,37 @@ fn they_keep_no_other_article_out() {
     // Another may be asked for what was thrown away.
     assert!(client.ask("CHECK <0@test>").starts_with("238 "));
     served.daemon.until_said("half_sent_dropped");
+}
+
+/// More than the connections that reach the bound, so that many grow while others are discarded.
+const GROWING: usize = 60;
+
+#[test]
+fn what_they_take_is_bounded_and_given_back() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let before = served.memory();
+    let piece = ("y".repeat(1022) + "\r\n").repeat(64);
+    let mut clients: Vec<Client> = (0..GROWING).map(|_| served.client()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.say(format!("TAKETHIS <{number}@test>\r\n{HEADER}\r\n"));
+    }
+    let mut most = 0;
+    for _ in 0..SENT / piece.len() {
+        for client in &mut clients {
+            // Some are discarded, and their connections end.
+            let _ = client.say_if_any(&piece);
+        }
+        most = most.max(served.memory());
+    }
+    // The bound, and what arrives while something is discarded.
+    assert!(most < before + (320 << 20), "{most}");
+    assert!(most > before + (128 << 20), "{most}");
+    drop(clients);
+    until("the memory is given back", || {
+        served.memory() < before + (32 << 20)
+    });
 }
 
 /// Posts whose first three reach the share of an address.

@@ -6,7 +6,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::program;
-use program::Program;
+use program::{Program, has_default_directory};
 
 const ACTIVE: &str = "comp.lang.c 0000000123 00007 y\nnews.admin 0000000000 00001 m\n";
 
@@ -100,6 +100,9 @@ fn a_slip_makes_nothing() {
         ),
         (&["--name", "a"], "BROADSHEET_DIR"),
     ] {
+        if !words.contains(&"--dir") && has_default_directory("init without --dir") {
+            continue;
+        }
         let words: Vec<&str> = ["init"].iter().chain(words).copied().collect();
         let said = program.run(&words);
         assert_ne!(said.status, 0, "{words:?}");

@@ -5,13 +5,17 @@
 
 use crate::program;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
 
 use program::articles::{article, batch};
 use program::clients::{Server, at_home, thread_here};
-use program::{Told, peers};
+use program::pulling::{pull, pulled, pulling};
+use program::{Program, Told, peers};
 
 /// Runs a program where the directories `etc` and `spool` of the test are /etc and /var/spool: leafnode knows no others.
 const WITH_OWN_FILES: &str =
@@ -58,7 +62,8 @@ fn files(server: &Server) -> Option<()> {
     Some(())
 }
 
-fn fetch_news(server: &Server) -> Told {
+/// A command for one of leafnode's programs with its own files.
+fn leafnode(program: &Program, name: &str, words: &[&str]) -> Command {
     let root = peers::root_of("usr/sbin/fetchnews", "leafnode").unwrap();
     let mut command = Command::new("unshare");
     command.args([
@@ -70,17 +75,40 @@ fn fetch_news(server: &Server) -> Told {
         WITH_OWN_FILES,
         "sh",
     ]);
-    let fetch = at_home(&server.program, &root.join("usr/sbin/fetchnews"));
-    command.arg(fetch.get_program()).args(fetch.get_args());
+    let path = root.join("usr/sbin").join(name);
+    let at_home = at_home(program, &path);
+    command.arg(at_home.get_program()).args(at_home.get_args());
+    command.args(words).current_dir(program.path(""));
     command
-        .args(["-vvv", "-w"])
-        .current_dir(server.program.path(""));
-    let told = command.output().unwrap();
+}
+
+fn fetch_news(server: &Server) -> Told {
+    let told = leafnode(&server.program, "fetchnews", &["-vvv", "-w"])
+        .output()
+        .unwrap();
     Told {
         status: told.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&told.stdout).into_owned(),
         err: String::from_utf8_lossy(&told.stderr).into_owned(),
     }
+}
+
+/// Listens, with leafnode for each connection; returns the address. The thread ends with the test program.
+fn listen(program: &Program) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let command = leafnode(program, "leafnode", &[]);
+    let words: Vec<_> = command.get_args().map(OsStr::to_os_string).collect();
+    let (name, directory) = (command.get_program().to_os_string(), program.path(""));
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let mut command = Command::new(&name);
+            command.args(&words).current_dir(&directory);
+            let input = OwnedFd::from(socket.try_clone().unwrap());
+            let _ = command.stdin(input).stdout(OwnedFd::from(socket)).status();
+        }
+    });
+    address
 }
 
 /// An article with the lines of its header sorted, as leafnode puts Message-ID higher, and without Xref, which it writes anew.
@@ -155,4 +183,27 @@ fn a_group_that_somebody_reads() {
     assert_eq!(server.program.files("spool/news/failed.postings").len(), 0);
     server.daemon.stop();
     server.program.assert_clean();
+}
+
+/// In a group that nobody has read, leafnode shows a placeholder for an article. It fetches the group when somebody has asked for it.
+#[test]
+fn we_pull_from_it() {
+    let server = Server::start();
+    if files(&server).is_none() {
+        return;
+    }
+    assert_eq!(fetch_news(&server).status, 0);
+    let leaf = pulling(&listen(&server.program), "");
+    let told = leaf.run(&["group", "add", "--dir", "news", "test.one"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let settings = leaf.read("news/broadsheet.toml");
+    let settings = settings.replace("groups = \"comp.*\"", "groups = \"test.one\"");
+    leaf.write("news/broadsheet.toml", settings.as_bytes());
+    let told = pull(&leaf);
+    let counts = ["fetched", "placeholders"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (0, [0, 1]), "{told:?}");
+    assert_eq!(fetch_news(&server).status, 0);
+    assert_eq!(pulled(&leaf), (5, 5));
+    assert_eq!(pulled(&leaf), (0, 0));
+    leaf.assert_clean();
 }

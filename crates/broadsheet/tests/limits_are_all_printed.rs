@@ -155,6 +155,10 @@ const ALSO: &[(&str, &str)] = &[
         "daemon::LINES_AT_ONCE_MAX",
     ),
     (
+        "daemon::metrics::CLIENTS_MAX",
+        "daemon::METRICS_CLIENTS_MAX",
+    ),
+    (
         "daemon::metrics::REQUEST_BYTES_MAX",
         "daemon::METRICS_REQUEST_BYTES_MAX",
     ),

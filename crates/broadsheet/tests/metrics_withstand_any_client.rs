@@ -47,6 +47,21 @@ fn only_the_page_and_only_get_and_head() {
 }
 
 #[test]
+fn half_requests_keep_nobody_out() {
+    let (_program, daemon, metrics) = served();
+    let half = |_| {
+        let mut half = TcpStream::connect(&metrics).unwrap();
+        half.write_all(b"GET /metrics HTTP/1.1\r\nX").unwrap();
+        half
+    };
+    // One after the other, each with its two seconds, they would take minutes.
+    let _halves: Vec<TcpStream> = (0..130).map(half).collect();
+    let told = http(&metrics, "GET /metrics HTTP/1.1\r\n\r\n");
+    assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+    daemon.stop();
+}
+
+#[test]
 fn who_says_nothing_keeps_others_waiting_for_two_seconds_at_most() {
     let (_program, daemon, metrics) = served();
     let mut silent = TcpStream::connect(&metrics).unwrap();

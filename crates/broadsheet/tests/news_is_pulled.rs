@@ -293,16 +293,30 @@ fn names_and_tables_are_checked() {
 fn by_newnews_where_the_server_allows_it() {
     let (there, served) = server(&many("n", 5, "comp.test", 100));
     let leaf = pulling(&served.address, "newnews = true");
-    // The first time by number; then a mark that stays where it was shows that it was NEWNEWS.
     assert_eq!(pulled(&leaf), (5, 5));
     there.rnews(&batch(&many("o", 3, "comp.other", 100)));
     let marks = || leaf.read("news/pull/up");
     assert!(marks().contains("*newnews "), "{}", marks());
     until("they are listed", || pulled(&leaf) == (3, 3));
-    assert!(marks().contains("comp.other 0 -\n"), "{}", marks());
-    assert_eq!(pulled(&leaf), (0, 0));
+    // The marks follow, so that no group is read by number whose articles have all come.
+    assert!(marks().contains("comp.other 3 <o.3@"), "{}", marks());
+    let told = pull(&leaf);
+    let counts = ["fetched", "groups"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (0, [0, 0]), "{told:?}");
+    // Once a day all groups are.
+    let text = marks();
+    let line = text.lines().find(|line| line.starts_with("*numbers "));
+    let line = line.unwrap();
+    let time: i64 = line.strip_prefix("*numbers ").unwrap().parse().unwrap();
+    let earlier = format!("*numbers {}", time - 86_401);
+    leaf.write("news/pull/up", text.replace(line, &earlier).as_bytes());
+    let told = pull(&leaf);
+    let counts = ["fetched", "groups"].map(|of| told.count(of));
+    assert_eq!((told.status, counts), (0, [0, 2]), "{told:?}");
     // A group without a mark, as one that is new here, is read by number.
-    let text = marks().replace("comp.other 0 -\n", "");
+    let text = marks();
+    let line = text.lines().find(|line| line.starts_with("comp.other "));
+    let text = text.replace(&format!("{}\n", line.unwrap()), "");
     leaf.write("news/pull/up", text.as_bytes());
     assert_eq!(pulled(&leaf), (0, 0));
     assert!(marks().contains("comp.other 3 <o.3@"), "{}", marks());

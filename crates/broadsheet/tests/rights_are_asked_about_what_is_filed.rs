@@ -112,9 +112,9 @@ const SPELLINGS: &[(&[u8], &str)] = &[
     // Commas and blanks.
     (b"Newsgroups: open.a,closed.a\r\n", "N"),
     (b"Newsgroups: closed.a,open.a\r\n", "N"),
-    (b"Newsgroups: open.a,,closed.a\r\n", ""),
-    (b"Newsgroups: ,closed.a\r\n", ""),
-    (b"Newsgroups: closed.a,\r\n", ""),
+    (b"Newsgroups: open.a,,closed.a\r\n", "N"),
+    (b"Newsgroups: ,closed.a\r\n", "N"),
+    (b"Newsgroups: closed.a,\r\n", "N"),
     (b"Newsgroups: open.a, closed.a\r\n", "N"),
     (b"Newsgroups: open.a ,closed.a\r\n", "N"),
     (b"Newsgroups: open.a\t, open.other\r\n", "SN"),

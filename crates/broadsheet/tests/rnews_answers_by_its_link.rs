@@ -8,8 +8,8 @@ use crate::program;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use program::Program;
 use program::articles::{article, batch};
+use program::{Program, has_default_directory};
 
 #[test]
 fn from_standard_input_and_from_files() {
@@ -94,10 +94,12 @@ fn without_a_news_directory_it_says_what_to_do() {
     let program = Program::new();
     let link = program.path("rnews");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
-    let told = program.run_as(&link, &[], b"");
-    // Of a pipe: its sender keeps what he has.
-    assert_eq!(told.status, 75);
-    assert!(told.err.contains("BROADSHEET_DIR"), "{told:?}");
+    if !has_default_directory("rnews without a news directory") {
+        let told = program.run_as(&link, &[], b"");
+        // Of a pipe: its sender keeps what he has.
+        assert_eq!(told.status, 75);
+        assert!(told.err.contains("BROADSHEET_DIR"), "{told:?}");
+    }
     let told = program.run_as(&link, &["--dir", "nowhere"], b"");
     assert_ne!(told.status, 0);
     assert!(told.err.contains("broadsheet init"), "{told:?}");

@@ -207,6 +207,20 @@ fn groups_come_from_a_file() {
         told.status == 64 && told.err.contains("not lines of active"),
         "{told:?}"
     );
+    // A device may have no end.
+    let told = usual(&other, &["--groups", "/dev/zero"]);
+    assert!(
+        told.status == 64 && told.err.contains("/dev/zero is larger than"),
+        "{told:?}"
+    );
+    for list in ["--active", "--newsgroups"] {
+        let init = ["init", "--dir", "n", "--name", "a.example"];
+        let told = other.run(&[&init[..], &[list, "/dev/zero"]].concat());
+        assert!(
+            told.status != 0 && told.err.contains("larger than"),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

@@ -109,6 +109,17 @@ fn the_setting_switches_it_off() {
     assert!(told.err.contains("sandbox has changed"), "{told:?}");
 }
 
+/// The text for administrators has the limit that is in force.
+#[test]
+fn the_longest_reply_of_a_peer_is_as_documented() {
+    let limits = Program::new().run(&["limits"]).out;
+    let mut lines = limits.lines();
+    let line = lines.find(|line| line.contains("first line of a reply of a peer"));
+    assert!(line.unwrap().contains("2048 bytes"), "{line:?}");
+    let text = include_str!("../../../SECURITY.md");
+    assert!(text.contains("its replies are lines of at most 2,048 bytes"));
+}
+
 /// A link in the news directory leads elsewhere: what is there is read and written.
 #[test]
 fn links_in_the_news_directory_still_lead_somewhere() {

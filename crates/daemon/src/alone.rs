@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,6 +17,7 @@ use super::lock::lock;
 use super::mails::Mails;
 use super::nntp_service;
 use super::posts::Posts;
+use super::request::RunningDaemon;
 use super::sandbox::{Sandbox, Starter};
 use super::{client, file_batches, journal, warn};
 use crate::{failure, filing};
@@ -51,7 +52,7 @@ pub fn serve_one(
         Starter::start()?,
     );
     objects::start_threads_by(starter.for_clients(&sandbox));
-    let (files, to_file) = sync_channel(0);
+    let (free, work) = sync_channel(0);
     let alone = Arc::new(Alone {
         directory: directory.clone(),
         program: program.to_owned(),
@@ -61,14 +62,14 @@ pub fn serve_one(
         intake_state: IntakeQueue::default(),
         asked: Mutex::default(),
         starter: starter.clone(),
-        files,
+        free,
     });
     alone
         .intake_state
         .watch_disk(directory.root(), settings.nntp.keep_free);
     let filing = alone.clone();
     let thread = std::thread::Builder::new().name("filing".to_owned());
-    thread.spawn(move || filing.file_what_comes(&to_file))?;
+    thread.spawn(move || filing.do_what_comes(&work))?;
     let confining = (&sandbox, &starter);
     let plan = nntp_service::plan(
         directory,
@@ -95,19 +96,32 @@ struct Alone {
     /// The time of the last request to a daemon, and its reason for accepting no articles.
     asked: Mutex<Option<(Instant, Option<Arc<str>>)>>,
     starter: Starter,
-    files: SyncSender<ToFile>,
+    free: SyncSender<FreeWork>,
 }
 
-/// A batch, and the channel for its result.
-type ToFile = (ArticleBatch, SyncSender<()>);
+/// Work of the thread that is not confined, and the channel for its result.
+enum FreeWork {
+    /// Files a batch.
+    File(ArticleBatch, SyncSender<()>),
+    /// Asks the daemon for its status: the thread of the session may not connect to control.sock.
+    AskDaemon(SyncSender<Option<RunningDaemon>>),
+}
 
 impl Alone {
-    /// Files and starts programs, in a thread that is not confined.
-    fn file_what_comes(&self, to_file: &Receiver<ToFile>) {
-        for (batch, done) in to_file {
-            self.file_here(batch);
+    /// Files, starts programs and asks the daemon, in a thread that is not confined.
+    fn do_what_comes(&self, work: &Receiver<FreeWork>) {
+        for work in work {
             // The session waits for the result.
-            let _ = done.send(());
+            match work {
+                FreeWork::File(batch, done) => {
+                    self.file_here(batch);
+                    let _ = done.send(());
+                }
+                FreeWork::AskDaemon(told) => {
+                    let root = self.directory.root();
+                    let _ = told.send(client::status_within(root, DAEMON_PATIENCE));
+                }
+            }
         }
     }
 
@@ -151,7 +165,10 @@ impl Alone {
         {
             return told.clone();
         }
-        let daemon = client::status_within(self.directory.root(), DAEMON_PATIENCE);
+        let (told, wait) = sync_channel(1);
+        // The thread ends with the process only.
+        let _ = self.free.send(FreeWork::AskDaemon(told));
+        let daemon = wait.recv().ok().flatten();
         let intake = daemon.map(|daemon| daemon.status.intake);
         let closed = intake.filter(|intake| intake.state == IntakeState::Paused.word());
         let why = closed.map(|intake| Arc::from(intake.why));
@@ -169,9 +186,10 @@ impl Alone {
 impl ArticleSink for Alone {
     fn file(&self, batch: ArticleBatch) {
         let (done, wait) = sync_channel(1);
-        if let Err(unsent) = self.files.send((batch, done)) {
+        if let Err(SendError(FreeWork::File(mut batch, _))) =
+            self.free.send(FreeWork::File(batch, done))
+        {
             // The thread ends with the process only.
-            let (mut batch, _) = unsent.0;
             batch.set_remaining(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
             batch.return_to_sender();
         }

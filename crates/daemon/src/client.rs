@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use relay::rnews::{Handed, Input, Status, Summary, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::PidfdFlags;
 use store::control_socket;
@@ -156,7 +157,8 @@ impl Run<'_> {
         let descriptors = [handed.file.as_fd()];
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         let pieces = [IoSlice::new(&line)];
-        let sent = sendmsg(&stream, &pieces, &mut ancillary, SendFlags::NOSIGNAL)?;
+        let sent =
+            retry_on_intr(|| sendmsg(&stream, &pieces, &mut ancillary, SendFlags::NOSIGNAL))?;
         (&stream).write_all(line.get(sent..).unwrap_or_default())?;
         for answer in answers(stream) {
             match answer? {
@@ -399,7 +401,7 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
             if let Some(process) = process {
                 let mut ended = [PollFd::new(&process, PollFlags::IN)];
                 let most = Timespec::try_from(PROCESS_PATIENCE).ok();
-                let _ = poll(&mut ended, most.as_ref());
+                let _ = retry_on_intr(|| poll(&mut ended, most.as_ref()));
             }
             Ok(true)
         }

@@ -13,6 +13,7 @@ use relay::Rules;
 use relay::file::{Filer, FilerOptions};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use settings::{NewsDirectory, Settings};
 use store::{AppliedEntry, Spool};
@@ -49,7 +50,7 @@ pub fn open_filer(
         opened => opened?,
     };
     for notice in spool.notices() {
-        eprintln!("broadsheet: {notice}");
+        say(notice);
     }
     for notice in feeds::keep_within_log(&spool)? {
         say(&notice);
@@ -70,7 +71,7 @@ pub fn after_filing(root: &Path, program: impl AsRef<Path>, is_any: bool) {
         && client::status(root).is_none()
         && let Err(error) = serve_beside(root, program.as_ref())
     {
-        eprintln!("broadsheet: feeds cannot be served now: {error}");
+        say(&format!("feeds cannot be served now: {error}"));
     }
 }
 
@@ -90,7 +91,8 @@ fn serve_beside(root: &Path, program: &Path) -> std::io::Result<()> {
         tv_sec: FEEDS_SECONDS_MAX,
         tv_nsec: 0,
     };
-    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
+    let ended =
+        retry_on_intr(|| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)));
     if ended == Ok(0) {
         eprintln!(
             "broadsheet: serving the feeds takes longer than {FEEDS_SECONDS_MAX} seconds; process {} continues in the background",

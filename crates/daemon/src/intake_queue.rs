@@ -234,10 +234,9 @@ impl Closures {
         let Some((dir, keep_free)) = &self.disk else {
             return;
         };
-        let Ok(told) = rustix::fs::statvfs(dir) else {
+        let Ok(free) = store::free_bytes(dir) else {
             return;
         };
-        let free = told.f_bavail.saturating_mul(told.f_frsize);
         // Avoids opening and closing the intake with every other article.
         let least = match self.full {
             Some(_) => keep_free.saturating_add(keep_free / 16),

@@ -48,9 +48,16 @@ pub fn say_detail(text: &str) {
 fn write_text(severity: Severity, text: &str) {
     let line = match IS_JSON.load(Ordering::Relaxed) {
         true => serde_json::json!({ "message": text }).to_string(),
-        false => format!("broadsheet: {text}"),
+        false => visible(&format!("broadsheet: {text}")),
     };
     write(severity, line);
+}
+
+/// Text for people, in which nothing acts on their terminals.
+fn visible(text: &str) -> String {
+    let mut shown = Vec::new();
+    groups::push_for_terminal(&mut shown, text.as_bytes());
+    String::from_utf8_lossy(&shown).into_owned()
 }
 
 /// Writes each line with one call. A reader that has gone away does not stop the daemon.

@@ -26,6 +26,7 @@
 //! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |
 //! | `alone` | one session without a daemon |
+//! | `memory` | the allocator returns large buffers to the system |
 //! | `filing` | filing without a daemon |
 //! | `sandbox` | confines threads |
 //! | `fetching` | fetches articles from an object store for a mount |
@@ -57,6 +58,7 @@ mod intake_queue;
 mod journal;
 mod lock;
 mod mails;
+mod memory;
 mod metrics;
 mod nntp_service;
 mod node;
@@ -86,7 +88,9 @@ pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::REASON_BYTES_MAX;
 pub use journal::{LINES_AT_ONCE_MAX, say, warn};
 pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
-pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
+pub use metrics::{
+    CLIENTS_MAX as METRICS_CLIENTS_MAX, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX,
+};
 pub use nntp_service::Listen;
 pub use node::copying::{COPY_HOURS_MIN, note_taken};
 pub use node::freshness::BEHIND_SECONDS_MAX;

@@ -1,23 +1,30 @@
 //! Metrics for Prometheus: a page over HTTP, generated for each request.
 //!
-//! One thread answers one request after the other; each has two seconds in all. It sleeps in the kernel between requests.
+//! One thread serves all clients, as their sockets become ready; a client has two seconds in all. When there are too many, the one that has
+//! waited longest for its own request gives way. The thread sleeps in the kernel between requests.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use settings::NewsDirectory;
 
 use super::sandbox::{Role, Sandbox};
 use super::say;
 use super::writer_handle::WriterHandle;
 
+use client::Client;
+
+mod client;
 mod page;
 
 /// Longest request, bytes; a longer one is refused.
 pub const REQUEST_BYTES_MAX: usize = 8 << 10;
+/// Clients that are served at once. For a further one the oldest is dropped.
+pub const CLIENTS_MAX: usize = 64;
 /// Time limit of a request and its reply.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause after an error of accept (no free descriptors).
@@ -47,18 +54,55 @@ pub fn start(
         say(&format!("metrics at http://{address}/metrics"));
     }
     let mut page = page::Page::new(directory, writer, since);
+    listener.set_nonblocking(true)?;
     let thread = std::thread::Builder::new().name("metrics".to_owned());
     thread.spawn(move || {
         sandbox.confine(Role::Reader);
-        for stream in listener.incoming() {
-            match stream {
-                // Ignores clients that close the connection early.
-                Ok(stream) => drop(answer(&stream, || page.text())),
-                Err(_) => std::thread::sleep(PAUSE),
-            }
+        let mut clients = Vec::new();
+        loop {
+            serve(&listener, &mut clients, &mut || page.text());
         }
     })?;
     Ok(())
+}
+
+/// Waits for sockets that are ready, and serves them.
+fn serve(listener: &TcpListener, clients: &mut Vec<Client>, page: &mut impl FnMut() -> String) {
+    let now = Instant::now();
+    clients.retain(|client| client.until > now);
+    let ends = clients.iter().map(|client| client.until).min();
+    let left = ends.map(|end| end.saturating_duration_since(now) + Duration::from_millis(1));
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    let sockets = clients.iter().map(Client::polled);
+    let mut polled: Vec<PollFd<'_>> = sockets.collect();
+    polled.push(PollFd::new(listener, PollFlags::IN));
+    if poll(&mut polled, left.as_ref()).is_err() {
+        return;
+    }
+    let mut ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
+    let has_new = ready.pop().unwrap_or(false);
+    let mut ready = ready.into_iter();
+    clients.retain_mut(|client| !ready.next().unwrap_or(false) || client.advance(page));
+    if has_new {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if clients.len() >= CLIENTS_MAX {
+                    clients.remove(0);
+                }
+                let client = Client::new(stream, Instant::now() + PATIENCE);
+                // The request is often there already.
+                clients.extend(
+                    client
+                        .ok()
+                        .into_iter()
+                        .filter_map(|mut client| client.advance(page).then_some(client)),
+                );
+            }
+            // It is gone already.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
 }
 
 /// The reply to a request.
@@ -95,12 +139,8 @@ fn judge(request: &[u8]) -> Reply {
     }
 }
 
-fn answer(stream: &TcpStream, page: impl FnOnce() -> String) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    let reply = match read_request(stream, until)? {
-        Some(request) => judge(&request),
-        None => Reply::Other("431 Request Header Fields Too Large"),
-    };
+/// The text of a reply.
+fn text(reply: Reply, page: &mut impl FnMut() -> String) -> String {
     let (status, body) = match reply {
         Reply::Page | Reply::Head => ("200 OK", page()),
         Reply::Other(status) => (status, format!("{status}\n")),
@@ -120,52 +160,7 @@ fn answer(stream: &TcpStream, page: impl FnOnce() -> String) -> io::Result<()> {
     if reply != Reply::Head {
         text.push_str(&body);
     }
-    write(stream, text.as_bytes(), until)?;
-    stream.shutdown(Shutdown::Write)?;
-    if reply == Reply::Other("431 Request Header Fields Too Large") {
-        // Closing a socket with unread input resets the connection, and the client may lose the reply.
-        while read(stream, &mut [0; 4096], until)? > 0 {}
-    }
-    Ok(())
-}
-
-/// Reads the request with its header; `None` if it is too long.
-fn read_request(stream: &TcpStream, until: Instant) -> io::Result<Option<Vec<u8>>> {
-    let mut request = Vec::new();
-    let mut piece = [0; 2048];
-    loop {
-        let count = read(stream, &mut piece, until)?;
-        request.extend_from_slice(piece.get(..count).unwrap_or_default());
-        let is_whole = request.windows(4).any(|end| end == b"\r\n\r\n")
-            || request.windows(2).any(|end| end == b"\n\n");
-        if is_whole || count == 0 {
-            return Ok(Some(request));
-        }
-        if request.len() > REQUEST_BYTES_MAX {
-            return Ok(None);
-        }
-    }
-}
-
-fn left(until: Instant) -> io::Result<Duration> {
-    match until.saturating_duration_since(Instant::now()) {
-        Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
-        left => Ok(left),
-    }
-}
-
-fn read(mut stream: &TcpStream, into: &mut [u8], until: Instant) -> io::Result<usize> {
-    stream.set_read_timeout(Some(left(until)?))?;
-    stream.read(into)
-}
-
-fn write(mut stream: &TcpStream, mut text: &[u8], until: Instant) -> io::Result<()> {
-    while !text.is_empty() {
-        stream.set_write_timeout(Some(left(until)?))?;
-        let count = stream.write(text)?;
-        text = text.get(count..).unwrap_or_default();
-    }
-    Ok(())
+    text
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use store::{Lock, Published};
 
 use super::event::Event;
 use super::lock::lock;
+use super::memory;
 use super::metrics;
 use super::nntp_service::{self, Listen};
 use super::notify::{notify, start_watchdog};
@@ -83,6 +84,7 @@ impl Daemon {
         directory: NewsDirectory,
         options: &Options<'_>,
     ) -> anyhow::Result<Option<Daemon>> {
+        memory::return_large_buffers();
         let since = Now::read().seconds;
         let files = Files::read(&directory)?;
         let directory = directory.by_full_name()?;

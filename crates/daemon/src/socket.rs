@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use store::control_socket;
 
@@ -263,12 +264,17 @@ fn receive(stream: &UnixStream) -> io::Result<Option<(Vec<u8>, Option<File>)>> {
     loop {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let got = recvmsg(
+        let received = recvmsg(
             stream,
             &mut [IoSliceMut::new(&mut piece)],
             &mut ancillary,
             RecvFlags::CMSG_CLOEXEC,
-        )?;
+        );
+        let got = match received {
+            // A signal interrupts a socket with a time limit whatever its handler says (signal(7)).
+            Err(Errno::INTR) => continue,
+            received => received?,
+        };
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = message {
                 file = descriptors.last().map(OwnedFd::into).or(file);
@@ -284,5 +290,69 @@ fn receive(stream: &UnixStream) -> io::Result<Option<(Vec<u8>, Option<File>)>> {
         if line.len() > REQUEST_BYTES_MAX {
             return Err(io::Error::other("the request is too long"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A signal for one thread.
+    #![allow(unsafe_code)]
+
+    use super::*;
+    use std::io::Write;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::channel;
+
+    use signal_hook::consts::SIGUSR2;
+
+    /// Sends a signal to a thread as soon as it waits in the kernel; false if the thread has ended.
+    fn interrupt(thread: i32) -> bool {
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+            let Ok(stat) = stat else {
+                return false;
+            };
+            let state = stat
+                .rsplit(") ")
+                .next()
+                .and_then(|rest| rest.chars().next());
+            if state == Some('S') {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let own = std::process::id().cast_signed();
+        // SAFETY: It has numbers only.
+        unsafe { libc::syscall(libc::SYS_tgkill, own, thread, SIGUSR2) == 0 }
+    }
+
+    #[test]
+    fn a_signal_ends_no_client() {
+        let handled = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGUSR2, handled.clone()).unwrap();
+        let (mut client, daemon) = UnixStream::pair().unwrap();
+        let (tell, told) = channel();
+        let serving = std::thread::spawn(move || {
+            let own = std::fs::read_link("/proc/thread-self").unwrap();
+            let own = own.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            let client = Client::new(daemon).unwrap();
+            tell.send(own).unwrap();
+            receive(&client.stream)
+        });
+        let thread: i32 = told.recv().unwrap();
+        for piece in [&b"sta"[..], b"t", b"us\n"] {
+            handled.store(false, Ordering::SeqCst);
+            if !interrupt(thread) {
+                break;
+            }
+            while !handled.load(Ordering::SeqCst) && !serving.is_finished() {
+                std::thread::yield_now();
+            }
+            if client.write_all(piece).is_err() {
+                break;
+            }
+        }
+        let (line, _) = serving.join().unwrap().unwrap().unwrap();
+        assert_eq!(line, b"status");
     }
 }

@@ -9,7 +9,7 @@ mod reload;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -585,8 +585,7 @@ impl Writer {
         *lock(&self.writer.loan) = kept.ok();
         // Checked again, because an earlier stop found no loan to end.
         if !self.writer.is_stopping() && stream.write_all(control_socket::LENT).is_ok() {
-            let mut rest = [0; 16];
-            while stream.read(&mut rest).is_ok_and(|count| count > 0) {}
+            let _ = io::copy(&mut stream, &mut io::sink());
         }
         *lock(&self.writer.loan) = None;
         self.writer.enter(State::Closed);

@@ -23,6 +23,7 @@ use super::feeds::Feeds;
 use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
+use super::memory;
 use super::nntp_service::NntpService;
 use super::node::copying::Copying;
 use super::node::health::NodeHealth;
@@ -145,6 +146,10 @@ impl ArticleSink for WriterHandle {
 
     fn before_work(&self) {
         self.recorder.note_work();
+    }
+
+    fn input_freed(&self) {
+        memory::return_free_memory();
     }
 
     fn log(&self, event: &server::Event<'_>) {

@@ -28,7 +28,7 @@ const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
 /// The state of the disk with the segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Free bytes of the file system, for unprivileged users.
+    /// Free bytes of the file system, for unprivileged users ([`store::free_bytes`]).
     pub free: u64,
     /// Bytes of the blocks of the segments.
     pub used: u64,
@@ -40,7 +40,7 @@ impl DiskSpace {
     /// # Errors
     /// The directory cannot be read, or the file system cannot be examined.
     pub fn of(segments: &Path) -> io::Result<DiskSpace> {
-        let info = rustix::fs::statvfs(segments)?;
+        let free = store::free_bytes(segments)?;
         let mut used = 0;
         for entry in std::fs::read_dir(segments)? {
             match entry?.metadata() {
@@ -50,10 +50,7 @@ impl DiskSpace {
                 Err(error) => return Err(error),
             }
         }
-        Ok(DiskSpace {
-            free: info.f_bavail.saturating_mul(info.f_frsize),
-            used,
-        })
+        Ok(DiskSpace { free, used })
     }
 
     /// Bytes that must be freed; `pending` bytes are being freed already.
@@ -178,7 +175,11 @@ fn find_largest(
 /// Approximate disk space of expired articles that is not reclaimed yet, bytes. Segments without expired articles
 /// are not read.
 fn pending(snapshot: &Snapshot, surveys: &[Survey]) -> u64 {
-    let partly_dead = surveys.iter().filter(|survey| has_dead(snapshot, survey));
+    // A rewrite that failed may have dropped the rows that show what is dead.
+    let unreclaimed = snapshot.unreclaimed();
+    let partly_dead = surveys
+        .iter()
+        .filter(|survey| unreclaimed.contains(&survey.base()) || has_dead(snapshot, survey));
     partly_dead
         .map(|survey| {
             let (_, on_disk) = snapshot.art_bytes(survey.base());

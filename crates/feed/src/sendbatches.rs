@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use groups::sites::{Queue, To};
-use rustix::fs::statvfs;
 use store::Record;
 
 use crate::Error;
@@ -231,6 +230,5 @@ impl Sending<'_> {
 
 /// Free space on the file system of a directory, bytes; `None` without the directory.
 fn free(place: &Path) -> Option<u64> {
-    let told = statvfs(place).ok()?;
-    Some(told.f_bavail.saturating_mul(told.f_frsize))
+    store::free_bytes(place).ok()
 }

@@ -33,9 +33,67 @@ pub fn shown(bytes: &[u8]) -> String {
     text
 }
 
+/// True for a character that acts on a terminal instead of being shown: control characters (C0, DEL and C1), the ends of lines of Unicode, and the
+/// controls of writing direction (UAX 9), which make a text look like another one.
+pub fn is_terminal_control(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// Appends lines of text for a terminal: tabs and ends of lines stay, other characters that act on it
+/// ([`is_terminal_control`]) and bytes that are not UTF-8 become `\xNN`.
+pub fn push_for_terminal(out: &mut Vec<u8>, lines: &[u8]) {
+    for chunk in lines.utf8_chunks() {
+        let mut rest = chunk.valid();
+        let acts = |c: char| !matches!(c, '\n' | '\t') && is_terminal_control(c);
+        while let Some((at, found)) = rest.char_indices().find(|(_, c)| acts(*c)) {
+            let (shown, from) = rest.split_at(at);
+            let (control, next) = from.split_at(found.len_utf8());
+            out.extend_from_slice(shown.as_bytes());
+            push_hexadecimal(out, control.as_bytes());
+            rest = next;
+        }
+        out.extend_from_slice(rest.as_bytes());
+        push_hexadecimal(out, chunk.invalid());
+    }
+}
+
+/// Appends each byte as `\xNN`.
+pub fn push_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        for (lines, text) in [
+            (&b"a\tb\nc"[..], "a\tb\nc"),
+            (b"\x1b]0;x\x07\r\x7f", "\\x1b]0;x\\x07\\x0d\\x7f"),
+            ("\u{9b}1m\u{fc}".as_bytes(), "\\xc2\\x9b1m\u{fc}"),
+            (b"\x9b1m\xfc", "\\x9b1m\\xfc"),
+            (
+                "a\u{202e}b\u{2066}\u{61c}".as_bytes(),
+                "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6\\xd8\\x9c",
+            ),
+            // Marks that belong to a letter, and a joiner within a picture, are shown.
+            (
+                "e\u{301} \u{915}\u{94d} \u{1f469}\u{200d}\u{1f52c}".as_bytes(),
+                "e\u{301} \u{915}\u{94d} \u{1f469}\u{200d}\u{1f52c}",
+            ),
+        ] {
+            let mut out = Vec::new();
+            push_for_terminal(&mut out, lines);
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+    }
 
     #[test]
     fn bytes_that_are_not_utf8_differ() {

@@ -30,7 +30,7 @@ pub mod wildmat;
 pub use active::{Active, ActiveError, AddGroupError, Flag, GroupId};
 pub use command_line::CommandLine;
 pub use destination::{Destination, Sender};
-pub use escaped::{escaped, shown};
+pub use escaped::{escaped, is_terminal_control, push_for_terminal, push_hexadecimal, shown};
 pub use matcher::Matcher;
 pub use matrix::{Matrix, SiteSet};
 pub use newsgroups::Newsgroups;

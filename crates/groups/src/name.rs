@@ -15,9 +15,9 @@ pub const NAME_BYTES_MAX: usize = 497;
 /// file systems for a directory name.
 pub const SAFE_PART_BYTES_MAX: usize = 255;
 
-/// Longest part between dots of a new group, bytes (C News; the limit of
-/// directory names on the systems of its time).
-pub const NEW_PART_BYTES_MAX: usize = 14;
+/// Longest part between dots of a new group, bytes (RFC 5536, 3.1.4). C News allowed 14, the limit of directory names on the
+/// systems of its time.
+pub const NEW_PART_BYTES_MAX: usize = 30;
 
 /// Whether a name can be used in a table or as a path: 1 to
 /// [`NAME_BYTES_MAX`] bytes, no empty part (so no leading, trailing or doubled
@@ -357,7 +357,7 @@ mod tests {
             ("comp.all", "`all' is reserved"),
             ("comp.all.x", "`all' is reserved"),
             ("comp.ctl", "`ctl' is reserved"),
-            ("comp.abcdefghijklmno", "longer than 14"),
+            ("comp.abcdefghijklmnopqrstuvwxyzabcde", "longer than 30"),
             ("comp.a b", "illegal character ` '"),
             ("comp/x", "illegal character `/'"),
             ("comp.\u{e9}", "illegal character `\\xc3'"),
@@ -378,8 +378,11 @@ mod tests {
 
     #[test]
     fn a_site_can_permit_longer_parts() {
-        assert!(check_new(b"alt.documentaries-x").is_err());
-        assert!(check_new_within(b"alt.documentaries-x", 30).is_ok());
+        assert!(check_new(b"alt.documentaries-x").is_ok());
+        assert!(check_new_within(b"alt.documentaries-x", 14).is_err());
+        let long = [b"alt.", &[b'x'; 31][..]].concat();
+        assert!(check_new(&long).is_err());
+        assert!(check_new(&long[..34]).is_ok());
     }
 
     #[test]

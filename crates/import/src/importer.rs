@@ -608,9 +608,7 @@ impl<'a> Importer<'a> {
 }
 
 fn check_space(dir: &Path, keep_free: u64) -> Result<(), Error> {
-    let space = rustix::fs::statvfs(dir)
-        .map_err(|errno| Error::io("read the free space of", dir)(errno.into()))?;
-    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    let free = store::free_bytes(dir).map_err(Error::io("read the free space of", dir))?;
     match free < keep_free {
         false => Ok(()),
         true => Err(Error::NoRoom {

@@ -213,18 +213,15 @@ fn is_administrative(draft: &Draft) -> bool {
         .is_some_and(|control| cancel_locks::withdrawn(Some(control), None).is_none())
 }
 
-/// Removes the white space around the names in Newsgroups and Followup-To, which old relays refuse; an injecting agent may
-/// (RFC 5536, 3.1.4).
+/// Removes empty names and the white space around the names in Newsgroups and Followup-To, which old relays refuse; an injecting
+/// agent may (RFC 5536, 3.1.4). A list of empty names only stays, and is refused.
 fn names_without_blanks(draft: &mut Draft) {
     for header in ["Newsgroups", "Followup-To"] {
         let value = draft.value(header).unwrap_or_default();
-        if value.iter().any(u8::is_ascii_whitespace) {
-            let names: Vec<&[u8]> = value
-                .split(|&byte| byte == b',')
-                .map(newsgroups::trimmed)
-                .collect();
-            let value = names.join(&b","[..]);
-            draft.set(header, &value);
+        let names: Vec<&[u8]> = newsgroups::split(value).collect();
+        let clean = names.join(&b","[..]);
+        if !names.is_empty() && clean != value {
+            draft.set(header, &clean);
         }
     }
 }

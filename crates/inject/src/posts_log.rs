@@ -72,7 +72,14 @@ impl<'a> PostLine<'a> {
 
     fn text(&self) -> String {
         let clean = |text: &str| -> String {
-            let clean = text.chars().map(|c| if c.is_control() { '?' } else { c });
+            let plain = |c: char| {
+                if groups::is_terminal_control(c) {
+                    '?'
+                } else {
+                    c
+                }
+            };
+            let clean = text.chars().map(plain);
             let mut kept = String::new();
             for c in clean {
                 if kept.len() + c.len_utf8() > FIELD_BYTES_MAX {

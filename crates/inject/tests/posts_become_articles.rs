@@ -119,6 +119,14 @@ fn blanks_around_names_of_groups_are_removed() {
 }
 
 #[test]
+fn empty_names_of_groups_are_removed() {
+    for list in ["misc.test,", ",misc.test", "misc.test,,", "misc.test, ,"] {
+        let article = text(&PLAIN.replace("misc.test", list));
+        assert!(article.contains("\nNewsgroups: misc.test\n"), "{article}");
+    }
+}
+
+#[test]
 fn values_are_checked() {
     for header in [
         "From: nobody",
@@ -139,13 +147,7 @@ fn values_are_checked() {
         code(&with("Control: cancel <1@a>\nSupersedes: <1@a>")),
         "header-value"
     );
-    for groups in [
-        "misc.test misc.j",
-        "misc.test, ,misc.j",
-        "misc.test,,misc.j",
-        "misc/test",
-        "misc.test,",
-    ] {
+    for groups in ["misc.test misc.j", "misc/test", ",", ", ,"] {
         let post = PLAIN.replace("misc.test", groups);
         assert_eq!(code(&post), "header-value", "{groups}");
     }

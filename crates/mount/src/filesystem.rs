@@ -42,6 +42,16 @@ pub struct State {
     say: Say,
     /// The thread that waits for a request.
     waiting: Option<Thread>,
+    /// The function that the serving thread calls before the first request.
+    begin: Option<Begin>,
+}
+
+struct Begin(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Begin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Begin")
+    }
 }
 
 /// The tree behind FUSE.
@@ -54,8 +64,13 @@ pub struct News {
 }
 
 impl News {
-    /// Serves a tree.
-    pub fn new(tree: Tree, kept: Duration, say: Say) -> News {
+    /// Serves a tree. `begin` is called before the first request, in the thread that serves.
+    pub fn new(
+        tree: Tree,
+        kept: Duration,
+        say: Say,
+        begin: impl FnOnce() + Send + 'static,
+    ) -> News {
         let state = State {
             tree,
             handles: HashMap::new(),
@@ -63,6 +78,7 @@ impl News {
             reported: String::new(),
             say,
             waiting: None,
+            begin: Some(Begin(Box::new(begin))),
         };
         News {
             state: Arc::new(Mutex::new(state)),
@@ -94,6 +110,9 @@ impl News {
         let mut state = self.state();
         if let Some(waiting) = state.waiting.take() {
             waiting.unpark();
+        }
+        if let Some(Begin(begin)) = state.begin.take() {
+            begin();
         }
         // Of an earlier one.
         state.tell_failure();

@@ -104,19 +104,22 @@ enum Event {
 }
 
 impl Mount<'_> {
-    /// Mounts, and serves until it is unmounted, or a signal comes. `confine` restricts the calling thread, which then serves; `ready` is called when
-    /// the directory can be used.
+    /// Mounts, and serves until it is unmounted, or a signal comes. `confine` restricts the calling thread, which then starts the one that serves;
+    /// that one calls `begin` before its first request. `ready` is called when the directory can be used.
     ///
     /// # Errors
     /// See [`Error`].
     pub fn run(
         &self,
-        confine: impl FnOnce() + Send + 'static,
+        (confine, begin): (
+            impl FnOnce() + Send + 'static,
+            impl FnOnce() + Send + 'static,
+        ),
         ready: impl FnOnce(),
     ) -> Result<(), Error> {
         let tree = Tree::open(self.dir, self.caches)?;
         let replaced = tree.events().map_err(Error::Thread)?;
-        let news = News::new(tree, self.kept, self.say);
+        let news = News::new(tree, self.kept, self.say, begin);
         self.remove_dead()?;
         let at = self.at.canonicalize();
         let at = at.map_err(|error| Error::At(self.at.to_owned(), error))?;

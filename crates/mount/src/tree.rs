@@ -602,7 +602,7 @@ impl Tree {
             Some(Inode::File(index)) => {
                 let name = FILES.get(index).ok_or(Fault::Gone)?;
                 let path = self.live.dir().join(name);
-                let opened = File::open(&path);
+                let opened = store::regular::open(&path);
                 let opened = opened.map_err(|source| Error::Io {
                     doing: "open",
                     path,

@@ -17,7 +17,8 @@ pub enum BackendError {
     /// It failed: an I/O error. The reply is 403 with a fixed text (RFC 3977, 3.2.1). The cause goes to the log only: it may name files of this
     /// machine.
     Failed,
-    /// The article is being fetched ([`Backend::is_fetching`]): the command is repeated afterwards. Only [`Backend::article`] returns it.
+    /// The article is being fetched ([`Backend::is_fetching`]): the command is repeated afterwards. Only [`Backend::article`] returns it,
+    /// and [`Backend::message_id`] of an article whose history line is lost.
     Pending,
 }
 
@@ -282,6 +283,14 @@ pub trait Backend {
 
     /// Finds the article with a message-id.
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError>;
+
+    /// Copies the message-id of an article into `id`, without reading the article where its history line is on this disk. Returns false if the
+    /// article no longer exists.
+    fn message_id(
+        &mut self,
+        position: ArticlePosition,
+        id: &mut Vec<u8>,
+    ) -> Result<bool, BackendError>;
 
     /// Reads an article; `None` if it no longer exists.
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;

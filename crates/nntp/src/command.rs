@@ -50,6 +50,8 @@ pub enum ListKeyword {
     DistribPats,
     /// LIST DISTRIBUTIONS (RFC 6048, 2.3)
     Distributions,
+    /// LIST EXTENSIONS: CAPABILITIES in the drafts before RFC 3977; alpine knows no other
+    Extensions,
     /// LIST HEADERS
     Headers,
     /// LIST MODERATORS (RFC 6048, 2.4)
@@ -144,6 +146,7 @@ impl Command<'_> {
             Command::Get(Part::Head | Part::Stat, _)
             | Command::Capabilities
             | Command::Help
+            | Command::List(ListKeyword::Extensions, _)
             | Command::ModeHeadfeed
             | Command::ModeReader
             | Command::Quit => return None,
@@ -317,6 +320,7 @@ fn list<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
         b"COUNTS" => ListKeyword::Counts,
         b"DISTRIB.PATS" => ListKeyword::DistribPats,
         b"DISTRIBUTIONS" => ListKeyword::Distributions,
+        b"EXTENSIONS" => ListKeyword::Extensions,
         b"HEADERS" => ListKeyword::Headers,
         b"MODERATORS" => ListKeyword::Moderators,
         b"MOTD" => ListKeyword::Motd,
@@ -333,6 +337,7 @@ fn list<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
         (
             ListKeyword::DistribPats
             | ListKeyword::Distributions
+            | ListKeyword::Extensions
             | ListKeyword::Moderators
             | ListKeyword::Motd
             | ListKeyword::OverviewFmt,
@@ -422,6 +427,8 @@ impl<'a> Words<'a> {
         match self.next() {
             None => Ok(false),
             Some(word) if word.eq_ignore_ascii_case(b"GMT") => Ok(true),
+            // INN takes it as well, and some clients send it.
+            Some(word) if word.eq_ignore_ascii_case(b"UTC") => Ok(true),
             Some(_) => Err(CommandError::Syntax(syntax)),
         }
     }
@@ -480,6 +487,9 @@ mod tests {
         assert_eq!(parse(b"list"), Ok(Command::List(ListKeyword::Active, None)));
         assert_eq!(parse(b"Mode reader"), Ok(Command::ModeReader));
         assert_eq!(parse(b""), Err(CommandError::Unknown));
+        let in_utc = |line| matches!(parse(line), Ok(Command::NewGroups(_, _, true)));
+        assert!(in_utc(b"NEWGROUPS 20010101 000000 GMT"));
+        assert!(in_utc(b"NEWGROUPS 20010101 000000 utc"));
         assert_eq!(parse(b"CAPABILITIESX"), Err(CommandError::Unknown));
     }
 

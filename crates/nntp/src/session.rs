@@ -21,7 +21,7 @@ use crate::backend::{
     Backend, Credentials, Intake, ReceivedArticle, TransferKind, TransferOutcome,
 };
 use crate::capabilities::{Capabilities, Permissions};
-use crate::command::{Command, CommandError, parse};
+use crate::command::{Command, CommandError, ListKeyword, parse};
 use crate::line::{Line, first_line};
 use crate::out::OutBuffer;
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
@@ -437,6 +437,8 @@ impl Session {
                 self.capabilities(backend, out);
                 return backend.is_time_slice_over().then_some(Next::Yield);
             }
+            // Before a login, too: clients ask how to log in.
+            Command::List(ListKeyword::Extensions, _) => self.extensions(backend, out),
             command => {
                 self.read(command, backend, out);
                 return backend.is_time_slice_over().then_some(Next::Yield);
@@ -499,6 +501,13 @@ impl Session {
             Ending::NotYet(counted) => counted,
         };
         let native = incoming.end.facts().counts.native_length(length);
+        if incoming.kind == TransferKind::Post
+            && let Some(count) = transit::end_of_bare_lines(rest)
+        {
+            out.push(BARE_LINES);
+            self.state = State::Command;
+            return (count, None);
+        }
         match ending {
             Ending::At(count) if native <= most && length <= wire_most => {
                 let result = backend.receive(ReceivedArticle {
@@ -588,6 +597,9 @@ impl Session {
         text.extend_from_slice(b".\r\n");
     }
 }
+
+/// Reply to a post whose lines end in LF alone.
+const BARE_LINES: &[u8] = b"441 The lines end with LF without CR; send CRLF\r\n";
 
 /// Whether the line's keyword is TAKETHIS.
 fn is_take_this(line: &[u8]) -> bool {

@@ -260,3 +260,33 @@ fn greetings() {
     assert!(text.starts_with("502 "));
     assert_eq!(next, Next::Close);
 }
+
+/// alpine asks nothing else, before it logs in.
+#[test]
+fn extensions_are_listed_under_the_old_name() {
+    let mut client = Client::new(Fake::usual());
+    client.play(
+        "> list extensions
+         < 202 Extensions follow
+         < LISTGROUP
+         < OVER
+         < HDR
+         < .",
+    );
+    let mut capabilities = capabilities();
+    capabilities.has_tls = true;
+    capabilities.has_plaintext_passwords = true;
+    capabilities.disabled = vec!["HDR".to_owned()];
+    let mut client = Client::with(Fake::usual(), capabilities, COULD);
+    client.play(
+        "> LIST EXTENSIONS
+         < 202 Extensions follow
+         < LISTGROUP
+         < OVER
+         < STARTTLS
+         < AUTHINFO USER
+         < .
+         > LIST EXTENSIONS x
+         < 501 Syntax: LIST keyword does not take this argument",
+    );
+}

@@ -211,3 +211,23 @@ fn a_client_without_permissions() {
          < 480 Authentication required (AUTHINFO)",
     );
 }
+
+/// The end of such a post would never come.
+#[test]
+fn a_post_with_bare_line_feeds_is_answered() {
+    let mut client = Client::new(Fake::usual());
+    let mut got = client.say("POST\r\n");
+    for part in ["From: a@b\nSubject: s\n", "\nbody\n", ".\n", "DATE\r\n"] {
+        got.extend(client.say(part));
+    }
+    assert_eq!(
+        String::from_utf8(got).unwrap(),
+        "340 Send article\r\n441 The lines end with LF without CR; send CRLF\r\n111 20010909014640\r\n"
+    );
+    assert!(client.articles.is_empty());
+    // In a post with CRLF, no text ends it.
+    let got = client.say("POST\r\nFrom: a@b\r\n\r\nbody\n.\n");
+    assert_eq!(got, b"340 Send article\r\n");
+    client.say("more\r\n.\r\n");
+    assert_eq!(client.articles.len(), 1);
+}

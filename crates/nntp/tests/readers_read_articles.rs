@@ -180,3 +180,22 @@ fn an_error_in_a_long_reply_ends_the_connection() {
     assert!(!got.ends_with(b"\r\n.\r\n"));
     assert_eq!(client.next, Next::Close);
 }
+
+/// RFC 3977, 3.1.1: no NUL is sent. It is a blank, so that no line becomes another one.
+#[test]
+fn a_nul_of_an_old_batch_is_sent_as_a_blank() {
+    for shared_above in [0, 2000] {
+        let mut backend = Fake::usual();
+        backend.shared_above = shared_above;
+        let header =
+            "Path: a\r\nNewsgroups: misc.test\r\nSubject: a\0b\r\nMessage-ID: <nul@test>\r\n";
+        backend.add(header, "\0.\r\nx\0y\r\n", &[("misc.test", 6)], 900_000_020);
+        let mut client = Client::new(backend);
+        let all = client.say("ARTICLE <nul@test>\r\n");
+        assert!(all.ends_with(b"Subject: a b\r\nMessage-ID: <nul@test>\r\n\r\n .\r\nx y\r\n.\r\n"));
+        let head = client.say("HEAD <nul@test>\r\n");
+        assert!(head.ends_with(b"Subject: a b\r\nMessage-ID: <nul@test>\r\n.\r\n"));
+        let body = client.say("BODY <nul@test>\r\n");
+        assert!(body.ends_with(b"<nul@test>\r\n .\r\nx y\r\n.\r\n"));
+    }
+}

@@ -25,7 +25,8 @@ fn rows() {
          > OVER 3
          < 423 No such article in this group
          > XOVER 3
-         < 420 No articles in this range
+         < 224 Overview follows
+         < .
          > OVER 5-4
          < 423 No such article in this group
          > OVER 6-
@@ -127,7 +128,8 @@ fn headers() {
          > HDR Subject 3
          < 423 No such article in this group
          > XHDR Subject 3
-         < 420 No articles in this range
+         < 221 Header follows
+         < .
          > HDR :x-none 1
          < 503 Unknown metadata item
          > HDR Sub:ject 1

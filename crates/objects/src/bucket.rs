@@ -24,12 +24,16 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use layers::{ClientTrust, Trust};
 use object_store::path::Path;
-use object_store::{BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStoreExt, RetryConfig};
+use object_store::{
+    BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode,
+    RetryConfig,
+};
 use store::offload::Objects;
 
 pub use http::ANSWER_BYTES_MAX;
 pub use login::LOGIN_BYTES_MAX;
 
+use answer::Fault;
 use client::{Access, Client};
 use endpoint::Endpoint;
 use fault::Names;
@@ -43,6 +47,8 @@ const PART_BYTES: u64 = 16 << 20;
 const PARTS: u64 = 10_000;
 /// Time for a request without its bytes, with its repetitions.
 const LIMIT: Duration = Duration::from_secs(45);
+/// The same of a request for some bytes of an object: a reader waits for them.
+const READ_LIMIT: Duration = Duration::from_secs(20);
 /// Repetitions of a request that failed.
 const RETRIES: usize = 2;
 /// Time after which a request is not repeated.
@@ -148,7 +154,14 @@ impl Bucket {
         bytes: u64,
         work: impl Future<Output = Result<T, object_store::Error>> + Send + 'static,
     ) -> io::Result<T> {
-        let limit = LIMIT + Duration::from_secs(bytes / http::SLOWEST);
+        self.run_within(LIMIT + Duration::from_secs(bytes / http::SLOWEST), work)
+    }
+
+    fn run_within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, object_store::Error>> + Send + 'static,
+    ) -> io::Result<T> {
         self.requests()?
             .run(limit, work)
             .map_err(|fault| self.names.error(fault))
@@ -165,7 +178,7 @@ impl Bucket {
     /// Some bytes of an object, and what is known of it.
     fn get(&self, name: &str, offset: u64, length: usize) -> io::Result<(ObjectMeta, Vec<u8>)> {
         let (store, path) = (self.client.objects.clone(), self.path(name));
-        self.run(length as u64, async move {
+        self.run_within(read_limit(length as u64), async move {
             let range = Some(GetRange::Bounded(offset..offset + length as u64));
             let options = GetOptions {
                 range,
@@ -232,6 +245,11 @@ impl Bucket {
     }
 }
 
+/// Time for a request for some bytes of an object, with its repetitions.
+fn read_limit(bytes: u64) -> Duration {
+    READ_LIMIT.max(Duration::from_secs(bytes / http::SLOWEST))
+}
+
 fn shown_path(path: &FilePath) -> String {
     path.display().to_string()
 }
@@ -263,6 +281,30 @@ impl Objects for Bucket {
         })
     }
 
+    fn put_new(&self, name: &str, content: &[u8]) -> io::Result<bool> {
+        let (store, path) = (self.client.objects.clone(), self.path(name));
+        let bytes = Bytes::copy_from_slice(content);
+        let work = async move {
+            use object_store::Error::{AlreadyExists, Precondition};
+            match store
+                .put_opts(&path, bytes.into(), PutMode::Create.into())
+                .await
+            {
+                Ok(_) => Ok(true),
+                Err(AlreadyExists { .. } | Precondition { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
+        };
+        match self.requests()?.run(LIMIT, work) {
+            // A server that does not know the condition refuses the request. After any other error the object of another may be there.
+            Err(Fault::Refused(answer)) if matches!(answer.status, 400 | 501) => {
+                self.put(name, &mut &*content, content.len() as u64)?;
+                Ok(true)
+            }
+            done => done.map_err(|fault| self.names.error(fault)),
+        }
+    }
+
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         if buffer.is_empty() {
             return Ok(());
@@ -277,9 +319,15 @@ impl Objects for Bucket {
     }
 
     fn length(&self, name: &str) -> io::Result<Option<u64>> {
-        // A HEAD request has no body that tells a missing object from a missing bucket.
-        match self.get(name, 0, 1) {
+        // A HEAD request has no body that tells a missing object from a missing bucket, or an archived one. Some servers answer a request for
+        // one byte with the whole object, and one for bytes of an empty object without its length: then HEAD tells it.
+        match self.get(name, 0, 2) {
             Ok((meta, _)) => Ok(Some(meta.size)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let (store, path) = (self.client.objects.clone(), self.path(name));
+                let head = self.run_within(READ_LIMIT, async move { store.head(&path).await });
+                head.map(|meta| Some(meta.size)).map_err(|_| error)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
             Err(error) => Err(error),
@@ -291,5 +339,17 @@ impl Objects for Bucket {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_waits_for_a_slow_server_as_long_as_for_a_silent_one() {
+        let fetched = store::offload::FETCH_BYTES_MIN;
+        assert_eq!(read_limit(fetched), Duration::from_secs(20));
+        assert_eq!(read_limit(4 << 20), Duration::from_secs(64));
     }
 }

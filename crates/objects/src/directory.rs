@@ -86,7 +86,8 @@ impl Objects for Directory {
 
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let path = self.path(name);
-        let read = File::open(&path).and_then(|file| file.read_exact_at(buffer, offset));
+        let read = store::regular::open(&path);
+        let read = read.and_then(|file| file.read_exact_at(buffer, offset));
         read.map_err(|error| self.missing(error, &path))
     }
 

@@ -335,3 +335,28 @@ fn an_answer_counts_that_comes_before_the_server_has_the_whole_request() {
         assert!(told.contains("there is no container"), "{round}: {told}");
     }
 }
+
+/// Any other error may hide that the object of another news directory is there.
+#[test]
+fn only_a_refused_condition_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let refusal = |status: &str, code: &str| {
+        let body = format!("<Error><Code>{code}</Code></Error>");
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    };
+    for (status, code, is_made) in [
+        ("400 Bad Request", "InvalidArgument", true),
+        ("403 Forbidden", "AccessDenied", false),
+    ] {
+        let answers = vec![refusal(status, code).into(), done.into()];
+        let location = at(answering_in_turn(answers), dir.path());
+        let objects = connect(&location).unwrap().objects;
+        assert_eq!(
+            objects.put_new("owner", b"ours").ok(),
+            is_made.then_some(true),
+            "{code}"
+        );
+    }
+}

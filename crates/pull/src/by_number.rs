@@ -4,9 +4,12 @@ use nntp::client::{GroupMarks, is_id, listed};
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
+use crate::fetch::Row;
+use crate::leafnode;
 use crate::marks::Mark;
+use crate::news::SHOWN;
 use crate::plan::{Plan, first_mark, plan, renumbered};
-use crate::run::{Row, Visit};
+use crate::run::Visit;
 
 /// Most numbers of one request for an overview.
 pub const ROWS_MAX: u64 = 2000;
@@ -103,7 +106,7 @@ impl Visit<'_> {
     }
 
     /// The numbers of the reply to GROUP; `None` if the group is not selected.
-    fn numbers(&mut self, group: &[u8]) -> Result<Option<GroupMarks>, Error> {
+    pub(crate) fn numbers(&mut self, group: &[u8]) -> Result<Option<GroupMarks>, Error> {
         let mut line = Vec::new();
         let reply = self.connection.reply(&mut line)?;
         if reply.code != 411 && reply.is_refusal() {
@@ -162,12 +165,18 @@ impl Visit<'_> {
             return Ok(false);
         };
         for row in &rows {
-            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
+            if self.was_known(&row.id)? {
                 self.marks.set(group, last.mark());
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether an article was known here, or refused by the server, before this visit: only such an article shows how far a group was read.
+    fn was_known(&self, id: &[u8]) -> Result<bool, Error> {
+        let is_of_this_visit = self.fetched.contains(id);
+        Ok(!is_of_this_visit && self.snapshot.has(id)? || self.marks.is_refused(id))
     }
 
     /// Reads a group with many new articles, or one that is numbered anew.
@@ -194,7 +203,6 @@ impl Visit<'_> {
                     empty = if rows.is_empty() { empty + 1 } else { 0 };
                     if empty == EMPTY_PORTIONS_MAX {
                         self.is_any_unread = true;
-                        self.marks.set_newnews(None);
                         let number = range.1;
                         if !self.held.contains(group) {
                             self.marks.set(group, Mark { number, id: None });
@@ -229,7 +237,7 @@ impl Visit<'_> {
         }
         let mut first_known = None;
         for (at, row) in rows.iter().enumerate() {
-            if self.snapshot.has(&row.id)? || self.marks.is_refused(&row.id) {
+            if self.was_known(&row.id)? {
                 first_known = Some(at);
                 break;
             }
@@ -284,7 +292,7 @@ impl Visit<'_> {
         loop {
             let line = self.connection.line(ROW_BYTES_MAX)?;
             if line == b"." {
-                return Ok(Some(rows));
+                break;
             }
             lines += 1;
             if lines > ROWS_MAX {
@@ -293,23 +301,40 @@ impl Visit<'_> {
                     "overview of {group} ({ROWS_MAX} rows are read, and no more were asked for)"
                 )));
             }
-            let Some(row) = listed(line) else { continue };
-            let before = rows.last().map_or(0, |row| row.number);
-            if row.number > before && (from..=until).contains(&row.number) {
-                if !is_id(row.id) {
-                    self.pulled.pass_over(row.id, self.news);
-                    continue;
-                }
+            let Some(row) = listed(line) else {
+                self.pulled.pass_over_row(group, line, self.news);
+                continue;
+            };
+            if leafnode::is_placeholder(row.id) {
+                self.placeholder(group);
+            } else if !(from..=until).contains(&row.number) {
+                // Not asked for.
+            } else if !is_id(row.id) {
+                self.pulled.pass_over(row.id, self.news);
+            } else {
                 rows.push(Row {
                     number: row.number,
                     id: row.id.into(),
                 });
             }
         }
+        // The marks pass the rows in this order; the server may have another one.
+        rows.sort_by_key(|row| row.number);
+        rows.dedup_by_key(|row| row.number);
+        Ok(Some(rows))
+    }
+
+    /// Notes that a group has no articles yet; its mark stays where it is.
+    fn placeholder(&mut self, group: &[u8]) {
+        self.pulled.placeholders += 1;
+        if self.pulled.placeholders <= SHOWN {
+            let group = group.escape_ascii();
+            self.news.message(&format!("{group}: the server (leafnode) has no articles of this group yet, since nobody has read it there; it fetches them now that the group was asked for"));
+        }
     }
 }
 
-fn select(commands: &mut Vec<u8>, group: &[u8]) {
+pub(crate) fn select(commands: &mut Vec<u8>, group: &[u8]) {
     commands.extend_from_slice(&[b"GROUP ", group, b"\r\n"].concat());
 }
 

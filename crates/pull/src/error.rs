@@ -90,6 +90,9 @@ pub enum Error {
         /// Number of articles.
         articles: u64,
     },
+    /// The server says that a group has more articles than it shows; everything else was fetched.
+    #[error("some groups are not read to their end; the next run goes on there")]
+    Unread,
     /// The server refused posts; everything else was fetched.
     #[error("the server refuses posts made here: {0}; they are not sent again")]
     PostsRefused(u64),

@@ -8,8 +8,10 @@
 //! | [`plan`] | which numbers of a group to read next; renumbered groups |
 //! | [`connection`] | a blocking connection with TLS, compression and a rate |
 //! | [`news`] | the news system that a visit works for |
-//! | [`run`] | one visit: the articles that are unknown here, in batches |
+//! | [`run`] | one visit: what is new, and how it ends |
 //! | [`by_number`], [`new_news`] | what is new: by the numbers of groups, by NEWNEWS |
+//! | [`fetch`] | the articles that are unknown here, in batches |
+//! | `leafnode` | texts that leafnode shows in place of articles |
 //! | [`posts`] | posts made here go up |
 //!
 //! *Architecture Invariant:* a mark passes an article only after its commit, or when the history knows it. After a kill the articles
@@ -18,7 +20,9 @@
 pub mod by_number;
 pub mod connection;
 mod error;
+pub mod fetch;
 pub mod interest;
+mod leafnode;
 pub mod marks;
 pub mod new_news;
 pub mod news;

@@ -19,6 +19,8 @@ const HEADING: &str = "# broadsheet pull 1";
 const POSTS: &str = "*posts";
 /// The first word of the line with the time for NEWNEWS.
 const NEWNEWS: &str = "*newnews";
+/// The first word of the line with the time when all groups were read by number.
+const BY_NUMBER: &str = "*numbers";
 /// The first word of a line with an article that the server refuses.
 const REFUSED: &str = "*refused";
 /// The first word of the line with the article at which the connection broke.
@@ -51,6 +53,8 @@ pub struct Marks {
     pub posts: Option<Position>,
     /// The time at the begin of the last visit: NEWNEWS goes on there.
     pub newnews: Option<NewNewsTime>,
+    /// When all groups were read by number last, seconds since 1970 by the clock of this machine; only with NEWNEWS.
+    by_number: Option<i64>,
     /// Articles that the server refuses, with the time since when, seconds since 1970.
     refused: BTreeMap<Box<[u8]>, i64>,
     /// The article, or the post, at which the connection of the last visits broke, and how many there were in succession.
@@ -77,6 +81,7 @@ impl Marks {
             groups: BTreeMap::new(),
             posts: None,
             newnews: None,
+            by_number: None,
             refused: BTreeMap::new(),
             broken: None,
             is_changed: false,
@@ -104,6 +109,10 @@ impl Marks {
                 let ours = std::str::from_utf8(ours).ok()?.parse().ok()?;
                 self.newnews = Some(NewNewsTime { server, ours });
             }
+            return Some(());
+        }
+        if group == BY_NUMBER.as_bytes() {
+            self.by_number = Some(number.parse().ok()?);
             return Some(());
         }
         if group == REFUSED.as_bytes() {
@@ -150,6 +159,17 @@ impl Marks {
     pub fn set_newnews(&mut self, time: Option<NewNewsTime>) {
         self.is_changed |= self.newnews != time;
         self.newnews = time;
+    }
+
+    /// When all groups were read by number last, seconds since 1970 by the clock of this machine.
+    pub fn by_number(&self) -> Option<i64> {
+        self.by_number
+    }
+
+    /// Sets the time when all groups were read by number, in memory.
+    pub fn set_by_number(&mut self, time: Option<i64>) {
+        self.is_changed |= self.by_number != time;
+        self.by_number = time;
     }
 
     /// Whether the server refused an article in an earlier visit, or in this one.
@@ -226,6 +246,9 @@ impl Marks {
         if let Some(NewNewsTime { server, ours }) = self.newnews {
             text.extend_from_slice(format!("{NEWNEWS} {server} {ours}\n").as_bytes());
         }
+        if let Some(time) = self.by_number {
+            text.extend_from_slice(format!("{BY_NUMBER} {time}\n").as_bytes());
+        }
         for (id, since) in &self.refused {
             text.extend_from_slice(format!("{REFUSED} {since} ").as_bytes());
             text.extend_from_slice(id);
@@ -276,6 +299,7 @@ mod tests {
             ours: 1_700_000_003,
         };
         marks.set_newnews(Some(time));
+        marks.set_by_number(Some(1_700_000_007));
         assert_eq!(marks.refuse(b"<r@b>", 50), 50);
         assert_eq!(marks.refuse(b"<r@b>", 60), 50);
         assert_eq!(marks.note_break(b"<c@b>"), 1);
@@ -285,13 +309,14 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
-            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000 1700000003\n*refused 50 <r@b>\n*broken 2 <b@b>\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
+            "# broadsheet pull 1\n*posts 4096\n*newnews 1700000000 1700000003\n*numbers 1700000007\n*refused 50 <r@b>\n*broken 2 <b@b>\ncomp.empty 3 -\ncomp.test 17 <a@b>\n"
         );
         let mut again = Marks::read(dir.path(), "a.b").unwrap();
         assert_eq!(again.get(b"comp.test"), Some(&mark(17, Some(b"<a@b>"))));
         assert_eq!(again.get(b"comp.empty"), Some(&mark(3, None)));
         assert_eq!(again.posts, Some(Position(4096)));
         assert_eq!(again.newnews, Some(time));
+        assert_eq!(again.by_number(), Some(1_700_000_007));
         assert!(again.is_refused(b"<r@b>") && !again.is_refused(b"<a@b>"));
         assert_eq!(
             (again.breaks_at(b"<b@b>"), again.breaks_at(b"<c@b>")),
@@ -310,6 +335,7 @@ mod tests {
             "*refused 5",
             "*broken x <a@b>",
             "*newnews 5 x",
+            "*numbers x",
             "comp.test",
             "comp.test x <a@b>",
             "comp.test 17",

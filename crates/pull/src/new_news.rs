@@ -1,12 +1,17 @@
 //! Everything new at once: NEWNEWS (RFC 3977, 7.4).
 
+use std::collections::HashSet;
+
 use article::date::{self, Utc};
+use article::decimal;
 use nntp::client::is_id;
 
 use crate::connection::ROW_BYTES_MAX;
 use crate::error::Error;
+use crate::fetch::Row;
+use crate::leafnode;
 use crate::marks::{NewNewsTime, REMEMBERED_MAX};
-use crate::run::{NewNews, Row, Visit, clock};
+use crate::run::{Visit, clock};
 
 /// Most lines of a reply to NEWNEWS.
 pub const NEWNEWS_LINES_MAX: u64 = 1_000_000;
@@ -38,14 +43,11 @@ impl Visit<'_> {
             }))
     }
 
-    /// Fetches what has come to the server between two times, by NEWNEWS.
-    pub(crate) fn new_news(
-        &mut self,
-        since: NewNewsTime,
-        now: NewNewsTime,
-    ) -> Result<NewNews, Error> {
+    /// Fetches what has come to the server between two times, as NEWNEWS lists it. Returns whether that was done: the server may not allow the command,
+    /// its clock may have gone back, or the list may have more than [`REMEMBERED_MAX`] articles that are unknown here.
+    pub(crate) fn new_news(&mut self, since: NewNewsTime, now: NewNewsTime) -> Result<bool, Error> {
         if !is_steady(since, now) {
-            return Ok(NewNews::NotAllowed);
+            return Ok(false);
         }
         let mut command = format!("NEWNEWS {} ", self.source.groups).into_bytes();
         let mut moment = Vec::new();
@@ -54,20 +56,20 @@ impl Visit<'_> {
             since.server.saturating_sub(NEWNEWS_OVERLAP_SECONDS),
         );
         let Some((day, time)) = moment.split_at_checked(8) else {
-            return Ok(NewNews::NotAllowed);
+            return Ok(false);
         };
         command.extend_from_slice(&[day, b" ", time, b" GMT\r\n"].concat());
         if command.len() > nntp::COMMAND_BYTES_MAX {
-            return Ok(NewNews::NotAllowed);
+            return Ok(false);
         }
         self.connection.send(&command)?;
         let mut line = Vec::new();
         match self.connection.reply(&mut line)?.code {
             230 => {}
-            _ => return Ok(NewNews::NotAllowed),
+            _ => return Ok(false),
         }
         let mut rows = Vec::new();
-        let mut result = NewNews::All;
+        let mut is_all = true;
         let mut lines = 0;
         loop {
             let line = self.connection.line(ROW_BYTES_MAX)?;
@@ -81,6 +83,9 @@ impl Visit<'_> {
                     "reply to NEWNEWS ({NEWNEWS_LINES_MAX} lines are read); the next run goes by number"
                 )));
             }
+            if leafnode::is_placeholder(line) {
+                continue;
+            }
             if !is_id(line) {
                 self.pulled.pass_over(line, self.news);
                 continue;
@@ -88,17 +93,47 @@ impl Visit<'_> {
             if self.snapshot.has(line)? {
                 self.pulled.known += 1;
             } else if rows.len() < REMEMBERED_MAX {
-                // The number is not used: no group has a mark here.
+                // The number is not used: the row is of no group.
                 rows.push(Row {
                     number: 0,
                     id: line.into(),
                 });
             } else {
-                result = NewNews::Some;
+                is_all = false;
             }
         }
         self.fetch(&[(b"", rows)])?;
-        Ok(result)
+        Ok(is_all)
+    }
+
+    /// The groups of which the server's highest number is that of the mark, by LIST ACTIVE (RFC 3977, 7.6.3); none, if the server does not allow the
+    /// command.
+    pub(crate) fn unchanged(&mut self) -> Result<HashSet<Vec<u8>>, Error> {
+        let mut unchanged = HashSet::new();
+        let command = format!("LIST ACTIVE {}\r\n", self.source.groups);
+        self.connection.send(command.as_bytes())?;
+        let mut line = Vec::new();
+        if self.connection.reply(&mut line)?.code != 215 {
+            return Ok(unchanged);
+        }
+        for _ in 0..NEWNEWS_LINES_MAX {
+            let line = self.connection.line(ROW_BYTES_MAX)?;
+            if line == b"." {
+                return Ok(unchanged);
+            }
+            let mut words = line.split(|byte| *byte == b' ');
+            let (Some(group), Some(high)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let mark = self.marks.get(group).map(|mark| mark.number);
+            if mark.is_some() && mark == decimal::parse(high) {
+                unchanged.insert(group.to_vec());
+            }
+        }
+        self.marks.set_newnews(None);
+        Err(Error::Endless(format!(
+            "reply to LIST ACTIVE ({NEWNEWS_LINES_MAX} lines are read); the next run goes by number"
+        )))
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Pulled {
     pub refused: u64,
     /// Articles that no visit asks for again: the server has refused them for too long, or no command can name their message-id.
     pub given_up: u64,
+    /// Groups of which leafnode shows a placeholder in place of articles.
+    pub placeholders: u64,
     /// Bytes received from the network.
     pub bytes: u64,
     /// Posts that the server took.
@@ -64,6 +66,18 @@ pub struct Pulled {
 pub(crate) const SHOWN: u64 = 10;
 
 impl Pulled {
+    /// Passes over a row of an overview without a number or a message-id.
+    pub(crate) fn pass_over_row(&mut self, group: &[u8], row: &[u8], news: &mut dyn News) {
+        self.given_up += 1;
+        if self.given_up <= SHOWN {
+            let group = group.escape_ascii();
+            let shown = row.get(..ID_SHOWN_BYTES).unwrap_or(row).escape_ascii();
+            news.message(&format!(
+                "{group}: the overview has a row without a number or a message-id, `{shown}'; its article is given up"
+            ));
+        }
+    }
+
     /// Passes over an article whose message-id no command can name.
     pub(crate) fn pass_over(&mut self, id: &[u8], news: &mut dyn News) {
         self.given_up += 1;
@@ -76,5 +90,5 @@ impl Pulled {
     }
 }
 
-/// Of such a message-id a message shows this much, bytes.
+/// Of such a message-id, or row, a message shows this much, bytes.
 const ID_SHOWN_BYTES: usize = 250;

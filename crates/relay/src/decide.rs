@@ -291,7 +291,15 @@ fn check_approval_and_dates<'a>(
         return Err(Reason::Unapproved(required.newsgroups));
     }
     let date = required.date;
-    let seconds = date::parse(date, zone).ok_or(Reason::UnparsableDate(date))?;
+    let written = date::parse(date, zone).ok_or(Reason::UnparsableDate(date))?;
+    // RFC 5537, 3.6: an article that waited for its moderator has an old Date.
+    let (date, seconds) = match article.value(Header::InjectionDate) {
+        Some(injected) if !injected.is_empty() => {
+            let seconds = date::parse(injected, zone).ok_or(Reason::UnparsableDate(injected))?;
+            (injected, seconds)
+        }
+        _ => (date, written),
+    };
     if seconds > arrival.seconds.saturating_add(rules.future_seconds_max) {
         return Err(Reason::FutureDate(date));
     }

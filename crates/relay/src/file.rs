@@ -12,6 +12,7 @@ use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::wire_facts::WireFacts;
 use article::{Article, Form, Header, Identity, LeftOut, date, old};
+use groups::active::READABLE_NUMBER_MAX;
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
@@ -23,7 +24,7 @@ use crate::error::Error;
 use crate::free_space;
 use crate::headers_only;
 use crate::log::{Code, LOCAL, Log, Now};
-use crate::mirror;
+use crate::mirror::{self, MirrorError};
 use crate::reason::{DUPLICATE, Reason, RefusalKind};
 use crate::rules::Rules;
 use crate::short::ShortList;
@@ -396,8 +397,9 @@ impl Filer {
         let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
         let has_checks_of_peers = self.checks >= Checks::OfPeers;
-        let error: Option<&[u8]> = if own != id {
-            Some(b"Message-ID differs from the announced one")
+        let id_error = (own != id).then(|| Reason::of_unannounced(&article));
+        let error: Option<&[u8]> = if let Some(error) = &id_error {
+            Some(error)
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
         } else if has_checks_of_peers && has_bare_carriage_return(&article) {
@@ -619,15 +621,7 @@ impl Filer {
     ) -> Result<Result<bool, Verdict>, Error> {
         self.lines.begin_xref(&self.rules.host);
         let taken = match &self.options.mirror {
-            None => {
-                for group in self.scratch.filed() {
-                    let active = self.spool.active_mut();
-                    if let Some(number) = active.take_number(*group) {
-                        self.lines.push_link(active.name(*group), number);
-                    }
-                }
-                Ok(false)
-            }
+            None => self.take_next_numbers(),
             Some(mirrored) => {
                 mirror::take_numbers(article, mirrored, &mut self.spool, &mut self.lines)?
             }
@@ -648,6 +642,25 @@ impl Filer {
             true => Verdict::Unfiled(refusal),
             false => Verdict::Refused(refusal),
         }))
+    }
+
+    /// Takes the next number of each group of the article. Returns false: no number is out of order.
+    ///
+    /// # Errors
+    /// [`MirrorError::UsedUp`] if a group has given the highest number that clients understand. No group gives a number then: in the other
+    /// groups only, the article would be lost to the readers of this one.
+    fn take_next_numbers(&mut self) -> Result<bool, MirrorError> {
+        let active = self.spool.active_mut();
+        let mut filed = self.scratch.filed().iter();
+        if let Some(full) = filed.find(|group| active.high(**group) >= READABLE_NUMBER_MAX) {
+            return Err(MirrorError::UsedUp(groups::escaped(active.name(*full))));
+        }
+        for group in self.scratch.filed() {
+            if let Some(number) = active.take_number(*group) {
+                self.lines.push_link(active.name(*group), number);
+            }
+        }
+        Ok(false)
     }
 
     /// Appends the article to the store, logs it, and applies its control message.

@@ -11,9 +11,8 @@ use crate::error::Error;
 /// # Errors
 /// [`Error::NoRoom`]; or the free space cannot be read.
 pub(crate) fn check(dir: &Path, bytes: u64, keep_free: u64) -> Result<(), Error> {
-    let space = rustix::fs::statvfs(dir)
-        .map_err(|errno| StoreError::io("read the free space of", dir, errno.into()))?;
-    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    let free = store::free_bytes(dir)
+        .map_err(|source| StoreError::io("read the free space of", dir, source))?;
     match free < keep_free.saturating_add(bytes) {
         true => Err(Error::NoRoom {
             path: dir.to_owned(),

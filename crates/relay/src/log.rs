@@ -9,6 +9,7 @@
 use std::io::{self, Write};
 
 use article::scan::has_control;
+use groups::{is_terminal_control, push_hexadecimal};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A time in seconds since 1970 and milliseconds.
@@ -115,7 +116,8 @@ impl Log {
         }
     }
 
-    /// Adds a line. Control characters become `^X`, so that it stays a single line; an empty `id` becomes [`NO_ID`].
+    /// Adds a line. ASCII control characters become `^X`, so that it stays a single line, and the bytes of others that act on a terminal
+    /// ([`is_terminal_control`]) `\xNN`; an empty `id` becomes [`NO_ID`].
     pub fn line(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
         if self.second != Some(now.seconds) {
             let offset = self.zone.map_or(0, |zone| zone(now.seconds));
@@ -160,14 +162,14 @@ impl Log {
     }
 }
 
-/// Appends `bytes`, truncated to `bytes_max`, with control characters as `^X` (DEL as `^?`).
+/// Appends `bytes`, truncated to `bytes_max`, with ASCII control characters as `^X` (DEL as `^?`), and others that act on a terminal as `\xNN`.
 #[inline(always)]
 fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     let (shown, cut) = match bytes.split_at_checked(bytes_max) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    if has_control(shown) {
+    if has_control(shown) || !shown.is_ascii() {
         push_controls(out, shown);
     } else {
         out.extend_from_slice(shown);
@@ -179,11 +181,22 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
 
 #[cold]
 fn push_controls(out: &mut Vec<u8>, shown: &[u8]) {
-    for byte in shown {
-        if byte.is_ascii_control() {
-            out.extend_from_slice(&[b'^', byte ^ 0x40]);
-        } else {
-            out.push(*byte);
+    for chunk in shown.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let bytes = &mut [0; 4];
+            let bytes = character.encode_utf8(bytes).as_bytes();
+            match bytes {
+                [byte] if byte.is_ascii_control() => out.extend_from_slice(&[b'^', byte ^ 0x40]),
+                _ if is_terminal_control(character) => push_hexadecimal(out, bytes),
+                _ => out.extend_from_slice(bytes),
+            }
+        }
+        for byte in chunk.invalid() {
+            match byte {
+                // C1 in the character sets of one byte.
+                0x80..=0x9f => push_hexadecimal(out, &[*byte]),
+                _ => out.push(*byte),
+            }
         }
     }
 }
@@ -272,6 +285,19 @@ mod tests {
         let line = log.pending();
         assert!(line.ends_with(b" a^Jb - <^@@a> x^Iy^?^M^J\xe9\n"));
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_visible() {
+        let mut log = Log::new();
+        let text = "\u{9b}31m \u{202e}gpj \u{fc}e\u{301}".as_bytes();
+        log.line(NOW, b"a", Code::Refused, b"<\x9b@a>", text);
+        let line = log.pending();
+        let wanted = " a - <\\x9b@a> \\xc2\\x9b31m \\xe2\\x80\\xaegpj \u{fc}e\u{301}\n";
+        assert!(line.ends_with(wanted.as_bytes()), "{}", line.escape_ascii());
+        // Names in Latin-1 stay.
+        log.line(NOW, b"a", Code::Refused, b"<1@a>", b"\xfcber");
+        assert!(log.pending().ends_with(b"\xfcber\n"));
     }
 
     #[test]

@@ -40,6 +40,11 @@ pub enum MirrorError {
     /// An element of Xref for a group of ours has no number.
     #[error("`{0}' in Xref: is no group with a number, in believe-Xref mode")]
     NoNumber(String),
+    /// The group has had the highest number; not a mirror's.
+    #[error(
+        "no number left in group `{0}': clients understand none above {READABLE_NUMBER_MAX} (RFC 3977, 6); give it a successor"
+    )]
+    UsedUp(String),
     /// None of the groups is known.
     #[error("no known groups in Xref: in believe-Xref mode")]
     NoGroups,

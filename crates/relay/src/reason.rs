@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use article::message_id::IdError;
+use article::message_id::{self, IdError};
 use article::parse::BAD_LINE_SHOWN_BYTES_MAX;
-use article::{Header, HeaderError};
+use article::{Article, Header, HeaderError};
 
 use crate::permit::Denied;
 
@@ -161,6 +161,19 @@ impl Reason<'_> {
             | Reason::NoJunk(_)
             | Reason::NoControl => RefusalKind::Groups,
             Reason::Duplicate => RefusalKind::Other,
+        }
+    }
+
+    /// The text for an article whose Message-ID is not the announced one: the error in its form, if it has one.
+    #[cold]
+    pub fn of_unannounced(article: &Article<'_>) -> Vec<u8> {
+        match article.value(Header::MessageId) {
+            None => Reason::Missing(Header::MessageId).text(),
+            Some([]) => Reason::Empty(Header::MessageId).text(),
+            Some(own) => match message_id::check(own) {
+                Err(error) => Reason::MessageId(error).text(),
+                Ok(()) => b"Message-ID differs from the announced one".to_vec(),
+            },
         }
     }
 

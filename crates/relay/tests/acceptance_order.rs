@@ -105,3 +105,34 @@ fn one_day_ahead_is_allowed() {
     let ahead = article(&["Date: 2 Jun 2001 12:00:00 GMT"]);
     assert_eq!(Decisions::new().verdict(&ahead), "accept comp.lang.c");
 }
+
+/// RFC 5537, 3.6: an article that waited for its moderator has an old Date.
+#[test]
+fn the_injection_date_counts_instead_of_the_date() {
+    let mut decisions = Decisions::new();
+    decisions.rules.age_seconds_max = Some(30 * 86_400);
+    let verdict = |date: &str, injected: &str| {
+        let text = article(&[date]);
+        decisions.verdict(&format!("Injection-Date: {injected}\n{text}"))
+    };
+    let old = "Date: 1 Apr 2001 12:00:00 GMT";
+    let fresh = "Date: 1 Jun 2001 11:00:00 GMT";
+    assert_eq!(
+        verdict(old, "1 Jun 2001 11:00:00 GMT"),
+        "accept comp.lang.c"
+    );
+    assert_eq!(
+        verdict(fresh, "1 Apr 2001 12:00:00 GMT"),
+        "refuse ancient date `1 Apr 2001 12:00:00 GMT'"
+    );
+    assert_eq!(
+        verdict(fresh, "2 Jun 2001 12:00:01 GMT"),
+        "refuse Date: too far in the future: `2 Jun 2001 12:00:01 GMT'"
+    );
+    assert_eq!(verdict(fresh, "soon"), "refuse unparsable Date: `soon'");
+    // One day of Date ahead of the clock is allowed as before, and more with an Injection-Date.
+    assert_eq!(
+        verdict("Date: 9 Jun 2001 12:00:00 GMT", "1 Jun 2001 11:00:00 GMT"),
+        "accept comp.lang.c"
+    );
+}

@@ -25,6 +25,24 @@ fn one_with_another_id_is_refused() {
         .file_announced(None, b"<2@far.example>", (&text, WireFacts::of(&text)), NOW)
         .unwrap();
     assert!(matches!(other, Verdict::Refused(_)));
+    let reason = |verdict: Verdict| match verdict {
+        Verdict::Refused(refusal) => String::from_utf8_lossy(&refusal.text).into_owned(),
+        other => format!("{other:?}"),
+    };
+    assert!(reason(other).contains("differs from the announced one"));
+    // Only its form is wrong: the reason says which.
+    for (own, why) in [
+        ("2@far.example", "not bracketed"),
+        ("<2@far .example>", "whitespace"),
+        ("", "empty"),
+    ] {
+        let text = article(own, "text\r\n");
+        let verdict = filer
+            .file_announced(None, b"<2@far.example>", (&text, WireFacts::of(&text)), NOW)
+            .unwrap();
+        let told = reason(verdict);
+        assert!(told.contains(why), "{told}");
+    }
     let own = filer
         .file_announced(None, b"<1@far.example>", (&text, WireFacts::of(&text)), NOW)
         .unwrap();

@@ -201,7 +201,7 @@ fn what_lacks_something_is_refused() {
         ("newgroup comp.`reboot`", "`"),
         ("newgroup comp.$(id)", "`$"),
         ("newgroup Comp.New", "upper-case"),
-        ("newgroup comp.a-name-that-is-too-long", "14"),
+        ("newgroup comp.a-name-that-is-too-long-for-this", "30"),
         ("newgroup alt.new", "the ME line of sys"),
         ("newgroup control.new", "reserved"),
         ("newgroup control moderated", "reserved"),
@@ -437,6 +437,21 @@ fn a_checkgroups_leaves_the_groups_of_the_news_system_alone() {
     assert_eq!(last(&newsdir).0, "nothing");
     assert!(line_of(&newsdir, "control").unwrap().ends_with(" y"));
     assert!(!read(&newsdir, "newsgroups").contains("junk"));
+}
+
+#[test]
+fn a_checkgroups_names_the_groups_that_it_leaves_out() {
+    let newsdir = newsdir(ANYBODY);
+    let long = "x".repeat(30);
+    let body = format!(
+        "comp.std\tS.\ncomp.lang.c\tC.\ncomp.mod\tM. (Moderated)\ncomp.local\tL.\ncomp.{long}\tLong.\ncomp.{long}y\tLonger.\n"
+    );
+    newsdir.file(&[&control("<1@a>", "checkgroups comp", &body)]);
+    let told = last(&newsdir);
+    assert_eq!(told.0, "acted", "{told:?}");
+    assert!(line_of(&newsdir, &format!("comp.{long}")).is_some());
+    assert!(told.1.contains("1 left out"), "{told:?}");
+    assert!(told.1.contains(&format!("comp.{long}y")), "{told:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The lines have no year. A file that is never renamed has the same day of several years; the last of them counts.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -149,7 +149,7 @@ impl LogFold {
     }
 
     fn read_file(&mut self, path: &Path, day: Day) -> io::Result<()> {
-        let mut file = BufReader::with_capacity(256 << 10, File::open(path)?);
+        let mut file = BufReader::with_capacity(256 << 10, store::regular::open(path)?);
         let is_gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         match is_gzip {
             false => self.read_lines(&mut file, day),
@@ -299,7 +299,10 @@ mod tests {
         fs::write(dir.join("log.3.gz"), &whole[..whole.len() - 8]).unwrap();
         // Written before the day.
         fs::write(dir.join("log.9"), LINES).unwrap();
-        let old = File::options().write(true).open(dir.join("log.9")).unwrap();
+        let old = std::fs::File::options()
+            .write(true)
+            .open(dir.join("log.9"))
+            .unwrap();
         old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000))
             .unwrap();
         let (fold, errors) = LogFold::read(dir, day());

@@ -18,6 +18,7 @@ mod reader_counts;
 mod reservations;
 mod server;
 mod shared;
+mod shared_ranges;
 mod shares;
 pub mod socket;
 mod thread_store;

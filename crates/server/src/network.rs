@@ -201,6 +201,10 @@ impl Network {
                     }
                     number => self.serve(Token::of(number), flags, ticks),
                 }
+                if self.shared.held.has_leaving() {
+                    // Before the next connection is read, which may take a MiB more.
+                    self.handle_messages(ticks);
+                }
             }
             self.continue_long_replies(ticks);
             self.expire_timers(ticks);
@@ -315,7 +319,9 @@ impl Network {
         if flags.contains(epoll::EventFlags::OUT) {
             done = connection.resume(&mut context);
         }
-        if done.is_ok() && flags.intersects(epoll::EventFlags::IN | gone) {
+        // While another thread has to discard much, nothing is read: the event comes again.
+        let may_read = !self.shared.held.is_over();
+        if done.is_ok() && may_read && flags.intersects(epoll::EventFlags::IN | gone) {
             done = connection.read(&mut context);
         }
         if done.is_ok() && flags.intersects(gone) && !connection.interest().read {

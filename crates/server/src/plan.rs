@@ -40,6 +40,9 @@ pub trait ArticleSink: Send + Sync {
 
     /// Called before a network thread reads the store. If other processes write the store, changes are published here.
     fn before_work(&self) {}
+
+    /// Called after much incomplete input was freed: its memory may be given back to the system.
+    fn input_freed(&self) {}
 }
 
 /// Time limits of connections.

@@ -15,6 +15,7 @@ use crate::plan::{ArticleSink, ConfigSnapshot, Plan};
 use crate::reservations::Reservations;
 use crate::shares::Shares;
 use crate::socket::Listener;
+use crate::token::Token;
 use crate::waiting_posts::WaitingPosts;
 use crate::worker_pool::WorkerPool;
 
@@ -72,6 +73,13 @@ impl Shared {
 
     pub fn access(&self) -> Arc<Access> {
         self.config().access.clone()
+    }
+
+    /// Removes the incomplete input of a connection from the bound.
+    pub fn let_go_held(&self, token: Token) {
+        if self.held.let_go(token) {
+            self.sink.input_freed();
+        }
     }
 
     /// Replaces the settings.

@@ -1,11 +1,13 @@
 //! Bounds the memory of incomplete input: partial articles and TLS handshakes of all connections. When it is used up, one holding is
-//! discarded, and its connection gets a message.
+//! discarded, and its connection gets a message. Until the connection has done so the holding counts as *leaving*: while much leaves, nothing
+//! more is read.
 //!
 //! The victim is a holding of the largest owner (an address under an access entry) above the share that each owner is sure of; if no
 //! owner is above it, of all owners. Of these holdings it is the one that stalled first; if none stalls, the one with the fewest bytes
 //! for its age; if all are young, the oldest.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Token;
@@ -17,9 +19,17 @@ const STILL_MILLISECONDS: u64 = 5_000;
 /// Age below which the speed of a holding does not count, ms.
 const YOUNG_MILLISECONDS: u64 = 10_000;
 
+/// Discarded holdings that are still in memory, above which nothing more is read, bytes: 16 MiB.
+const LEAVING_BYTES_MAX: usize = 16 << 20;
+
+/// Largest size of holdings whose memory may stay with the process afterwards, bytes: 32 MiB.
+const KEPT_BYTES_MAX: usize = 32 << 20;
+
 /// The incomplete input of one connection.
 #[derive(Debug)]
 struct Holding {
+    /// The mailbox of its connection has the message to discard it.
+    is_leaving: bool,
     owner: Owner,
     mailbox: Arc<Mailbox>,
     bytes: usize,
@@ -50,13 +60,20 @@ pub struct Shares {
     /// The share that each owner is sure of, bytes.
     share_bytes: usize,
     state: Mutex<State>,
+    /// `State::leaving_bytes`, for those who do not take the lock.
+    leaving_bytes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct State {
     holdings: HashMap<Token, Holding>,
     owners: HashMap<Owner, usize>,
+    /// Size of the holdings without those that leave, bytes.
     bytes: usize,
+    /// Size of the holdings that leave, bytes.
+    leaving_bytes: usize,
+    /// The largest size of all holdings since their memory was last given back, bytes.
+    most_bytes: usize,
 }
 
 impl Shares {
@@ -66,7 +83,18 @@ impl Shares {
             bytes_max,
             share_bytes,
             state: Mutex::default(),
+            leaving_bytes: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether holdings are still to be discarded.
+    pub fn has_leaving(&self) -> bool {
+        self.leaving_bytes.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether so much is still to be discarded that nothing more may be read.
+    pub fn is_over(&self) -> bool {
+        self.leaving_bytes.load(Ordering::Relaxed) > LEAVING_BYTES_MAX
     }
 
     /// Sets the holding of a connection: `bytes` of input that began at `since`. `owner` is called only for a new holding. Above the bound,
@@ -82,6 +110,7 @@ impl Shares {
         if !state.update(token, bytes, (since, now)) {
             let (owner, mailbox) = owner();
             let holding = Holding {
+                is_leaving: false,
                 owner,
                 mailbox,
                 bytes,
@@ -90,20 +119,33 @@ impl Shares {
             };
             state.put(token, holding);
         }
+        state.most_bytes = state.most_bytes.max(state.bytes + state.leaving_bytes);
         while state.bytes > self.bytes_max {
-            let Some((token, holding)) = state
-                .victim(self.share_bytes, now)
-                .and_then(|token| Some((token, state.take(token)?)))
+            let victim = state.victim(self.share_bytes, now);
+            let Some((token, mailbox)) =
+                victim.and_then(|token| Some((token, state.dismiss(token)?)))
             else {
-                return;
+                break;
             };
-            holding.mailbox.put(Message::Discard(token));
+            mailbox.put(Message::Discard(token));
         }
+        self.leaving_bytes
+            .store(state.leaving_bytes, Ordering::Relaxed);
     }
 
-    /// Removes the holding of a connection.
-    pub fn let_go(&self, token: Token) {
-        self.lock().take(token);
+    /// Removes the holding of a connection. Returns whether so much is free now that its memory should be given back to the system: once, each time
+    /// that little is left of much.
+    pub fn let_go(&self, token: Token) -> bool {
+        let mut state = self.lock();
+        state.take(token);
+        self.leaving_bytes
+            .store(state.leaving_bytes, Ordering::Relaxed);
+        let left = state.bytes + state.leaving_bytes;
+        let has_fallen = state.most_bytes >= KEPT_BYTES_MAX && left < state.most_bytes / 4;
+        if has_fallen {
+            state.most_bytes = left;
+        }
+        has_fallen
     }
 
     /// Size of all holdings, bytes.
@@ -131,6 +173,10 @@ impl State {
         };
         let before = std::mem::replace(&mut holding.bytes, bytes);
         (holding.since, holding.changed) = (since, now);
+        if holding.is_leaving {
+            self.leaving_bytes = self.leaving_bytes - before + bytes;
+            return true;
+        }
         self.bytes = self.bytes - before + bytes;
         if let Some(all) = self.owners.get_mut(&holding.owner) {
             *all = *all - before + bytes;
@@ -140,14 +186,32 @@ impl State {
 
     fn take(&mut self, token: Token) -> Option<Holding> {
         let holding = self.holdings.remove(&token)?;
-        self.bytes -= holding.bytes;
-        if let Some(bytes) = self.owners.get_mut(&holding.owner) {
-            *bytes -= holding.bytes;
-            if *bytes == 0 {
-                self.owners.remove(&holding.owner);
-            }
+        match holding.is_leaving {
+            true => self.leaving_bytes -= holding.bytes,
+            false => self.subtract(&holding.owner, holding.bytes),
         }
         Some(holding)
+    }
+
+    /// Makes a holding one that leaves. Returns the mailbox of its connection.
+    fn dismiss(&mut self, token: Token) -> Option<Arc<Mailbox>> {
+        let holding = self.holdings.get_mut(&token)?;
+        holding.is_leaving = true;
+        let (owner, bytes) = (holding.owner.clone(), holding.bytes);
+        let mailbox = holding.mailbox.clone();
+        self.leaving_bytes += bytes;
+        self.subtract(&owner, bytes);
+        Some(mailbox)
+    }
+
+    fn subtract(&mut self, owner: &Owner, holding_bytes: usize) {
+        self.bytes -= holding_bytes;
+        if let Some(bytes) = self.owners.get_mut(owner) {
+            *bytes -= holding_bytes;
+            if *bytes == 0 {
+                self.owners.remove(owner);
+            }
+        }
     }
 
     /// Selects the victim. It scans all holdings, but only when the memory is used up.
@@ -157,8 +221,9 @@ impl State {
             .iter()
             .filter(|(_, bytes)| **bytes > share_bytes);
         let greediest = greedy.max_by_key(|(_, bytes)| **bytes);
-        let is_among =
-            |holding: &Holding| greediest.is_none_or(|(owner, _)| *owner == holding.owner);
+        let is_among = |holding: &Holding| {
+            !holding.is_leaving && greediest.is_none_or(|(owner, _)| *owner == holding.owner)
+        };
         let among = self.holdings.iter().filter(|(_, one)| is_among(one));
         let least = among.min_by_key(|(_, holding)| holding.worth(now));
         least.map(|(token, _)| *token)
@@ -249,6 +314,51 @@ mod tests {
         }
         let told = fixture.hold(200, 200, 5, (60_000, 60_010));
         assert!(told.len() == 3 && told.iter().all(|number| *number < 100));
+    }
+
+    #[test]
+    fn holdings_that_leave_count_until_they_are_gone() {
+        let fixture = Fixture::new();
+        let shares = Shares::new(64 << 20, 8 << 20);
+        let hold = |number: u32, mib: usize| {
+            let owner = ("x".to_owned(), None);
+            let mailbox = fixture.mailbox.clone();
+            let token = Token::new(0, number, 0);
+            shares.hold(token, mib << 20, (u64::from(number), 10), || {
+                (owner, mailbox)
+            });
+        };
+        hold(1, 30);
+        hold(2, 30);
+        assert!(!shares.has_leaving());
+        hold(3, 5);
+        // The first one leaves, and grows before it hears so.
+        assert!(shares.has_leaving() && shares.is_over());
+        hold(1, 31);
+        assert_eq!(shares.lock().leaving_bytes, 31 << 20);
+        assert_eq!(shares.bytes(), 35 << 20);
+        shares.let_go(Token::new(0, 1, 0));
+        assert!(!shares.has_leaving() && !shares.is_over());
+        hold(1, 10);
+        assert_eq!(shares.bytes(), 45 << 20);
+    }
+
+    #[test]
+    fn much_memory_is_given_back_once() {
+        let fixture = Fixture::new();
+        let shares = Shares::new(256 << 20, 8 << 20);
+        for number in 0..40 {
+            let owner = ("x".to_owned(), None);
+            let token = Token::new(0, number, 0);
+            shares.hold(token, 1 << 20, (0, 10), || (owner, fixture.mailbox.clone()));
+        }
+        let gone = (0..40).map(|number| shares.let_go(Token::new(0, number, 0)));
+        let given: Vec<usize> = gone
+            .enumerate()
+            .filter_map(|(at, given)| given.then_some(at))
+            .collect();
+        // When 9 MiB of 40 are left.
+        assert_eq!(given, [30]);
     }
 
     #[test]

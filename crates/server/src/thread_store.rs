@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -21,7 +20,7 @@ use nntp::{
     Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
     TransferOutcome,
 };
-use store::{HistoryLine, Position, Run, Snapshot, Stretch};
+use store::{HistoryLine, Position, Snapshot};
 
 use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
 use crate::client::{Client, Fetching, NO_LOGIN, TOO_MANY, TOO_MANY_FAILED};
@@ -30,6 +29,7 @@ use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::reader_counts::ReaderCounts;
 use crate::shared::Shared;
+use crate::shared_ranges::{SharedRange, SharedRows};
 use crate::waiting_posts::TOO_MANY_POSTS;
 use crate::worker_pool::IsFull;
 
@@ -611,6 +611,30 @@ impl Backend for SessionContext<'_> {
         self.client.tally.add(Counter::Sent, 1);
     }
 
+    fn message_id(
+        &mut self,
+        position: ArticlePosition,
+        id: &mut Vec<u8>,
+    ) -> Result<bool, BackendError> {
+        id.clear();
+        let ThreadStore {
+            snapshot, record, ..
+        } = &mut *self.store;
+        match snapshot.line_at(Position(position.0), record) {
+            Ok(line) => {
+                id.extend_from_slice(line.as_ref().map_or(b"", |line| line.id));
+                Ok(line.is_some())
+            }
+            // The history line is lost here; the record has it.
+            Err(store::Error::Offloaded(_)) => {
+                let article = self.article(position)?;
+                id.extend_from_slice(article.as_ref().map_or(b"", |article| article.id));
+                Ok(article.is_some())
+            }
+            Err(error) => Err(fault(self.shared)(error)),
+        }
+    }
+
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         let position = Position(position.0);
         let ThreadStore {
@@ -741,40 +765,4 @@ impl Backend for SessionContext<'_> {
 
 fn numbered((number, position): (u64, Position)) -> (u64, ArticlePosition) {
     (number, ArticlePosition(position.0))
-}
-
-/// Overview rows, sent from their map.
-#[derive(Debug)]
-struct SharedRows(Run);
-
-impl SharedBytes for SharedRows {
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
-        None
-    }
-
-    fn is_valid(&self) -> bool {
-        self.0.is_readable()
-    }
-}
-
-/// A large article, sent from its file.
-#[derive(Debug)]
-struct SharedRange(Stretch);
-
-impl SharedBytes for SharedRange {
-    fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
-        Some((self.0.as_fd(), self.0.offset))
-    }
-
-    fn is_valid(&self) -> bool {
-        self.0.is_still_there()
-    }
 }

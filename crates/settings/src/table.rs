@@ -280,8 +280,8 @@ pub static TABLE: &[Setting] = &[
         key: "name_part_bytes_max",
         unit: Unit::Count("bytes"),
         range: (1, 255),
-        help: "Longest part between two dots in the name of a group that a control message creates. C News allowed \
-               14; some hierarchies have longer parts.",
+        help: "Longest part between two dots in the name of a group that a control message creates. RFC 5536 \
+               asks for at most 30; C News allowed 14.",
         slot: |s| Slot::Number(&mut s.control.name_part_bytes_max),
     },
     Setting {

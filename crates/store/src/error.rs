@@ -212,6 +212,13 @@ impl Error {
         )
     }
 
+    /// True if the object store answers, and one object cannot be used: it is archived, or the answer makes no sense.
+    pub fn is_of_one_object(&self) -> bool {
+        use std::io::ErrorKind::{InvalidData, ResourceBusy};
+        matches!(self, Error::ObjectStore { source, .. }
+            if matches!(source.kind(), InvalidData | ResourceBusy))
+    }
+
     /// True when the disk (or quota) is full: the same batch can be given again after space returns.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Error::Io { source, .. }

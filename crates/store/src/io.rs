@@ -6,6 +6,7 @@ pub(crate) mod bytes;
 pub mod control_socket;
 pub(crate) mod directories;
 pub mod disk;
+pub(crate) mod free_space;
 pub(crate) mod growing_map;
 pub(crate) mod lock;
 pub(crate) mod map;

@@ -19,8 +19,8 @@ pub use fetch::{Fetch, fetch_by};
 pub use objects::{Connection, Health, Objects, connect, connect_by, health, reconnect};
 pub(crate) use run::recall;
 pub use run::{
-    Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, lacks_cancel_locks, list,
-    move_away, move_away_on, place_of_copy,
+    Offloaded, SegmentPlace, Wanted, bring_back, bring_back_on, check, count_undeleted,
+    lacks_cancel_locks, list, move_away, move_away_on, place_of_copy,
 };
 
 use crate::Error;

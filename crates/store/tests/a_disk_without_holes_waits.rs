@@ -30,10 +30,10 @@ struct Site {
 }
 
 impl Site {
-    fn new() -> Site {
+    fn new(prepare: impl Fn(&Double)) -> Site {
         let news = News::new(&["goes", "stays"]);
         let double = Double::new(news.dir());
-        double.make_no_holes();
+        prepare(&double);
         let site = Site {
             disk: double.disk(),
             filler: "\nfive thousand bytes".repeat(250),
@@ -126,7 +126,7 @@ fn id(group: &str, number: u64) -> String {
 
 /// The long run of `goes` is gone; its space is not.
 fn waiting() -> Site {
-    let site = Site::new();
+    let site = Site::new(Double::make_no_holes);
     let before = std::fs::metadata(site.first()).unwrap().len();
     let told = site.cut("goes", EACH + 1);
     assert!(told.no_holes, "{told:?}");
@@ -173,4 +173,22 @@ fn the_space_comes_back_when_the_segment_dies() {
     assert!(told.segments > 0, "{told:?}");
     assert!(!site.first().exists());
     site.check(|_, _| false, "dead");
+}
+
+/// As on btrfs: a hole would return nothing, so that the segment is rewritten at once, and what counts as freed is what came back.
+#[test]
+fn a_segment_is_rewritten_where_holes_return_nothing() {
+    let site = Site::new(Double::keep_holes);
+    let before = std::fs::metadata(site.first()).unwrap().len();
+    let told = site.cut("goes", EACH + 1);
+    assert_eq!(
+        (told.holes, told.repacked, told.held),
+        (0, 1, 0),
+        "{told:?}"
+    );
+    let after = std::fs::metadata(site.first()).unwrap().len();
+    assert!(after < before, "{before} before, {after} after");
+    site.check(|group, _| group == "stays", "rewritten");
+    let again = site.cut("goes", EACH + 1);
+    assert_eq!((again.repacked, again.bytes), (0, 0), "{again:?}");
 }

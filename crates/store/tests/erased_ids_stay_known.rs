@@ -88,3 +88,26 @@ fn whose_history_was_lost() {
     store::rebuild(dir).unwrap();
     all_are_known("history rebuild");
 }
+
+#[test]
+fn and_only_a_disk_that_was_read_is_called_verified() {
+    for hides_disk in [false, true] {
+        let news = News::new(&["a.b"]);
+        let double = Double::new(news.dir());
+        if hides_disk {
+            double.hide_disk();
+        }
+        let mut spool = Spool::open_on(double.disk(), news.dir(), Options::default()).unwrap();
+        let position = news.file(&mut spool, "<1@x>", &["a.b"]);
+        spool.commit().unwrap();
+        let note = RemovalNote {
+            by: RemovedBy::Erasure,
+            text: b"",
+            seconds: 1,
+            until: i64::MIN,
+        };
+        let erased = spool.erase(position, b"<1@x>", note).unwrap();
+        assert!(erased.bytes > 0);
+        assert_eq!(erased.is_verified, !hides_disk);
+    }
+}

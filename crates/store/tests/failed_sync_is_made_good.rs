@@ -123,3 +123,28 @@ fn a_killed_program_tells_nobody() {
         );
     }
 }
+
+#[test]
+fn what_was_not_read_back_from_the_disk_is_said() {
+    for hides_disk in [false, true] {
+        let news = News::new(&["a.b"]);
+        let double = Double::new(news.dir());
+        if hides_disk {
+            double.hide_disk();
+        }
+        let mut spool = Spool::open_on(double.disk(), news.dir(), Options::default()).unwrap();
+        news.file(&mut spool, IDS[0], &["a.b"]);
+        double.fail_sync(1);
+        spool.commit().unwrap_err();
+        drop(spool);
+        double.heal();
+        let spool = Spool::open_on(double.disk(), news.dir(), Options::default()).unwrap();
+        let is_said = |notice: &String| notice.contains("nothing verifies");
+        assert_eq!(
+            spool.notices().iter().any(is_said),
+            hides_disk,
+            "{:?}",
+            spool.notices()
+        );
+    }
+}

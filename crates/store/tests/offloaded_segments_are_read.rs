@@ -256,11 +256,34 @@ fn fsck_names_the_articles_of_a_lost_object() {
         told.contains("does not have segments/") && told.contains("lost to damage: <0@x> (goes/1)"),
         "{told}"
     );
-    let places = offload::list(&site.snapshot()).unwrap();
+    let mut places = offload::list(&site.snapshot()).unwrap();
     assert_eq!(
-        offload::check(site.news.dir(), &places).unwrap(),
+        offload::check(site.news.dir(), &mut places).unwrap(),
         [site.base]
     );
+}
+
+#[test]
+fn an_object_that_stays_is_deleted_by_the_next_run() {
+    let site = Site::new(100, 1 << 30);
+    site.move_away().unwrap();
+    site.objects.set(Wrong::KeepsDeleted);
+    let back = |bases: &[u64]| {
+        let mut moved = Vec::new();
+        let done = offload::bring_back(site.news.dir(), options(), bases, |segment| {
+            moved.push(segment.base);
+        });
+        let left = offload::count_undeleted(&site.snapshot()).unwrap();
+        (moved, done.is_ok(), left)
+    };
+    // What is here counts, whatever becomes of the object.
+    assert_eq!(back(&[site.base]), (vec![site.base], false, 1));
+    site.check_all("brought back");
+    // Nothing is left to bring, and the object is still there.
+    assert_eq!(back(&[]), (vec![], false, 1));
+    site.objects.set(Wrong::Nothing);
+    assert_eq!(back(&[]), (vec![], true, 0));
+    assert!(site.objects.names().is_empty());
 }
 
 #[test]

@@ -48,6 +48,10 @@ pub(super) fn parse(text: &[u8], local: &dyn LocalZone) -> Option<i64> {
                 date.rest = after;
                 date.parse_numeric_zone(byte)?;
             }
+            // `12:04:47-PST': C News's getdate skipped the hyphen.
+            b'-' if date.time.is_some() && after.first().is_some_and(u8::is_ascii_alphabetic) => {
+                date.rest = after
+            }
             b'-' if date.time.is_none() && date.day.or(date.year).or(date.month).is_some() => {
                 date.rest = after
             }

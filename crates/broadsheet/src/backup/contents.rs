@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use sha2::{Digest, Sha256};
+use store::regular;
 
 /// SHA-256 of a content.
 pub type Checksum = [u8; 32];
@@ -128,7 +129,7 @@ impl Contents {
     pub fn fetch(&self, (checksum, size): (&Checksum, u64), to: &mut File) -> anyhow::Result<()> {
         let path = self.path(checksum);
         let damaged = || format!("the backup is damaged: {}", path.display());
-        let from = File::open(&path).with_context(damaged)?;
+        let from = regular::open(&path).with_context(damaged)?;
         let (found, bytes) = copied(&mut &from, to).map_err(|failed| match failed {
             CopyError::Read(error) => anyhow::Error::new(error).context(damaged()),
             CopyError::Write(error) => anyhow::Error::new(error).context("cannot write the copy"),
@@ -152,7 +153,7 @@ impl Contents {
                 "the content does not have the checksum of its name",
             ))
         };
-        let mut from = match File::open(self.path(checksum)) {
+        let mut from = match regular::open(&self.path(checksum)) {
             Err(error)
                 if error.kind() == ErrorKind::NotFound && self.damaged_path(checksum).exists() =>
             {

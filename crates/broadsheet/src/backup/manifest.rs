@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 use store::disk::RealDisk;
+use store::regular;
 
 use super::contents::{Checksum, hexadecimal};
 
@@ -114,14 +115,15 @@ impl Manifest {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub fn read(path: &Path) -> anyhow::Result<Manifest> {
-        let size = fs::metadata(path).map(|data| data.len());
+        let file = regular::open(path);
+        let size = file.and_then(|file| Ok(file.metadata()?.len()));
         let size = size.with_context(|| format!("cannot read {}", path.display()))?;
         ensure!(
             size <= LIST_BYTES_MAX,
             "{}: larger than {LIST_BYTES_MAX} bytes",
             path.display()
         );
-        let text = fs::read_to_string(path);
+        let text = regular::read_to_string(path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         Manifest::parse(&text).with_context(|| {
             format!(

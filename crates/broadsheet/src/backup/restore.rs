@@ -10,7 +10,7 @@ use groups::Active;
 use groups::active::{NUMBER_MAX, READABLE_NUMBER_MAX};
 use store::disk::RealDisk;
 use store::offload::{SegmentPlace, place_of_copy};
-use store::{AppliedEntry, Lock, Spool};
+use store::{AppliedEntry, Lock, Spool, regular};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
@@ -130,7 +130,15 @@ pub fn find_objects(backups: &Path, manifest: &Manifest) -> NeededObjects {
         return found;
     }
     for (entry, place) in &needed {
-        match store::offload::check(backups, std::slice::from_ref(place)) {
+        let mut asked = [place.clone()];
+        let checked = store::offload::check(backups, &mut asked);
+        let fault = asked.into_iter().find_map(|place| place.fault);
+        if let Some(fault) = fault {
+            let what = format!("{}: {fault}", entry.path.display());
+            found.missing.push(what);
+            continue;
+        }
+        match checked {
             Ok(lost) if lost.is_empty() => {}
             Ok(_) => found.missing.push(format!(
                 "{}: the object store does not have {}, or not all of it",
@@ -156,7 +164,7 @@ fn connect_to_check(
     let entry_of = |path: &Path| manifest.entries.iter().find(|entry| entry.path == path);
     let entry = entry_of(Path::new(settings::FILE)).context("the backup has no settings")?;
     let path = contents.path(&entry.checksum);
-    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = regular::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let Ok(read) = settings::Read::parse(&entry.path, text) else {
         bail!("{} in the backup has errors", settings::FILE);
     };
@@ -248,7 +256,7 @@ fn fill(
 fn connect(contents: &Contents, entry: &Entry, root: &Path) -> anyhow::Result<()> {
     let path = root.join("restoring");
     write(contents, entry, &path)?;
-    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = regular::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     let directory = settings::NewsDirectory::at(root);
     // Settings with errors are restored as well.
@@ -305,7 +313,7 @@ fn raise(root: &Path, gap: u64) -> anyhow::Result<()> {
         return Ok(());
     }
     let path = root.join(ACTIVE);
-    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = regular::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let active = raised(Active::parse(text)?, gap)?;
     store::replace(&RealDisk, &path, |file| file.write_at(active.image(), 0))?;
     Spool::open(root, store::Options::default())?;
@@ -320,7 +328,7 @@ fn check_gap(contents: &Contents, manifest: &Manifest, gap: u64) -> anyhow::Resu
     };
     let path = contents.path(&entry.checksum);
     let verified = contents.verify(&entry.checksum, entry.size);
-    let text = verified.and_then(|()| fs::read(&path));
+    let text = verified.and_then(|()| regular::read(&path));
     let text = text.with_context(|| format!("the backup is damaged: {}", path.display()))?;
     match Active::parse(text) {
         Ok(active) => raised(active, gap).map(drop),

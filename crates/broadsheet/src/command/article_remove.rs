@@ -376,7 +376,8 @@ impl Answer for Done {
                     (0, _) => "; nothing of it was left in the log",
                     (_, true) => "; the disk was read again and has only zeros there",
                     (_, false) => {
-                        "; the file system does not let the disk be read past the page cache"
+                        "; whether the disk itself has only zeros there is not verified: its file system may read from its cache or its journal, and may keep older \
+                         copies"
                     }
                 };
                 let rows = text::counted(erased.rows, "overview row");

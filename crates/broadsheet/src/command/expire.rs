@@ -18,7 +18,8 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{archive_report, expiry_report};
+use crate::terminal::Output;
+use crate::{archive_report, expiry_report, operand};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -231,9 +232,9 @@ pub fn carry_out(
         expiry_report::complain(&outcome.plan.unreadable)?;
     }
     // Standard output is the index's.
-    let mut told = std::io::stderr();
+    let mut errors = Output::new(std::io::stderr(), true);
     let out: &mut dyn Write = match given.has("print-index") {
-        true => &mut told,
+        true => &mut errors,
         false => out,
     };
     let expired = Expired {
@@ -241,11 +242,11 @@ pub fn carry_out(
         dry: order.dry,
     };
     if order.trace {
-        let mut told = BufWriter::new(std::io::stderr());
+        let mut errors = BufWriter::new(Output::new(std::io::stderr(), true));
         for removal in &outcome.removals {
-            writeln!(told, "{removal}")?;
+            writeln!(errors, "{removal}")?;
         }
-        told.flush()?;
+        errors.flush()?;
     } else if what_if.is_some() {
         let in_force = policy(given, file, &directory, &tables).and_then(|(list, space)| {
             let order = RunOptions {
@@ -312,8 +313,7 @@ fn policy(
     };
     let named = named.map(Path::new);
     if let Some(file) = named.filter(|file| file.extension().is_some_and(|end| end == "toml")) {
-        let text =
-            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = operand::read(file)?;
         let tables = Read::parse(file, text)?.expiry?;
         if tables.rules.is_empty() {
             let archive = archive.or_else(|| tables.archive_directory());

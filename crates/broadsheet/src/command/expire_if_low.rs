@@ -42,7 +42,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let room = DiskSpace::of(&segments)
         .with_context(|| format!("cannot read the free space of {}", segments.display()))?;
     if room.free >= wanted {
-        given.print(&EnoughSpace { free: room.free }, out)?;
+        given.print(
+            &EnoughSpace {
+                free: (room.free < u64::MAX).then_some(room.free),
+            },
+            out,
+        )?;
         return Ok(Status::OK);
     }
     let file = given.operands.get(1).map(|file| file.as_os_str());
@@ -51,14 +56,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 /// Expire was not needed.
 struct EnoughSpace {
-    /// Free space, bytes.
-    free: u64,
+    /// Free space, bytes; `None` where the file system does not report its size.
+    free: Option<u64>,
 }
 
 impl Answer for EnoughSpace {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let free = text::rough_bytes(self.free);
-        writeln!(out, "{free} are free: expire is not needed")
+        let free = match self.free {
+            Some(free) => format!("{} are free", text::rough_bytes(free)),
+            None => "the file system does not report its size".to_owned(),
+        };
+        writeln!(out, "{free}: expire is not needed")
     }
 
     fn json(&self) -> Value {

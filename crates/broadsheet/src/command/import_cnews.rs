@@ -1,6 +1,5 @@
 //! `broadsheet import cnews`
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -80,7 +79,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 fn history(cnews: &Installation) -> anyhow::Result<History> {
     let path = cnews.ctl.join("history");
     let mut found = History::default();
-    let file = match fs::File::open(&path) {
+    let file = match store::regular::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         opened => opened.with_context(|| format!("cannot read {}", path.display()))?,
     };

@@ -1,6 +1,5 @@
 //! `broadsheet import inn`
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -75,7 +74,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 fn history(inn: &Installation) -> anyhow::Result<History> {
     let path = inn.db.join("history");
-    let file = fs::File::open(&path)
+    let file = store::regular::open(&path)
         .map(io::BufReader::new)
         .with_context(|| format!("cannot read {}", path.display()))?;
     let mut found = History::default();

@@ -14,6 +14,7 @@ use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use crate::new_directory;
+use crate::operand;
 use crate::setup::by_root;
 use settings::{Settings, check_name, template};
 
@@ -89,7 +90,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ..Settings::default()
     };
     let active = match given.value("active") {
-        Some(path) => read(Path::new(path))?,
+        Some(path) => operand::read(Path::new(path))?,
         None => Vec::new(),
     };
     let lines = active.iter().filter(|&&byte| byte == b'\n').count();
@@ -104,7 +105,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
     }
     let newsgroups = match given.value("newsgroups") {
-        Some(path) => read(Path::new(path))?,
+        Some(path) => operand::read(Path::new(path))?,
         None => Vec::new(),
     };
 
@@ -334,10 +335,6 @@ fn name(given: &Given) -> anyhow::Result<String> {
         Ok(()) => Ok(name),
         Err(what) => Err(given.usage(format!("--name: {what}")).into()),
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Makes the directory of the edited files, which must have none of them; returns its full name.

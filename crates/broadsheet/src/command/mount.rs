@@ -103,6 +103,8 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         daemon::say(&format!("mounted at {}", at.display()));
         daemon::notify("READY=1");
     };
-    mount.run(move || sandbox.confine(Role::Reader), ready)?;
+    let confined = sandbox.clone();
+    let confine = move || confined.confine(Role::Reader);
+    mount.run((confine, move || sandbox.help_this_thread()), ready)?;
     Ok(Status::OK)
 }

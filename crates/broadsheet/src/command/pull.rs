@@ -360,6 +360,7 @@ impl Answer for Visited {
                 "groups numbered anew by the server",
             ),
             (pulled.groups_refused, "groups refused by the server"),
+            (pulled.placeholders, "groups without articles at leafnode"),
             (self.resting, "groups at rest"),
         ] {
             if count > 0 {
@@ -382,6 +383,7 @@ impl Answer for Visited {
             "groups_resting": self.resting,
             "groups_renumbered": pulled.groups_renumbered,
             "groups_refused": pulled.groups_refused,
+            "placeholders": pulled.placeholders,
             "fetched": pulled.fetched,
             "accepted": filed.accepted,
             "duplicates": filed.duplicates,

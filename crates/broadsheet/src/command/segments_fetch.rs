@@ -1,14 +1,18 @@
 //! `broadsheet segments fetch`
 
-use std::io::Write;
+use std::io::{self, Write};
 
+use anyhow::Context;
+use serde_json::{Value, json};
 use store::offload;
 
 use super::expire;
 use super::segments_offload::{self, Moved, SEGMENTS_MAX};
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::text;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -50,11 +54,38 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let done = offload::bring_back(directory.root(), options, &bases, |segment| {
         moved.0.push(segment);
     });
-    given.print(&moved, out)?;
-    done?;
+    let left = offload::count_undeleted(&directory.snapshot()?)?;
+    given.print(&Fetched { moved, left }, out)?;
+    match left {
+        0 => done?,
+        _ => done.with_context(|| {
+            let objects = text::counted(left as u64, "object");
+            format!("not deleted: {objects} (see objects.unnamed); `segments fetch --all' and `segments offload' try again")
+        })?,
+    }
     segments_offload::must_be_known(&directory, &bases)?;
     if !faults.is_empty() {
         anyhow::bail!("{}; run `broadsheet fsck'", faults.join("; "));
     }
     Ok(Status::OK)
+}
+
+/// The segments that came back, and the number of objects that could not be deleted.
+struct Fetched {
+    moved: Moved,
+    left: usize,
+}
+
+impl Answer for Fetched {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.moved.write_text(out)
+    }
+
+    fn json(&self) -> Value {
+        let mut fields = self.moved.json();
+        if let Value::Object(fields) = &mut fields {
+            fields.insert("undeleted".to_owned(), json!(self.left));
+        }
+        fields
+    }
 }

@@ -40,9 +40,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::to_read(given)?;
     directory.settings()?;
     let snapshot = directory.snapshot()?;
-    let places = offload::list(&snapshot)?;
+    let mut places = offload::list(&snapshot)?;
     let lost = match given.has("check") {
-        true => offload::check(directory.root(), &places)?,
+        true => offload::check(directory.root(), &mut places)?,
         false => Vec::new(),
     };
     let status = match lost.is_empty() && places.iter().all(|place| place.fault.is_none()) {
@@ -65,7 +65,8 @@ impl Answer for Listed {
             let newest = place.newest.map_or_else(|| "-".to_owned(), text::utc);
             let object = match (&place.object, &place.fault) {
                 (Some(object), _) if self.lost.contains(&place.base) => &format!("LOST: {object}"),
-                (Some(object), _) => object,
+                (Some(object), Some(fault)) => &format!("UNUSABLE: {object}: {fault}"),
+                (Some(object), None) => object,
                 (None, Some(fault)) => &format!("DAMAGED: {fault}"),
                 (None, None) if place.is_current => "current",
                 (None, None) => "here",

@@ -118,7 +118,12 @@ impl Pump {
         let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let output = std::thread::Builder::new().spawn(move || {
             let mut buffer = [0; BUFFER_BYTES];
-            while let Ok(count) = from.read(&mut buffer) {
+            loop {
+                let count = match from.read(&mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(_) => return,
+                    Ok(count) => count,
+                };
                 let bytes = buffer.get(..count).unwrap_or_default();
                 if count == 0 {
                     return;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use article::date::{Utc, parse_nntp};
 use feed::{BlockingConnection, ConnectionError, Remote};
 use groups::nntp_server::{NntpServer, Tls};
-use nntp::client::{PeerError, Sends, Step};
+use nntp::client::{Event, Offers, Outcome, PeerError, Reply, Sends, Step};
 use relay::Now;
 
 use crate::text;
@@ -51,7 +51,7 @@ fn all(
     if let Some(group) = group {
         article(checks, &mut call, sends, (own, group))?;
     }
-    let _ = ask(&mut call, "QUIT");
+    let _ = call.send(b"QUIT\r\n").and_then(|()| call.reply_line());
     Ok(())
 }
 
@@ -215,7 +215,8 @@ fn advice(what: &str, error: Option<&PeerError>) -> &'static str {
 }
 
 fn clock(checks: &mut Checks, call: &mut BlockingConnection) -> Result<(), Over> {
-    let line = asked(checks, call, "clock", "DATE")?;
+    let line = asked(checks, call, "clock", b"DATE\r\n")?;
+    let line = String::from_utf8_lossy(&line);
     let Some(there) = line.strip_prefix("111 ").and_then(|text| {
         let (date, time) = text.trim().split_at_checked(8)?;
         parse_nntp(date.as_bytes(), time.as_bytes(), &Utc, Now::read().seconds)
@@ -250,25 +251,53 @@ fn offer(
         );
         return Ok(());
     }
-    let line = asked(
-        checks,
-        call,
-        "offer",
-        &format!("CHECK {}", id(own, "check")),
-    )?;
-    match line.get(..3) {
-        Some("238") => checks.ok("offer", "CHECK: the peer takes articles from us"),
-        Some("431") => checks.ok(
+    let (line, event) = offered(checks, call, "offer", (sends, &id(own, "check")))?;
+    match event {
+        Ok(Event::Wanted(_)) => checks.ok("offer", "CHECK: the peer takes articles from us"),
+        Ok(Event::Settled(_, Outcome::Deferred)) => checks.ok(
             "offer",
             format!("CHECK: the peer wants articles later ({line})"),
         ),
-        Some("438") => {
+        Ok(Event::Settled(_, Outcome::NotWanted(_))) => {
             let found = format!("the peer does not want an article that nobody has ({line})");
             return Err(checks.failed("offer", found, "ask the peer why"));
         }
-        _ => return Err(checks.failed("offer", line, ASK_THEM)),
+        Ok(Event::Settled(..)) | Err(_) => return Err(unexpected(checks, "offer", &line)),
     }
     Ok(())
+}
+
+/// Offers an article as a feed does. Returns the reply, and its meaning for the feed.
+fn offered(
+    checks: &mut Checks,
+    call: &mut BlockingConnection,
+    what: &'static str,
+    (sends, id): (Sends, &str),
+) -> Result<(String, Result<Event<()>, PeerError>), Over> {
+    let mut offers = Offers::new(sends, 1);
+    let mut command = Vec::new();
+    offers.offer(id.as_bytes(), (), &mut command);
+    replied(checks, call, what, (&mut offers, &command))
+}
+
+fn replied(
+    checks: &mut Checks,
+    call: &mut BlockingConnection,
+    what: &'static str,
+    (offers, command): (&mut Offers<()>, &[u8]),
+) -> Result<(String, Result<Event<()>, PeerError>), Over> {
+    let line = asked(checks, call, what, command)?;
+    let event = offers.receive(&line);
+    Ok((String::from_utf8_lossy(&line).into_owned(), event))
+}
+
+/// A reply with which no feed goes on. It may name another article.
+fn unexpected(checks: &mut Checks, what: &'static str, line: &str) -> Over {
+    let advice = match Reply::parse(line.as_bytes()).is_ok_and(|reply| reply.code < 400) {
+        true => "the reply does not belong to this command and article: the peer has an error",
+        false => ASK_THEM,
+    };
+    checks.failed(what, line, advice)
 }
 
 /// Sends an article, and looks whether it is there.
@@ -281,26 +310,32 @@ fn article(
     let id = id(own, "article");
     let text = test_article(own, group, &id);
     let what = "article";
-    let command = match sends {
-        Sends::Streaming => format!("TAKETHIS {id}\r\n{text}"),
-        Sends::Ihave => {
-            let line = asked(checks, call, what, &format!("IHAVE {id}"))?;
-            if !line.starts_with("335") {
-                return Err(checks.failed(what, line, ASK_THEM));
-            }
-            text
+    if sends == Sends::Ihave {
+        let (line, event) = offered(checks, call, what, (sends, &id))?;
+        if event != Ok(Event::Wanted(())) {
+            return Err(unexpected(checks, what, &line));
         }
-    };
-    let line = asked(checks, call, what, command.trim_end_matches("\r\n"))?;
-    if !line.starts_with("239") && !line.starts_with("235") {
-        let advice = "the peer may not have the group, or not take it from us";
-        return Err(checks.failed(what, format!("{id}: {line}"), advice));
+    }
+    let mut offers = Offers::new(sends, 1);
+    let mut command = Vec::new();
+    offers.send(id.as_bytes(), (), &mut command);
+    command.extend_from_slice(text.as_bytes());
+    let (line, event) = replied(checks, call, what, (&mut offers, &command))?;
+    match event {
+        Ok(Event::Settled(_, Outcome::Accepted)) => {}
+        Ok(_) => {
+            let advice = "the peer may not have the group, or not take it from us";
+            return Err(checks.failed(what, format!("{id}: {line}"), advice));
+        }
+        Err(_) => return Err(unexpected(checks, what, &line)),
     }
     checks.ok(what, format!("{id} in {group}: {line}"));
     let began = Instant::now();
     loop {
-        let line = asked(checks, call, "arrival", &format!("STAT {id}"))?;
-        if line.starts_with("223") {
+        let line = asked(checks, call, "arrival", format!("STAT {id}\r\n").as_bytes())?;
+        let line = String::from_utf8_lossy(&line);
+        let mut words = line.split_ascii_whitespace();
+        if words.next() == Some("223") && words.nth(1) == Some(&*id) {
             checks.ok("arrival", "the peer shows the article");
             return Ok(());
         }
@@ -313,24 +348,18 @@ fn article(
     }
 }
 
+/// Sends a command, with its CRLF, and reads the line that answers.
 fn asked(
     checks: &mut Checks,
     call: &mut BlockingConnection,
     what: &'static str,
-    command: &str,
-) -> Result<String, Over> {
-    let answer = ask(call, command);
-    answer.map_err(|error| {
+    command: &[u8],
+) -> Result<Vec<u8>, Over> {
+    let answer = call.send(command).and_then(|()| call.reply_line());
+    answer.map(<[u8]>::to_vec).map_err(|error| {
         let advice = format!("it answers within {ANSWER_SECONDS_MAX} seconds where all is well");
         checks.failed(what, error.to_string(), &advice)
     })
-}
-
-/// Sends a command, and reads the line that answers.
-fn ask(call: &mut BlockingConnection, command: &str) -> Result<String, ConnectionError> {
-    call.send(format!("{command}\r\n").as_bytes())?;
-    let line = call.reply_line()?;
-    Ok(String::from_utf8_lossy(line).into_owned())
 }
 
 /// A message-id that nobody has.

@@ -205,9 +205,8 @@ impl Fetching {
                 missing = missing.saturating_add(file.allocated.saturating_sub(here));
             }
         }
-        let disk = rustix::fs::statvfs(&self.staged)
+        let free = store::free_bytes(&self.staged)
             .with_context(|| format!("cannot read {}", self.staged.display()))?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let needed = missing.saturating_add(all / DERIVED_PART);
         if !self.is_told {
             self.is_told = true;

@@ -13,6 +13,7 @@ use server::certificates::Certificates;
 use super::question::Asker;
 use super::suggested_groups::SETS;
 use crate::command::init::with_needed_groups;
+use crate::operand;
 use crate::peer::entry;
 
 /// The port where the usual one needs rights.
@@ -151,21 +152,22 @@ pub fn ask(
         tls,
     )?;
     let place = existing(&about.root);
-    let disk = rustix::fs::statvfs(place);
-    let bytes = |blocks: u64, size: u64| blocks.saturating_mul(size);
-    let (whole, free) = disk.map_or((0, 0), |disk| {
-        (
-            bytes(disk.f_blocks, disk.f_frsize),
-            bytes(disk.f_bavail, disk.f_frsize),
-        )
-    });
+    let whole =
+        rustix::fs::statvfs(place).map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
+    let free = store::free_bytes(place).unwrap_or_default();
+    let are_free = match free {
+        u64::MAX => "its file system does not report its size".to_owned(),
+        free => format!(
+            "{} of {} are free now",
+            size::rough_bytes(free),
+            size::rough_bytes(whole)
+        ),
+    };
     let keep_free = asker.ask(
         "keep-free",
         &format!(
-            "\n6. Disk: space to leave free at {} ({} of {} are free now); articles expire earlier when less is left:",
-            place.display(),
-            size::rough_bytes(free),
-            size::rough_bytes(whole)
+            "\n6. Disk: space to leave free at {} ({are_free}); articles expire earlier when less is left:",
+            place.display()
         ),
         &usual_keep_free(whole, free),
         |text| keep_free(text, free),
@@ -273,8 +275,7 @@ fn groups(text: &str) -> Result<Groups, String> {
 }
 
 fn groups_of_file(path: &Path) -> Result<Groups, String> {
-    let text =
-        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text = operand::read(path).map_err(|error| format!("{error:#}"))?;
     let lines = text.iter().filter(|&&byte| byte == b'\n').count();
     let active =
         Active::parse(text.clone()).map_err(|fault| format!("{}: {fault}", path.display()))?;

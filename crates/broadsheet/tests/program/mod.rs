@@ -51,6 +51,16 @@ pub struct Program {
     pub environment: std::sync::Mutex<Vec<(String, String)>>,
 }
 
+/// Whether this machine has the directory that commands take without `--dir` and BROADSHEET_DIR; then `what` is skipped.
+pub fn has_default_directory(what: &str) -> bool {
+    let default = Path::new("/var/spool/news");
+    let is_there = default.exists();
+    if is_there {
+        eprintln!("skipped: {what} ({} is there)", default.display());
+    }
+    is_there
+}
+
 /// What the program said.
 #[derive(Debug)]
 pub struct Told {

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use super::articles::many;
 use super::nntp::wire;
 use super::{Program, Told, corpus};
 
@@ -25,6 +26,19 @@ pub fn pulling(address: &str, keys: &str) -> Program {
         );
     program.write("news/broadsheet.toml", settings.as_bytes());
     program
+}
+
+/// A server that allows NEWNEWS with three articles from this number on, and a news directory that has pulled them.
+pub fn by_newnews(first: u64) -> (Program, Arc<Mutex<Fake>>) {
+    let mut fake = Fake {
+        date: "20261125000000",
+        ..Fake::default()
+    };
+    fake.put(first, &many("old", 3, "comp.test", 100));
+    let (address, fake) = fake.start();
+    let leaf = pulling(&address, "newnews = true");
+    assert_eq!(pulled(&leaf), (3, 3));
+    (leaf, fake)
 }
 
 /// Sites refuse articles that have their own name in Path.
@@ -86,6 +100,10 @@ pub struct Fake {
     pub date: &'static str,
     /// Number of articles that have gone and that NEWNEWS lists first.
     pub gone: usize,
+    /// It has articles by their numbers only.
+    pub has_no_ids: bool,
+    /// Its overviews begin with the highest number.
+    pub falls: bool,
     /// Its replies to commands that begin with these words.
     pub replies: Vec<(&'static str, &'static str)>,
     /// Its reply to the text of a post; empty: it takes the post.
@@ -111,6 +129,15 @@ impl Fake {
             }
         });
         (address, fake)
+    }
+
+    /// An article by its number or id.
+    fn article(&self, word: &str) -> Option<&(u64, String, Vec<u8>)> {
+        let mut articles = self.articles.iter();
+        match word.parse::<u64>() {
+            Ok(number) => articles.find(|(own, ..)| *own == number),
+            Err(_) => articles.find(|(_, own, _)| own == word && !self.has_no_ids),
+        }
     }
 
     pub fn put(&mut self, first: u64, articles: &[Vec<u8>]) {
@@ -162,12 +189,17 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
                 let (from, until) = words[1].split_once('-').unwrap();
                 let range = from.parse().unwrap()..=until.parse().unwrap();
                 out.extend_from_slice(b"224 rows\r\n");
-                for (number, id, _) in articles.iter().filter(|one| range.contains(&one.0)) {
+                let rows = articles.iter().filter(|one| range.contains(&one.0));
+                let mut rows: Vec<_> = rows.collect();
+                if fake.falls {
+                    rows.reverse();
+                }
+                for (number, id, _) in rows {
                     writeln!(out, "{number}\tsubject\tfrom\tdate\t{id}\t\t100\t1\r")?;
                 }
                 out.extend_from_slice(b".\r\n");
             }
-            "ARTICLE" => match articles.iter().find(|one| one.1 == words[1]) {
+            "ARTICLE" => match fake.article(words[1]) {
                 Some((_, _, text)) if text.is_empty() => {
                     out.extend_from_slice(b"430 it has gone\r\n")
                 }
@@ -200,6 +232,10 @@ fn serve(fake: &Mutex<Fake>, mut socket: &TcpStream) -> std::io::Result<()> {
                     reply => reply,
                 };
                 out.extend_from_slice(reply.as_bytes());
+            }
+            "LIST" => {
+                let high = articles.last().map_or(0, |article| article.0);
+                writeln!(out, "215 list\r\ncomp.test {high} 1 y\r\n.\r")?;
             }
             "DATE" if !fake.date.is_empty() => writeln!(out, "111 {}\r", fake.date)?,
             "NEWNEWS" if !fake.date.is_empty() => {

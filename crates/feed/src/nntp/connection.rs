@@ -263,11 +263,11 @@ impl Connection {
         }
     }
 
-    /// Reads what there is. `answer` gets the articles that are settled.
+    /// Reads what there is. `answer` gets the articles that are settled, and without an outcome those that the peer asks for.
     pub fn receive(
         &mut self,
         now: Instant,
-        answer: &mut dyn FnMut(Flying, Outcome),
+        answer: &mut dyn FnMut(Flying, Option<Outcome>),
     ) -> Result<(), Failure> {
         if matches!(self.stage, Stage::Connecting) {
             if !self.is_writable {
@@ -320,7 +320,7 @@ impl Connection {
         &mut self,
         raw: &mut [u8],
         now: Instant,
-        answer: &mut dyn FnMut(Flying, Outcome),
+        answer: &mut dyn FnMut(Flying, Option<Outcome>),
     ) -> Result<bool, Failure> {
         let mut received = self.layers.receive(raw, &mut self.input)?;
         while received.is_more {
@@ -340,7 +340,7 @@ impl Connection {
     fn take_lines(
         &mut self,
         now: Instant,
-        answer: &mut dyn FnMut(Flying, Outcome),
+        answer: &mut dyn FnMut(Flying, Option<Outcome>),
     ) -> Result<(), Failure> {
         let mut input = std::mem::take(&mut self.input);
         let mut used = 0;
@@ -393,7 +393,7 @@ impl Connection {
         &mut self,
         line: &[u8],
         now: Instant,
-        answer: &mut dyn FnMut(Flying, Outcome),
+        answer: &mut dyn FnMut(Flying, Option<Outcome>),
     ) -> Result<Step, Failure> {
         match &mut self.stage {
             Stage::Connecting | Stage::Leaving => Ok(Step::GoOn),
@@ -408,10 +408,13 @@ impl Connection {
                 let overtaken_until = self.overtaken_until.unwrap_or(self.until);
                 self.overtaken_until = self.offers.is_overtaken().then_some(overtaken_until);
                 match event {
-                    Event::Wanted(flying) => self.wanted.push_back(flying),
+                    Event::Wanted(flying) => {
+                        self.wanted.push_back(flying);
+                        answer(flying, None);
+                    }
                     Event::Settled(flying, outcome) => {
                         self.answered += 1;
-                        answer(flying, outcome);
+                        answer(flying, Some(outcome));
                     }
                 }
                 Ok(Step::GoOn)

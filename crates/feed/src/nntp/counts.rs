@@ -53,7 +53,7 @@ pub struct RefusalCount {
 pub enum RefusalAnswer {
     /// It does not want the article (435, 438).
     NotWanted,
-    /// It refused the article when it had it (437, 439).
+    /// It refused the article when it had it (437, 439), or its command by a general error (500, 501, 503, 504).
     Refused,
 }
 

@@ -95,6 +95,8 @@ pub(super) struct Peer {
     /// Offers rest until then: the peer defers everything, or its hours have not come.
     holds_until: Option<Instant>,
     deferred_in_a_row: u32,
+    /// The number of offers in a row to which the peer replied with a general error. `None`: it has never replied otherwise.
+    failed_in_a_row: Option<u32>,
     /// The article that was the oldest in flight when connections failed, and how often.
     suspect: Option<(Position, u8)>,
     /// The article that was blamed last for a broken connection, since the peer answered.
@@ -255,6 +257,7 @@ impl Peer {
             paused_looked: None,
             holds_until: None,
             deferred_in_a_row: 0,
+            failed_in_a_row: None,
             suspect: None,
             blamed_last: None,
             refusal_told: None,

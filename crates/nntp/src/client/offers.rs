@@ -35,8 +35,10 @@ pub enum Outcome {
     NotWanted(String),
     /// 437, 439: the peer refused the article after it had it. The text of the reply, with the message-id.
     Refused(String),
-    /// 431, 436: to be offered again later.
+    /// 431, 436, 403: to be offered again later.
     Deferred,
+    /// 500, 501, 503, 504: the peer cannot process the command that offered the article, or the article after 335. The reply.
+    Failed(String),
 }
 
 /// The consequence of a reply.
@@ -174,14 +176,24 @@ impl<T> Offers<T> {
     }
 
     /// Takes a reply. Replies to streaming commands name their article, and may come in any order; one without a name belongs to the
-    /// oldest command.
+    /// oldest command. An error that any command may get (RFC 3977, 3.2.1.1) settles the article of its command, except behind TAKETHIS: a peer that
+    /// does not know this command takes the article's lines for commands.
     ///
     /// # Errors
     /// The reply does not belong to anything in flight, or ends the connection. What is in flight then is not known to have
     /// arrived: [`Offers::into_in_flight`].
     pub fn receive(&mut self, line: &[u8]) -> Result<Event<T>, PeerError> {
         let reply = Reply::parse(line)?;
+        let is_general = matches!(reply.code, 500 | 501 | 503 | 504);
         let outcome = |stage| match (stage, reply.code) {
+            (Stage::Takethis, 500..) => None,
+            _ if is_general => {
+                let code = reply.code;
+                Some(Some(Outcome::Failed(format!(
+                    "{code} {}",
+                    reply.shown_text()
+                ))))
+            }
             (Stage::Check, 238) | (Stage::Ihave, 335) => Some(None),
             (Stage::Takethis, 239) | (Stage::Body, 235) => Some(Some(Outcome::Accepted)),
             (Stage::Check, 438) | (Stage::Ihave, 435) => {
@@ -190,7 +202,7 @@ impl<T> Offers<T> {
             (Stage::Takethis, 439) | (Stage::Body, 437) => {
                 Some(Some(Outcome::Refused(reply.shown_text())))
             }
-            (Stage::Check, 431) | (Stage::Ihave | Stage::Body, 436) => {
+            (Stage::Check, 431) | (Stage::Ihave | Stage::Body, 436) | (_, 403) => {
                 Some(Some(Outcome::Deferred))
             }
             _ => None,
@@ -200,7 +212,9 @@ impl<T> Offers<T> {
                 let id = self.hasher.hash_one(id);
                 let is_of =
                     |article: &InFlight<T>| article.id == id && outcome(article.stage).is_some();
-                self.in_flight.iter().position(is_of)
+                let place = self.in_flight.iter().position(is_of);
+                // `500 <command> unknown' names no article.
+                place.or(is_general.then_some(0))
             }
             _ => Some(0),
         };
@@ -225,7 +239,7 @@ impl<T> Offers<T> {
         let wanted = match outcome {
             None | Some(Outcome::Accepted) => 1000,
             Some(Outcome::NotWanted(_) | Outcome::Refused(_)) => 0,
-            Some(Outcome::Deferred) => return,
+            Some(Outcome::Deferred | Outcome::Failed(_)) => return,
         };
         self.wanted += wanted;
         self.wanted -= self.wanted / REPLIES_COUNTED;
@@ -314,6 +328,59 @@ mod tests {
         let error = offers.receive(b"480 log in").unwrap_err();
         assert!(matches!(error, PeerError::NotPermitted(_)));
         assert_eq!(offers.into_in_flight().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_general_error_settles_the_oldest_command() {
+        for (sends, command, error) in [
+            (Sends::Streaming, "CHECK", "500 what?"),
+            (Sends::Streaming, "CHECK", "501 no such id"),
+            (Sends::Streaming, "CHECK", "503 internal fault"),
+            (Sends::Streaming, "CHECK", "501 <1@x> no such id"),
+            (Sends::Streaming, "CHECK", "500 <CHECK> is unknown"),
+            (Sends::Ihave, "IHAVE", "501 <1@x> no such id"),
+        ] {
+            let mut offers = Offers::new(sends, 10);
+            let mut out = Vec::new();
+            offers.offer(b"<1@x>", 1, &mut out);
+            assert!(out.starts_with(command.as_bytes()));
+            if sends == Sends::Streaming {
+                offers.offer(b"<2@x>", 2, &mut out);
+            }
+            let failed = Outcome::Failed(error.to_owned());
+            let event = offers.receive(error.as_bytes());
+            assert_eq!(event, Ok(Event::Settled(1, failed)));
+            let left: Vec<_> = offers.into_in_flight().collect();
+            assert_eq!(left.len(), usize::from(sends == Sends::Streaming));
+        }
+        // One that names another article than the oldest.
+        let mut offers = Offers::new(Sends::Streaming, 10);
+        let mut out = Vec::new();
+        for number in 1..=2 {
+            offers.offer(&id(number), number, &mut out);
+        }
+        let event = offers.receive(b"501 <2@x> no such id");
+        assert!(matches!(event, Ok(Event::Settled(2, Outcome::Failed(_)))));
+        let event = offers.receive(b"403 internal fault");
+        assert_eq!(event, Ok(Event::Settled(1, Outcome::Deferred)));
+        offers.offer(b"<1@x>", 1, &mut out);
+        // A permission that is denied, and the end of the connection, concern all articles.
+        for line in ["502 go away", "400 bye", "480 log in"] {
+            assert!(offers.receive(line.as_bytes()).is_err(), "{line}");
+        }
+        // The text of an article follows IHAVE, but TAKETHIS may be unknown.
+        let mut offers = Offers::new(Sends::Ihave, 1);
+        offers.offer(b"<1@x>", 1, &mut out);
+        assert_eq!(offers.receive(b"335 send it"), Ok(Event::Wanted(1)));
+        offers.send(b"<1@x>", 1, &mut out);
+        let event = offers.receive(b"503 internal fault");
+        assert!(matches!(event, Ok(Event::Settled(1, Outcome::Failed(_)))));
+        let mut offers = Offers::new(Sends::Streaming, 1);
+        offers.offer(b"<1@x>", 1, &mut out);
+        assert_eq!(offers.receive(b"238 <1@x>"), Ok(Event::Wanted(1)));
+        offers.send(b"<1@x>", 1, &mut out);
+        assert!(offers.receive(b"500 what?").is_err());
+        assert_eq!(offers.into_in_flight().collect::<Vec<_>>(), [1]);
     }
 
     proptest! {

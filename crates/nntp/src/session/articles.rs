@@ -64,6 +64,9 @@ impl Session {
 /// Reply to ARTICLE and BODY of an article that came without its body (RFC 3977, 3.2.1: not an article that does not exist).
 const HEADER_ONLY: &[u8] = b"503 This server has the header of this article only\r\n";
 
+/// Reply code of STAT (RFC 3977, 6.2.4).
+const STAT_CODE: &[u8; 4] = b"223 ";
+
 /// Sends an article or a part of it. Returns false, after the reply `missing`, if there is none.
 fn send<W: Backend>(
     part: Part,
@@ -73,6 +76,9 @@ fn send<W: Backend>(
     backend: &mut W,
     out: &mut OutBuffer,
 ) -> bool {
+    if part == Part::Stat {
+        return stat(number, position, missing, backend, out);
+    }
     match backend.article(position) {
         Ok(Some(article))
             if article.is_header_only && matches!(part, Part::Article | Part::Body) =>
@@ -82,11 +88,13 @@ fn send<W: Backend>(
             return false;
         }
         Ok(Some(article)) => {
-            push(part, number, &article, out);
-            drop(article);
-            if part != Part::Stat {
-                backend.sent();
+            if has_nul(part, &article) {
+                push_without_nuls(part, number, &article, out);
+            } else {
+                push(part, number, &article, out);
             }
+            drop(article);
+            backend.sent();
             return true;
         }
         Ok(None) => out.push(missing),
@@ -95,18 +103,72 @@ fn send<W: Backend>(
     false
 }
 
+/// Replies to STAT, which needs no article (RFC 3977, 6.2.4). Returns false, after the reply `missing`, if there is none.
+fn stat<W: Backend>(
+    number: u64,
+    position: ArticlePosition,
+    missing: &[u8],
+    backend: &mut W,
+    out: &mut OutBuffer,
+) -> bool {
+    let mut id = Vec::new();
+    match backend.message_id(position, &mut id) {
+        Ok(true) => {
+            push_found(STAT_CODE, number, &id, &mut out.text());
+            return true;
+        }
+        Ok(false) => out.push(missing),
+        Err(error) => refuse(error, out),
+    }
+    false
+}
+
+fn wire<'a>(article: &'a Article<'_>) -> &'a [u8] {
+    let shared = article.shared.as_ref();
+    shared.map_or(article.wire, |shared| shared.bytes())
+}
+
+/// Whether a part of an article has a NUL. Peers and posters can send none, but old batches have them, and archives stay as they are.
+fn has_nul(part: Part, article: &Article<'_>) -> bool {
+    let sent = match part {
+        Part::Head => article.header,
+        _ => wire(article),
+    };
+    memchr::memchr(0, sent).is_some()
+}
+
+/// Sends a blank for each NUL, as OVER and HDR do: RFC 3977, 3.1.1 forbids NUL. No line becomes another one, as it would without the byte.
+#[cold]
+fn push_without_nuls(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
+    let blank = |&byte: &u8| if byte == 0 { b' ' } else { byte };
+    let clean: Vec<u8> = wire(article).iter().map(blank).collect();
+    if let Some(shared) = &article.shared
+        && !shared.is_valid()
+    {
+        // The zeros may be those of a hole: expire removed the article meanwhile, which sending it finds out.
+        return push(part, number, article, out);
+    }
+    let header = clean.get(..article.header.len()).unwrap_or_default();
+    let article = Article {
+        wire: &clean,
+        header,
+        shared: None,
+        ..*article
+    };
+    push(part, number, &article, out);
+}
+
 fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
     let code = match part {
         Part::Article => b"220 ",
         Part::Head => b"221 ",
         Part::Body => b"222 ",
-        Part::Stat => b"223 ",
+        Part::Stat => STAT_CODE,
     };
     let mut writing = out.text();
     let text: &mut Vec<u8> = &mut writing;
     push_found(code, number, article.id, text);
-    let wire = article.shared.as_ref();
-    let wire = wire.map_or(article.wire, |shared| shared.bytes());
+    let wire = wire(article);
     let shared = match (part, &article.shared) {
         (Part::Stat, _) => return,
         // Some sites send an article that ends with its header; to a client an empty line ends every header (RFC 3977, 3.6).

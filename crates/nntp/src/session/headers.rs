@@ -58,8 +58,10 @@ const COLUMNS: [&[u8]; 7] = [
     b":lines",
 ];
 
-/// Reply of XHDR and XOVER instead of 423 (RFC 2980, 2.6 and 2.8).
-const NONE_SELECTED: &[u8] = b"420 No articles in this range\r\n";
+/// Reply of XOVER instead of 423: an empty list, as in INN. Client libraries take 420 (RFC 2980, 2.8) for an error.
+const EMPTY_OVERVIEW: &[u8] = b"224 Overview follows\r\n.\r\n";
+/// Reply of XHDR instead of 423, as [`EMPTY_OVERVIEW`].
+const EMPTY_HEADERS: &[u8] = b"221 Header follows\r\n.\r\n";
 
 impl Session {
     /// OVER, or XOVER if `is_old`.
@@ -85,7 +87,7 @@ impl Session {
             }
             return None;
         }
-        let missing = if is_old { NONE_SELECTED } else { NO_NUMBER };
+        let missing = if is_old { EMPTY_OVERVIEW } else { NO_NUMBER };
         let range = self.range(articles, missing, backend, out)?;
         out.push(FOLLOWS);
         Some(range)
@@ -102,7 +104,7 @@ impl Session {
     ) -> Option<Headers> {
         let field = Field::named(name, is_old, out)?;
         let (form, follows, missing): (_, &[u8], _) = match is_old {
-            true => (Form::Old, b"221 Header follows\r\n", NONE_SELECTED),
+            true => (Form::Old, b"221 Header follows\r\n", EMPTY_HEADERS),
             false => (Form::New, b"225 Headers follow\r\n", NO_NUMBER),
         };
         if let RangeArgument::Id(id) = articles {
@@ -146,7 +148,7 @@ impl Session {
         Some(Headers { range, field, form })
     }
 
-    /// Returns the requested range, from its first existing article on, or replies that there is none.
+    /// Returns the requested range, from its first existing article on, or replies with `missing` that there is none.
     fn range<W: Backend>(
         &mut self,
         articles: RangeArgument<'_>,

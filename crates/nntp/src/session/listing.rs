@@ -90,6 +90,11 @@ impl Session {
                 out.push(HEADERS);
                 return None;
             }
+            // The session replies to it before it asks for permissions.
+            ListKeyword::Extensions => {
+                out.push(NOT_KEPT);
+                return None;
+            }
             ListKeyword::OverviewFmt => {
                 out.push(OVERVIEW_FMT);
                 return None;
@@ -135,6 +140,32 @@ impl Session {
             }
         }
         line
+    }
+
+    /// LIST EXTENSIONS: the extensions of RFC 2980's time that a client may use now.
+    pub(super) fn extensions<W: Backend>(&self, backend: &W, out: &mut OutBuffer) {
+        let mut lines: Vec<String> = Vec::new();
+        if self.capabilities.has("READER") {
+            lines.push("LISTGROUP".to_owned());
+        }
+        for name in ["OVER", "HDR"] {
+            if self.capabilities.has(name) {
+                lines.push(name.to_owned());
+            }
+        }
+        let mut identity = Vec::new();
+        self.push_identity_capabilities(backend, &mut identity);
+        // The old form of AUTHINFO names no SASL mechanisms.
+        identity.retain(|line| line.starts_with("STARTTLS") || line.starts_with("AUTHINFO USER"));
+        let words = |line: String| line.replace(" SASL", "");
+        lines.extend(identity.into_iter().map(words));
+        let mut text = out.text();
+        text.extend_from_slice(b"202 Extensions follow\r\n");
+        for line in lines {
+            text.extend_from_slice(line.as_bytes());
+            text.extend_from_slice(b"\r\n");
+        }
+        text.extend_from_slice(b".\r\n");
     }
 
     /// XGTITLE

@@ -255,6 +255,7 @@ impl Session {
         let Some(mut number) = selected.current else {
             return out.push(NO_CURRENT);
         };
+        let mut id = Vec::new();
         loop {
             let found = match is_next {
                 true => backend.next(&selected.group, number, u64::MAX),
@@ -269,13 +270,13 @@ impl Session {
                 Ok(None) => return out.push(b"422 No previous article\r\n"),
                 Err(error) => return refuse(error, out),
             };
-            match backend.article(position) {
-                Ok(Some(article)) => {
+            match backend.message_id(position, &mut id) {
+                Ok(true) => {
                     selected.current = Some(number);
-                    return push_found(b"223 ", number, article.id, &mut out.text());
+                    return push_found(b"223 ", number, &id, &mut out.text());
                 }
                 // It was removed between the two lookups.
-                Ok(None) => {}
+                Ok(false) => {}
                 Err(error) => return refuse(error, out),
             }
         }

@@ -217,6 +217,18 @@ fn receive_state(kind: TransferKind, id: &[u8]) -> State {
     }))
 }
 
+/// The length of a post whose lines end in LF alone, its final dot included; `None` before that dot, and for all other posts. Such a
+/// client waits for a reply that the end of RFC 3977 would never bring. One CRLF in the header makes the post an ordinary one, so that
+/// no text within a body ends it.
+pub(super) fn end_of_bare_lines(post: &[u8]) -> Option<usize> {
+    const END: &[u8] = b"\n.\n";
+    let first = memchr::memchr(b'\n', post)?;
+    if first.checked_sub(1).and_then(|at| post.get(at)) == Some(&b'\r') || !post.ends_with(END) {
+        return None;
+    }
+    memchr::memchr(b'\r', post).is_none().then_some(post.len())
+}
+
 /// The reply to an article above the size limit.
 pub(super) fn too_large(kind: TransferKind, id: &[u8], bytes_max: usize) -> Vec<u8> {
     let why = format!("Article exceeds {bytes_max} bytes");

@@ -336,6 +336,18 @@ impl Backend for Fake {
         }))
     }
 
+    fn message_id(
+        &mut self,
+        position: ArticlePosition,
+        id: &mut Vec<u8>,
+    ) -> Result<bool, BackendError> {
+        self.ask()?;
+        let found = self.articles.get(position.0 as usize);
+        id.clear();
+        id.extend_from_slice(found.map_or(b"", |stored| &stored.id));
+        Ok(found.is_some())
+    }
+
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         self.ask()?;
         if self.is_cold && !self.fetched.contains(&position.0) {

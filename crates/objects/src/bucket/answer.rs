@@ -27,6 +27,8 @@ pub struct ErrorAnswer {
     pub message: String,
     /// The reason for which Azure did not take a signature.
     pub detail: String,
+    /// The storage class of an archived object, if the answer names it.
+    pub storage_class: String,
 }
 
 /// The meaning of an answer that refuses a request, as its code tells it.
@@ -34,6 +36,8 @@ pub struct ErrorAnswer {
 pub enum Meaning {
     /// The object does not exist.
     Missing,
+    /// The object is archived: it has to be restored before it can be read.
+    Archived,
     /// The bucket does not exist.
     NoBucket,
     /// Nobody has this key.
@@ -64,6 +68,7 @@ impl ErrorAnswer {
             code: element("Code").unwrap_or_else(|| shown(code)),
             message: element("Message").unwrap_or_default(),
             detail: element("AuthenticationErrorDetail").unwrap_or_default(),
+            storage_class: element("StorageClass").unwrap_or_default(),
         }
     }
 

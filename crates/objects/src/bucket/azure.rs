@@ -148,6 +148,7 @@ impl Delete for Deletions {
 pub fn meaning(answer: &ErrorAnswer) -> Option<Meaning> {
     Some(match (answer.code.as_str(), answer.status) {
         ("BlobNotFound", 404) => Meaning::Missing,
+        ("BlobArchived" | "BlobBeingRehydrated", _) => Meaning::Archived,
         ("ContainerNotFound", _) => Meaning::NoBucket,
         ("AuthenticationFailed", _) if answer.detail.contains("date header too old") => {
             Meaning::Clock

@@ -48,7 +48,8 @@ impl Names {
 
     fn refused(&self, answer: &ErrorAnswer) -> io::Error {
         use io::ErrorKind::{
-            InvalidData, NotConnected, NotFound, PermissionDenied, StorageFull, UnexpectedEof,
+            InvalidData, NotConnected, NotFound, PermissionDenied, ResourceBusy, StorageFull,
+            UnexpectedEof,
         };
         let Names {
             provider,
@@ -72,6 +73,16 @@ impl Names {
         let (kind, what) = match meaning {
             Some(Meaning::Missing) => (NotFound, "there is no such object".to_owned()),
             _ if answer.is_short() => (UnexpectedEof, "the object is shorter".to_owned()),
+            Some(Meaning::Archived) => {
+                let class = match answer.storage_class.as_str() {
+                    "" => "an archive class of storage".to_owned(),
+                    class => format!("the storage class {class}"),
+                };
+                let what = format!(
+                    "the object has {class}, and cannot be read: restore it in the {noun}, and keep the rules of the {noun} from archiving objects"
+                );
+                (ResourceBusy, what)
+            }
             Some(Meaning::NoBucket) => (
                 NotConnected,
                 format!("offload.url: there is no {noun} {bucket} at {endpoint}"),
@@ -278,6 +289,18 @@ mod tests {
                 assert_ne!(kind, io::ErrorKind::NotFound);
             }
         }
+    }
+
+    #[test]
+    fn an_archived_object_names_its_storage_class() {
+        let body = "<Error><Code>InvalidObjectState</Code><Message>No</Message><StorageClass>GLACIER</StorageClass></Error>";
+        let error = told(403, body);
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        let error = error.to_string();
+        assert!(error.contains("storage class GLACIER"), "{error}");
+        assert!(!error.contains("offload.login"), "{error}");
+        let error = told_by(Provider::Azure, 409, "BlobArchived", "").to_string();
+        assert!(error.contains("an archive class of storage"), "{error}");
     }
 
     #[test]

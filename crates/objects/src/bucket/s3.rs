@@ -97,6 +97,7 @@ impl Delete for Deletions {
 pub fn meaning(answer: &ErrorAnswer) -> Option<Meaning> {
     Some(match (answer.code.as_str(), answer.status) {
         ("NoSuchKey", 404) => Meaning::Missing,
+        ("InvalidObjectState", _) => Meaning::Archived,
         ("NoSuchBucket", _) => Meaning::NoBucket,
         ("InvalidAccessKeyId" | "InvalidClientTokenId" | "XAdminUserNotFound", _) => {
             Meaning::UnknownKey

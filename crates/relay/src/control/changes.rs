@@ -17,6 +17,8 @@ pub struct Changes {
     pub removed: Vec<Vec<u8>>,
     /// New descriptions.
     pub described: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Groups of a list that are not created, with the reason. They change nothing.
+    pub left_out: Vec<(Vec<u8>, String)>,
 }
 
 impl Changes {
@@ -32,8 +34,16 @@ impl Changes {
 
     /// The number of changes of each type, as text.
     pub fn summary(&self) -> String {
+        let left_out = match self.left_out.len() {
+            0 => String::new(),
+            count => {
+                let names = self.left_out.iter().map(|(name, _)| groups::escaped(name));
+                let names: Vec<String> = names.collect();
+                format!(", {count} left out: {}", names.join(" "))
+            }
+        };
         format!(
-            "{} to add, {} to change, {} to remove, {} to describe",
+            "{} to add, {} to change, {} to remove, {} to describe{left_out}",
             self.added.len(),
             self.flagged.len(),
             self.removed.len(),
@@ -41,7 +51,8 @@ impl Changes {
         )
     }
 
-    /// One line for each change: `add GROUP y`, `change GROUP m`, `remove GROUP`, `describe GROUP TEXT`.
+    /// One line for each change: `add GROUP y`, `change GROUP m`, `remove GROUP`, `describe GROUP TEXT`; and for each group of a list
+    /// that is not created, `leave out GROUP: REASON`.
     pub fn lines(&self) -> Vec<Vec<u8>> {
         let flag = |moderated: bool| -> &[u8] { if moderated { b" m" } else { b" y" } };
         let set = |verb: &'static [u8], groups: &[(Vec<u8>, bool)]| -> Vec<Vec<u8>> {
@@ -62,6 +73,10 @@ impl Changes {
                 .iter()
                 .map(|(name, text)| [b"describe ", name.as_slice(), b" ", text].concat()),
         );
+        let left_out = |(name, why): &(Vec<u8>, String)| {
+            [b"leave out ", name.as_slice(), b": ", why.as_bytes()].concat()
+        };
+        lines.extend(self.left_out.iter().map(left_out));
         lines
     }
 

@@ -568,8 +568,15 @@ fn compare(
         };
         let moderated = listed.is_moderated();
         match state.active.find(group).map(|id| state.active.flag(id)) {
-            None if check_new_group(group, state).is_err() => continue,
-            None => changes.added.push((group.to_vec(), moderated)),
+            None => match check_new_group(group, state) {
+                Ok(()) => changes.added.push((group.to_vec(), moderated)),
+                // A group that this site does not subscribe to is nobody's mistake.
+                Err(_) if !state.subscription.matches(group) => continue,
+                Err((_, why)) => {
+                    changes.left_out.push((group.to_vec(), why));
+                    continue;
+                }
+            },
             Some(flag) if is_set_by_administrator(flag) || is_reserved(group) => continue,
             Some(flag) if (flag == Flag::Moderated) != moderated => {
                 changes.flagged.push((group.to_vec(), moderated));

@@ -27,7 +27,7 @@ impl Connection {
             context.shared.held.hold(token, bytes, times, owner);
             self.is_held = true;
         } else if std::mem::take(&mut self.is_held) {
-            context.shared.held.let_go(token);
+            context.shared.let_go_held(token);
         }
     }
 
@@ -36,7 +36,7 @@ impl Connection {
         self.unconsumed = Vec::new();
         let token = self.client.token;
         if std::mem::take(&mut self.is_held) {
-            shared.held.let_go(token);
+            shared.let_go_held(token);
         }
         if self.handshake.take().is_some() {
             shared.handshakes.let_go(token);
@@ -62,9 +62,11 @@ impl Connection {
             log("handshake", &self.client);
             return Err(Closed);
         }
-        if !self.is_held {
+        if !std::mem::take(&mut self.is_held) {
             return Ok(());
         }
+        // What it still has afterwards counts anew.
+        context.shared.let_go_held(self.client.token);
         if self.session.is_receiving_wanted() {
             log("article", &self.client);
             self.defer_article(context);

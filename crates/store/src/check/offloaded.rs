@@ -13,10 +13,11 @@ use crate::offload::cancel_locks;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects;
 
-/// Whether the object of a segment is missing, or has another length. Reports it then, with its visible articles.
+/// Whether the object of a segment is missing, or has another length. Reports it then, with its visible articles. An object that cannot be used
+/// is reported, too, and its articles are not lost.
 ///
 /// # Errors
-/// [`Error::ObjectStore`].
+/// [`Error::ObjectStore`] if the store does not answer.
 pub fn is_lost(
     segments: &Segments,
     (base, object): (u64, Option<NonZeroU64>),
@@ -26,7 +27,14 @@ pub fn is_lost(
     let Some(name) = object.map(|sum| ObjectName { base, sum }) else {
         return Ok(false);
     };
-    let length = objects::of(segments.directory())?.length(name)?;
+    let length = match objects::of(segments.directory())?.length(name) {
+        Err(error) if error.is_of_one_object() => {
+            let path = segments.path(base, SegmentFile::Art);
+            report.tell(&path, 0, error.to_string(), false);
+            return Ok(true);
+        }
+        length => length?,
+    };
     if length == Some(segments.art_bytes(base).0) {
         return Ok(false);
     }

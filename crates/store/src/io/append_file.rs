@@ -92,12 +92,13 @@ impl AppendFile {
     }
 
     /// Writes the bytes from `from` to `end` again, past the page cache, and truncates the file there; returns after the disk
-    /// has returned the same bytes. This repairs a failed sync: after one, pages may be readable although the disk does not have them, and
-    /// later writes to these pages never reach it, even if the next sync succeeds.
+    /// has returned the same bytes. This repairs a failed sync: after one, pages may be readable and count as clean although the disk does not
+    /// have them, so that the next sync succeeds without writing them. Returns whether the disk itself was read: false where the file system may answer
+    /// from its cache or its journal.
     ///
     /// # Errors
     /// The disk does not accept the bytes, or returns different ones.
-    pub fn write_again(&mut self, from: u64, end: u64) -> Result<(), Error> {
+    pub fn write_again(&mut self, from: u64, end: u64) -> Result<bool, Error> {
         let from = from - from % BLOCK_BYTES as u64;
         let mut blocks = Blocks::new(COPY_BYTES);
         let told = self.each_piece(&mut blocks, (from, end), |file, piece, length, at| {
@@ -113,13 +114,16 @@ impl AppendFile {
         self.cut(end)?;
         self.sync()?;
         let found = self.each_piece(&mut blocks, (from, end), |file, piece, length, at| {
+            let cached = crc32c::crc32c(piece.get(..length).unwrap_or_default());
+            // A read that fills nothing must not look like what was written.
+            piece.iter_mut().for_each(|byte| *byte = !*byte);
             Ok(match file.read_direct(piece, at)? {
                 Some(got) => crc32c::crc32c(piece.get(..length.min(got)).unwrap_or_default()),
-                None => crc32c::crc32c(piece.get(..length).unwrap_or_default()),
+                None => cached,
             })
         })?;
         if told == found {
-            return Ok(());
+            return Ok(self.file.reads_disk());
         }
         let lost = std::io::Error::other("the disk does not give back what was written to it");
         Err(Error::io("write again", &self.path, lost))

@@ -113,6 +113,10 @@ pub trait File: Send + Sync + Debug {
         let _ = (buffer, offset);
         Ok(None)
     }
+    /// Whether [`File::read_direct`] reads the disk itself. False where the file system may answer from its cache or its journal, or does not say.
+    fn reads_disk(&self) -> bool {
+        false
+    }
     /// Truncates or extends it.
     fn set_length(&self, length: u64) -> io::Result<()>;
     /// Extends it and allocates the space, so that storing into a map of it never meets a full disk (which
@@ -126,7 +130,11 @@ pub trait File: Send + Sync + Debug {
         let _ = (offset, length);
         Ok(false)
     }
-    /// Bytes allocated on the disk.
+    /// Whether a hole returns its space at once. False on btrfs, which keeps an extent until nothing refers to any part of it.
+    fn holes_return_space(&self) -> bool {
+        true
+    }
+    /// Bytes allocated on the disk; where holes return nothing, at least its length.
     fn allocated(&self) -> io::Result<u64> {
         self.length()
     }
@@ -196,7 +204,11 @@ impl Disk for RealDisk {
             options.mode(0o600);
         }
         // A FIFO is refused with the length of the file, which costs no call of its own.
-        let file = regular::at_once(&mut options).open(path)?;
+        let mut file = regular::at_once(&mut options).open(path);
+        if how == Open::Read {
+            file = regular::or_by_opener(path, file);
+        }
+        let file = file?;
         if let Open::TruncateAs(access) = how {
             // The file may exist already.
             access.give_to(&file)?;
@@ -288,6 +300,16 @@ impl File for RealFile {
         }
     }
 
+    fn reads_disk(&self) -> bool {
+        use rustix::fs::{AtFlags, StatxFlags, statx};
+        let facts = statx(&self.file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+        // btrfs and tmpfs report nothing, and may read from the cache; ext4 reports 0 where the data goes through its journal.
+        facts.is_ok_and(|facts| {
+            let has = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
+            has && facts.stx_dio_offset_align > 0
+        })
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.file.write_all_at(bytes, offset)
     }
@@ -330,8 +352,17 @@ impl File for RealFile {
 
     fn allocated(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
+        let facts = self.file.metadata()?;
         // stat(2) counts in units of 512 bytes on all file systems.
-        Ok(self.file.metadata()?.blocks() * 512)
+        let bytes = facts.blocks() * 512;
+        Ok(match bytes < facts.len() && !self.holes_return_space() {
+            true => facts.len(),
+            false => bytes,
+        })
+    }
+
+    fn holes_return_space(&self) -> bool {
+        rustix::fs::fstatfs(&self.file).map_or(true, |facts| facts.f_type != mount_instance::BTRFS)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -278,6 +278,17 @@ pub struct MapWords {
     map: memmap2::MmapRaw,
 }
 
+/// Says what the file system lacks: FUSE file systems with direct I/O refuse shared maps with ENODEV, "No such device".
+fn explain_no_maps(error: io::Error) -> io::Error {
+    match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::NODEV) => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this file system has no shared maps (mmap), which the index needs: mount it without the option `direct_io' (FUSE), or use another one",
+        ),
+        _ => error,
+    }
+}
+
 impl MapWords {
     /// Maps the first `length` bytes, a multiple of eight; the file must be that long. Storing into a map
     /// made with `write` false is an error of the caller that ends the program.
@@ -289,10 +300,11 @@ impl MapWords {
         let mut options = memmap2::MmapOptions::new();
         options.len(length);
         let map = if write {
-            options.map_raw(file)?
+            options.map_raw(file)
         } else {
-            options.map_raw_read_only(file)?
-        };
+            options.map_raw_read_only(file)
+        }
+        .map_err(explain_no_maps)?;
         Ok(MapWords {
             area: Watched::new(map.as_ptr(), map.len())?,
             map,

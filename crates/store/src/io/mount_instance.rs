@@ -14,8 +14,8 @@ const BY_DEVICE: [(i64, &str); 3] = [
     (0x5846_5342, "/sys/fs/xfs"),
     (0xf2f5_2010, "/sys/fs/f2fs"),
 ];
-/// Btrfs has no single device. Its directories have UUIDs as names.
-const BTRFS: i64 = 0x9123_683e;
+/// The magic number of Btrfs. It has no single device. Its directories have UUIDs as names.
+pub const BTRFS: i64 = 0x9123_683e;
 /// The directories of all mounted Btrfs. The daemon's sandbox permits listing it.
 const BTRFS_MOUNTED: &str = "/sys/fs/btrfs";
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
 use crate::Error;
+use crate::io::free_space::free_bytes;
 use crate::io::regular;
 
 /// Space that expire keeps for its decision, bytes: enough for the log of a run and the derived files of a new segment.
@@ -79,8 +80,8 @@ impl Reserve {
     }
 
     fn has_less_than(&self, bytes: u64) -> bool {
-        let free = self.path.parent().and_then(|dir| statvfs(dir).ok());
-        free.is_some_and(|told| told.f_bavail.saturating_mul(told.f_frsize) < bytes)
+        let free = self.path.parent().and_then(|dir| free_bytes(dir).ok());
+        free.is_some_and(|free| free < bytes)
     }
 
     /// Makes the file if it is missing, there is room, and the file system supports allocation.

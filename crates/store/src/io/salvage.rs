@@ -176,6 +176,14 @@ impl File for Over {
         self.file.allocate(length)
     }
 
+    fn reads_disk(&self) -> bool {
+        self.file.reads_disk()
+    }
+
+    fn holes_return_space(&self) -> bool {
+        self.file.holes_return_space()
+    }
+
     fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
         self.file.punch(offset, length)
     }

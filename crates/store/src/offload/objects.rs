@@ -22,10 +22,20 @@ pub trait Objects: Send + Sync + Debug {
     /// The store does not answer or refuses, or `content` ends early.
     fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()>;
 
+    /// Stores an object if there is none of that name. Returns false if there is one. A store that cannot decide that replaces the object.
+    ///
+    /// # Errors
+    /// As [`Objects::put`].
+    fn put_new(&self, name: &str, content: &[u8]) -> io::Result<bool> {
+        self.put(name, &mut &*content, content.len() as u64)?;
+        Ok(true)
+    }
+
     /// Fills `buffer` with the bytes of an object from an offset on.
     ///
     /// # Errors
-    /// `NotFound` if there is no such object, `UnexpectedEof` if it is shorter; or the store does not answer or refuses.
+    /// `NotFound` if there is no such object, `UnexpectedEof` if it is shorter; `ResourceBusy` or `InvalidData` if this object alone cannot be
+    /// used; or the store does not answer or refuses.
     fn read(&self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// The length of an object, bytes; `None` if there is none.
@@ -245,10 +255,10 @@ impl ObjectStore {
 
     /// Notes whether the store answers.
     fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        // An object that is missing or short is an answer.
+        // An object that is missing, short or archived is an answer.
         let is_answer = |error: &io::Error| {
-            use io::ErrorKind::{NotFound, UnexpectedEof};
-            matches!(error.kind(), NotFound | UnexpectedEof)
+            use io::ErrorKind::{NotFound, ResourceBusy, UnexpectedEof};
+            matches!(error.kind(), NotFound | ResourceBusy | UnexpectedEof)
         };
         let failure = result.as_ref().err().filter(|error| !is_answer(error));
         let failed = failure.map(|error| Failed {

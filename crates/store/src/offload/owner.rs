@@ -40,8 +40,11 @@ pub fn claim(segments: &Segments, store: &ObjectStore) -> Result<(), Error> {
         Some(found) if found == own => {}
         Some(_) => return Err(theirs()),
         None => {
-            let put = objects.put(OBJECT, &mut own.as_slice(), BYTES as u64);
-            put.map_err(at("store"))?;
+            let is_new = objects.put_new(OBJECT, &own).map_err(at("store"))?;
+            // Another one was faster; or an earlier attempt of ours, whose answer was lost.
+            if !is_new && find(store).map_err(at("look for"))? != Some(own) {
+                return Err(theirs());
+            }
         }
     }
     store.set_ours();

@@ -59,7 +59,7 @@ pub struct SegmentPlace {
     pub object: Option<String>,
     /// It is filed into.
     pub is_current: bool,
-    /// Its header is damaged, so that nobody knows its object: the error.
+    /// Its header is damaged, so that nobody knows its object; or [`check`] found that the object cannot be used: the error.
     pub fault: Option<String>,
 }
 
@@ -91,18 +91,22 @@ pub fn list(snapshot: &Snapshot) -> Result<Vec<SegmentPlace>, Error> {
     snapshot.segments().iter().map(place).collect()
 }
 
-/// Asks the object store whether it has each object with its length. Returns the segments whose articles are lost.
+/// Asks the object store whether it has each object with its length. Returns the segments whose articles are lost, and marks those whose object
+/// cannot be used.
 ///
 /// # Errors
-/// [`Error::ObjectStore`].
-pub fn check(dir: &Path, places: &[SegmentPlace]) -> Result<Vec<u64>, Error> {
+/// [`Error::ObjectStore`] if the store does not answer.
+pub fn check(dir: &Path, places: &mut [SegmentPlace]) -> Result<Vec<u64>, Error> {
     let mut lost = Vec::new();
     for place in places {
         let Some(name) = place.object.as_deref().and_then(ObjectName::parse) else {
             continue;
         };
-        if objects::of(dir)?.length(name)? != Some(place.bytes) {
-            lost.push(place.base);
+        match objects::of(dir)?.length(name) {
+            Ok(length) if length == Some(place.bytes) => {}
+            Ok(_) => lost.push(place.base),
+            Err(error) if error.is_of_one_object() => place.fault = Some(error.to_string()),
+            Err(error) => return Err(error),
         }
     }
     Ok(lost)
@@ -329,10 +333,26 @@ fn move_one(
     Ok(Moved::Bytes(length))
 }
 
-/// Brings the articles of segments back. Waits for `lock.expire`.
+/// Number of the objects that no segment names any more, and that could not be deleted yet: the next [`move_away`] or [`bring_back`] does it.
 ///
 /// # Errors
-/// As [`move_away`].
+/// The list cannot be read.
+pub fn count_undeleted(snapshot: &Snapshot) -> Result<usize, Error> {
+    let segments = snapshot.segment_files();
+    let mut names = unnamed::read(segments)?;
+    let is_named = |name: &ObjectName| {
+        let header = segments.header(name.base).ok().flatten();
+        header.is_some_and(|header| header.object == Some(name.sum))
+    };
+    names.retain(|name| !is_named(name));
+    Ok(names.len())
+}
+
+/// Brings the articles of segments back, calls `each` after each, and then deletes their objects, and those that earlier runs left. Waits for
+/// `lock.expire`.
+///
+/// # Errors
+/// As [`move_away`]. What `each` was called for is here, also if an object could not be deleted ([`count_undeleted`]).
 pub fn bring_back(
     dir: &Path,
     options: Options,
@@ -356,7 +376,7 @@ pub fn bring_back_on(
     let mut bring = |base| {
         let header = segments.header(base)?;
         if let Some(header) = header.filter(|header| header.object.is_some()) {
-            recall(&segments, base, &header)?;
+            bring_here(&segments, base, &header)?;
             let bytes = segments.art_bytes(base).0;
             each(Offloaded { base, bytes });
         }
@@ -365,7 +385,8 @@ pub fn bring_back_on(
     // The others come, whatever one meets.
     let done: Vec<Result<(), Error>> = bases.iter().map(|base| bring(*base)).collect();
     drop(Spool::open_on(disk.clone(), dir, options)?);
-    done.into_iter().collect()
+    let deleted = super::delete_unnamed(&segments);
+    done.into_iter().collect::<Result<(), Error>>().and(deleted)
 }
 
 /// Brings the articles of a segment back, and deletes the object. The caller holds `lock.expire`.
@@ -374,8 +395,23 @@ pub fn bring_back_on(
 /// [`Error::ObjectStore`] also if only the object could not be deleted: the next run does it; or if the store has other bytes than were stored.
 /// [`Error::LostObject`].
 pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<(), Error> {
-    let Some(sum) = header.object else {
+    let Some(name) = bring_here(segments, base, header)? else {
         return Ok(());
+    };
+    let store = objects::of(segments.directory())?;
+    owner::check(segments, &store)?;
+    store.delete(name)?;
+    unnamed::remove(segments, name)
+}
+
+/// Brings the articles of a segment back. Returns the name of the object, which is to be deleted, and is in `objects.unnamed`.
+fn bring_here(
+    segments: &Segments,
+    base: u64,
+    header: &SegmentHeader,
+) -> Result<Option<ObjectName>, Error> {
+    let Some(sum) = header.object else {
+        return Ok(None);
     };
     let store = objects::of(segments.directory())?;
     let name = ObjectName { base, sum };
@@ -410,9 +446,7 @@ pub fn recall(segments: &Segments, base: u64, header: &SegmentHeader) -> Result<
     }
     segments.sync()?;
     segments.remove(base, SegmentFile::Clk)?;
-    owner::check(segments, &store)?;
-    store.delete(name)?;
-    unnamed::remove(segments, name)
+    Ok(Some(name))
 }
 
 /// Reads a whole object and compares its checksum.

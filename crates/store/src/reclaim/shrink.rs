@@ -1,7 +1,8 @@
 //! Reclaims the dead space in a sealed segment that still has visible articles.
 //!
-//! Long runs of dead records are punched out of `.art`. Scattered ones cannot be: if they exceed a share
-//! of the segment, it is repacked instead; a smaller share waits until more articles are dead.
+//! Long runs of dead records are punched out of `.art`. Scattered ones cannot be, nor any where the file system keeps the space of holes (btrfs): if they
+//! exceed a share of the segment, it is repacked instead; a smaller share waits until more articles are dead. Where a repack finds no space,
+//! holes are punched first: on btrfs, too, they return the extents that are dead as a whole.
 
 use crate::expiry::state::remembered_from;
 use crate::expiry::survey::Survey;
@@ -78,7 +79,13 @@ pub fn shrink(
         true => std::thread::scope(|threads| {
             let rows = threads.spawn(rows);
             let runs = Some(found.runs.as_slice());
-            let repacked = repack::repack(segments, base, snapshot.visibility(), runs);
+            let repack = || repack::repack(segments, base, snapshot.visibility(), runs);
+            let repacked = match repack() {
+                Err(error) if error.is_disk_full() => punch_runs(snapshot, &*file, &found)
+                    .map_err(at)
+                    .and_then(|_| repack()),
+                done => done,
+            };
             let rows = rows.join().unwrap_or(Err(Error::Stopped));
             repacked.and(rows).map(|()| Shrunk {
                 repacked: true,
@@ -103,17 +110,16 @@ fn punch_runs(snapshot: &Snapshot, file: &dyn File, found: &Dead) -> std::io::Re
         held: found.scattered(),
         ..Shrunk::default()
     };
-    for &run in found.runs.iter().filter(|run| worth(run) > 0) {
+    for &run in found
+        .runs
+        .iter()
+        .filter(|(start, end)| punch::worth(*start, *end) > 0)
+    {
         let punched = punch::punch(file, run, snapshot.visibility())?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
     Ok(told)
-}
-
-/// Bytes that a hole in a run frees.
-fn worth((start, end): &(u64, u64)) -> u64 {
-    punch::worth(*start, *end)
 }
 
 /// The dead share of a segment, 0 to 1, about: of its rows, without reading its history.
@@ -138,6 +144,8 @@ pub fn dead_part(survey: &Survey, snapshot: &Snapshot) -> f64 {
 struct Dead {
     /// From the first dead record of a run to the next visible article. Records of other types may lie between.
     runs: Vec<(u64, u64)>,
+    /// Whether the file system returns the space of holes.
+    holes_return_space: bool,
     /// Bytes of the visible articles.
     live: u64,
     ids: Ids,
@@ -175,6 +183,7 @@ impl Dead {
         };
         let mut found = Dead {
             runs: Vec::new(),
+            holes_return_space: file.holes_return_space(),
             live: 0,
             ids: Ids::default(),
         };
@@ -214,7 +223,11 @@ impl Dead {
 
     /// Dead bytes that no hole frees.
     fn scattered(&self) -> u64 {
-        self.bytes() - self.runs.iter().map(worth).sum::<u64>()
+        let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
+        match self.holes_return_space {
+            true => self.bytes() - self.runs.iter().map(worth).sum::<u64>(),
+            false => self.bytes(),
+        }
     }
 
     /// Maximum of scattered dead bytes that stay.

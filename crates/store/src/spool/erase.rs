@@ -33,7 +33,7 @@ pub struct Erased {
     pub bytes: u64,
     /// Removed overview rows.
     pub rows: u64,
-    /// The disk was read past the page cache afterwards, and had nothing but zeros.
+    /// The disk itself was read afterwards, and had nothing but zeros. False where the file system may answer from its cache or its journal.
     pub is_verified: bool,
 }
 
@@ -379,12 +379,17 @@ fn places_of(
     wanted.map(place).collect()
 }
 
-/// Whether the disk has only zeros from an offset to another, read past the page cache. `None` where that is not possible.
+/// Whether the disk has only zeros from an offset to another. `None` where the disk itself cannot be read.
 fn is_zero(file: &dyn File, from: u64, to: u64) -> std::io::Result<Option<bool>> {
+    if !file.reads_disk() {
+        return Ok(None);
+    }
     let block = BLOCK_BYTES as u64;
     let mut blocks = Blocks::new(PIECE_BYTES.next_multiple_of(BLOCK_BYTES));
     let mut at = from - from % block;
     while at < to {
+        // A read that fills nothing must not look like zeros.
+        blocks.bytes_mut().fill(u8::MAX);
         let Some(got) = file.read_direct(blocks.bytes_mut(), at)? else {
             return Ok(None);
         };

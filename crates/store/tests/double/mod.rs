@@ -96,6 +96,8 @@ struct State {
     names: HashMap<PathBuf, Names>,
     is_cut: bool,
     makes_no_holes: bool,
+    keeps_holes: bool,
+    hides_disk: bool,
     forgets_pages: bool,
     trace: Vec<Deed>,
     /// Bad sectors, by inode: parts of files that cannot be read. A write of whole blocks makes them good.
@@ -143,6 +145,8 @@ impl Double {
             names: HashMap::new(),
             is_cut: false,
             makes_no_holes: false,
+            keeps_holes: false,
+            hides_disk: false,
             forgets_pages: false,
             trace: Vec::new(),
             bad: HashMap::new(),
@@ -211,6 +215,16 @@ impl Double {
         let mut state = self.state();
         let number = state.live[path];
         state.bad.entry(number).or_default().push(bytes);
+    }
+
+    /// From now on its file system keeps the space of holes, as btrfs does.
+    pub fn keep_holes(&self) {
+        self.state().keeps_holes = true;
+    }
+
+    /// From now on its direct reads may come from a cache.
+    pub fn hide_disk(&self) {
+        self.state().hides_disk = true;
     }
 
     /// From now on its file system cannot punch holes.
@@ -610,6 +624,14 @@ impl File for DoubleFile {
         let got = there.len().min(buffer.len());
         buffer[..got].copy_from_slice(&there[..got]);
         Ok(Some(got))
+    }
+
+    fn reads_disk(&self) -> bool {
+        !self.double.state().hides_disk
+    }
+
+    fn holes_return_space(&self) -> bool {
+        !self.double.state().keeps_holes
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {

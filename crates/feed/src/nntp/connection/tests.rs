@@ -55,7 +55,8 @@ impl Line {
         poll(&mut [PollFd::new(&self.connection, poll_flags)], None).unwrap();
         self.connection.take_event(flags);
         let settled = &mut self.settled;
-        let mut answer = |flying, _| settled.push(flying);
+        let mut answer =
+            |flying, outcome: Option<_>| settled.extend(outcome.is_some().then_some(flying));
         self.connection.receive(self.now, &mut answer).unwrap();
     }
 

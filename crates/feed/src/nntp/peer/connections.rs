@@ -21,6 +21,9 @@ use crate::site_state::SiteState;
 const FAILURES_MAX: u8 = 5;
 /// A peer that defers so many articles one after the other rests.
 const DEFERRED_IN_A_ROW: u32 = 100;
+/// Most articles in a row that a peer refuses by a general error. Behind them, or if it has replied nothing else, it may fail at all commands: then
+/// articles are deferred.
+const FAILED_IN_A_ROW: u32 = 10;
 /// How long there are no further connections after one failed without an answer, and after one that had answers.
 const FEWER: Duration = Duration::from_secs(300);
 const FEWER_AFTER_ANSWERS: Duration = SECOND;
@@ -62,6 +65,7 @@ impl Peer {
                 pace: &mut self.pace,
                 counts: &self.counts,
                 deferred_in_a_row: &mut self.deferred_in_a_row,
+                failed_in_a_row: &mut self.failed_in_a_row,
                 refusal: None,
                 time: context.time,
             };
@@ -474,6 +478,7 @@ struct Answers<'a> {
     pace: &'a mut super::Pace,
     counts: &'a FeedCounts,
     deferred_in_a_row: &'a mut u32,
+    failed_in_a_row: &'a mut Option<u32>,
     /// The text of the first refusal.
     refusal: Option<String>,
     /// Seconds since 1970.
@@ -481,8 +486,15 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    fn take(&mut self, flying: Flying, outcome: Outcome) {
+    /// Takes the outcome of an article. `None`: the peer asks for it.
+    fn take(&mut self, flying: Flying, outcome: Option<Outcome>) {
         let counts = self.counts;
+        if !matches!(outcome, Some(Outcome::Failed(_))) {
+            *self.failed_in_a_row = Some(0);
+        }
+        let Some(outcome) = outcome else {
+            return;
+        };
         let settled = match outcome {
             Outcome::Accepted => {
                 add(&counts.accepted, 1);
@@ -503,6 +515,7 @@ impl Answers<'_> {
                 }
                 Settled::Refused
             }
+            Outcome::Failed(text) => self.failed(text),
             Outcome::Deferred => {
                 add(&counts.deferred, 1);
                 Settled::Deferred
@@ -527,6 +540,25 @@ impl Answers<'_> {
                 self.deferrals.settle(position, settled);
             }
             (Flying::Article(_), None) => {}
+        }
+    }
+
+    /// The fate of an article to whose offer the peer replied with a general error.
+    fn failed(&mut self, text: String) -> Settled {
+        match self.failed_in_a_row {
+            Some(failed) if *failed < FAILED_IN_A_ROW => {
+                *failed += 1;
+                add(&self.counts.refused, 1);
+                self.counts.count_refusal(RefusalAnswer::Refused, &text);
+                self.refusal.get_or_insert(text);
+                Settled::Refused
+            }
+            _ => {
+                add(&self.counts.deferred, 1);
+                self.refusal
+                    .get_or_insert(text + " (the article is offered again later)");
+                Settled::Deferred
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod log;
 
 mod calls;
 mod deferred_articles;
+mod general_errors;
 mod missing_objects;
 mod rates;
 mod unanswered;

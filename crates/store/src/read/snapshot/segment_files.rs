@@ -6,12 +6,22 @@ use crate::history::compacted::History;
 use crate::io::disk::Open;
 use crate::log::segments::{REMAKE, SegmentFile};
 use crate::read::snapshot::Snapshot;
+use crate::reclaim::unreclaimed::{self, NOW};
 
 impl Snapshot {
     /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
     /// Nothing when it is gone.
     pub fn art_bytes(&self, base: u64) -> (u64, u64) {
         self.log.segments.art_bytes(base)
+    }
+
+    /// The segments from which the last run of expire did not return the space, because of an error, or which lost articles since. None where the file
+    /// that lists them is missing.
+    pub fn unreclaimed(&self) -> Vec<u64> {
+        let listed = unreclaimed::read(&**self.log.segments.disk(), &self.dir);
+        let listed = listed.ok().flatten().unwrap_or_default();
+        let due_now = listed.into_iter().filter(|(_, due)| *due == NOW);
+        due_now.map(|(base, _)| base).collect()
     }
 
     /// True when every id in the history of a segment may be forgotten; false when that has no history.

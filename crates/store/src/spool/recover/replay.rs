@@ -230,7 +230,14 @@ impl Spool {
             self.art.append.cut(end)?;
         }
         if let Some(from) = known.doubtful {
-            self.art.append.write_again(from, end)?;
+            let is_verified = self.art.append.write_again(from, end)?;
+            if !is_verified {
+                self.notices.push(format!(
+                    "{}: a sync failed, or the file system was mounted again, and the end of the log was written again; the file system does not let \
+                     the disk itself be read, so that nothing verifies that the disk has it",
+                    self.art.append.path.display()
+                ));
+            }
         }
         // From now on these articles count as filed, so they must be on the disk before anything says so.
         self.art.append.sync()?;

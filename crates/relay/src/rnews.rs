@@ -494,6 +494,7 @@ impl Run<'_> {
                 // One line of the log stands for all: an article of 0 bytes is shorter than its line.
                 Ok(Some(Item::Article { bytes: [], .. })) if state.has_empty_articles => {
                     self.count_refused(0);
+                    state.forms.add(OfArticle::No(Vec::new()));
                 }
                 Ok(Some(Item::Article { bytes, offset })) => {
                     state.has_empty_articles |= bytes.is_empty();
@@ -559,8 +560,11 @@ impl Run<'_> {
     ) {
         let text = self.outlet.filer().too_large(head, size, now);
         self.count_refused(0);
-        if has_form(head) {
-            state.forms.add(OfArticle::Yes);
+        if !is_bare {
+            state.forms.add(match has_form(head) {
+                true => OfArticle::Yes,
+                false => OfArticle::No(text.clone().into()),
+            });
         }
         let mut place = String::new();
         if is_bare {

@@ -2,7 +2,8 @@
 //!
 //! | the `From ` line has | an empty line is before it | the header has Message-ID or Newsgroups | it is |
 //! |---|---|---|---|
-//! | a sender and a date | yes | – | a beginning |
+//! | a sender and a date | yes | yes, or From, Subject, Date or Path | a beginning |
+//! | a sender and a date | yes | none of these | text that looks like a beginning |
 //! | a sender and a date | no | yes | a beginning: writers exist that put no empty line there |
 //! | a sender and a date | no | no | text that looks like a beginning |
 //! | anything else | yes | – | text that looks like a beginning; a beginning if the first line of the mailbox has no sender and date either, and the header has one of both fields |
@@ -23,7 +24,11 @@ pub const HEADER_SEARCHED_BYTES_MAX: usize = 64 << 10;
 /// Most lines of newsreaders and UUCP between a `From ` line and the header.
 const LINES_BETWEEN_MAX: usize = 4;
 /// Most words of a sender.
-const SENDER_WORDS_MAX: usize = 4;
+const SENDER_WORDS_MAX: usize = 8;
+/// Fields that an article has, and text hardly ever: Message-ID also by its name before RFC 850.
+const NEWS_FIELDS: &[&[u8]] = &[b"message-id:", b"newsgroups:", b"article-i.d.:"];
+/// Fields of which a message has one.
+const OTHER_FIELDS: &[&[u8]] = &[b"from:", b"subject:", b"date:", b"path:"];
 /// Digits of a number in place of a sender and a date, at least.
 const NUMBER_DIGITS_MIN: usize = 3;
 
@@ -77,9 +82,11 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
     }
     let is_enough = match context.has_dates {
         None => true,
-        Some(_) if is_dated && context.is_after_blank => true,
+        Some(_) if is_dated && context.is_after_blank => {
+            has_one(&[NEWS_FIELDS, OTHER_FIELDS], header, context.is_end)?
+        }
         Some(has_dates) if !is_dated && has_dates => false,
-        Some(_) => has_news_field(header, context.is_end)?,
+        Some(_) => has_one(&[NEWS_FIELDS], header, context.is_end)?,
     };
     Some(match is_enough {
         true => Beginning::Message,
@@ -103,11 +110,18 @@ pub(super) fn is_dated(line: &[u8]) -> bool {
             return false;
         };
         rest = rest.get(blank..).unwrap_or_default().trim_ascii();
-        if rest.contains(&b':') && date::parse(rest, &Utc).is_some() {
+        if rest.contains(&b':') && is_date(rest) {
             return true;
         }
     }
     false
+}
+
+/// Whether bytes are a date, or the epoch in a zone west of Greenwich, which programs write for an unknown date.
+fn is_date(bytes: &[u8]) -> bool {
+    let day = bytes.strip_suffix(b" 1969");
+    let of_epoch = day.map(|day| [day, b" 1970"].concat());
+    date::parse(of_epoch.as_deref().unwrap_or(bytes), &Utc).is_some()
 }
 
 /// Length of the lines that newsreaders and UUCP put before a header; `None`: more bytes are needed.
@@ -162,18 +176,23 @@ fn field(bytes: &[u8]) -> Field {
     }
 }
 
-/// Whether a header has Message-ID (or its name before RFC 850) or Newsgroups; `None`: more bytes are needed.
-fn has_news_field(header: &[u8], is_end: bool) -> Option<bool> {
-    const NAMES: [&[u8]; 3] = [b"message-id:", b"newsgroups:", b"article-i.d.:"];
+/// Whether a header has one of some fields; `None`: more bytes are needed.
+fn has_one(names: &[&[&[u8]]], header: &[u8], is_end: bool) -> Option<bool> {
     let window = header.get(..header.len().min(HEADER_SEARCHED_BYTES_MAX))?;
     let mut rest = window;
-    while let Some(end) = memchr::memchr(b'\n', rest) {
-        let (line, after) = rest.split_at_checked(end + 1)?;
+    loop {
+        let end = match memchr::memchr(b'\n', rest) {
+            Some(end) => end + 1,
+            // The last line of a message that is cut off.
+            None if is_end && !rest.is_empty() => rest.len(),
+            None => break,
+        };
+        let (line, after) = rest.split_at_checked(end)?;
         let has = |name: &&[u8]| {
             let start = line.get(..name.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(name))
         };
-        if NAMES.iter().any(has) {
+        if names.iter().copied().flatten().any(has) {
             return Some(true);
         }
         let is_folded = line.starts_with(b" ") || line.starts_with(b"\t");
@@ -202,6 +221,9 @@ mod tests {
             "From A Person <user@example.com> Tue Mar  1 12:00:00 1994\r",
             "From -8946248053963491671",
             "From 1234567",
+            "From user Mon Dec 20 04:39:21 MET DST 1993",
+            "From \"A Person of some Names\" <user@example.com> Mon Dec 20 04:39:21 1993",
+            "From - Wed Dec 31 16:00:00 1969",
         ] {
             assert!(is_dated(line.as_bytes()), "{line}");
         }
@@ -229,9 +251,19 @@ mod tests {
         };
         let dated = "From a@b Mon Dec 20 04:39:21 1993\n";
         let (id, note) = ("Path: x\nMessage-ID: <1@a>\n\n", "Note: text\n\n");
+        let bare = "X: y\nSubject: x\n\n";
         let between = "Article 415 of comp.x:\n>From a Mon Dec 20 04:39:21 1993 remote from b\n";
         for (line, header, is_after_blank, has_dates, right) in [
-            (dated, note, true, Some(true), Beginning::Message),
+            (dated, note, true, Some(true), Beginning::Apparent),
+            (dated, bare, true, Some(true), Beginning::Message),
+            (
+                dated,
+                "X: y\nSubject: cut",
+                true,
+                Some(true),
+                Beginning::Message,
+            ),
+            (dated, bare, false, Some(true), Beginning::Apparent),
             (dated, id, false, Some(true), Beginning::Message),
             (dated, note, false, Some(true), Beginning::Apparent),
             (dated, "text\n", true, Some(true), Beginning::Apparent),

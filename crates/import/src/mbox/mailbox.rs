@@ -469,14 +469,14 @@ mod tests {
 
     #[test]
     fn messages_are_told_from_text() {
-        let text = b"\nFrom -123\nPath: a\n\nFrom here on\nall is text.\n\nFrom the book\nit is\n\nFrom -124\r\nPath: b\r\n\r\nx\r\n\r\nFrom -125\nX: y\n\nlast";
+        let text = b"\nFrom -123\nPath: a\n\nFrom here on\nall is text.\n\nFrom the book\nit is\n\nFrom -124\r\nPath: b\r\n\r\nx\r\n\r\nFrom -125\nDate: y\n\nlast";
         for step in [1, 3, 1000] {
             assert_eq!(
                 items(text, 1000, step),
                 [
                     "1 From -123 | Path: a\\n\\nFrom here on\\nall is text.\\n\\nFrom the book\\nit is\\n",
                     "68 From -124 | Path: b\\r\\n\\r\\nx\\r\\n",
-                    "95 From -125 | X: y\\n\\nlast",
+                    "95 From -125 | Date: y\\n\\nlast",
                 ]
             );
         }

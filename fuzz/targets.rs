@@ -174,6 +174,7 @@ fn unwrap(data: &[u8]) {
         expanded_bytes_max: EXPANDED_BYTES_MAX,
         ratio_max: 200,
         layers_max: 3,
+        ..WrapLimits::default()
     };
     let mut results = Vec::new();
     for step in [usize::MAX, 3] {

@@ -7,6 +7,7 @@ pub mod article_end;
 pub mod batch;
 mod convert;
 mod counting;
+pub mod crlf;
 pub mod date;
 pub mod decimal;
 pub mod header;

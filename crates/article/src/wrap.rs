@@ -6,9 +6,10 @@
 //! | `#! cunbatch` | compress (.Z), 9 to 16 bits, block mode or not | `1F 9D` |
 //! | `#! c7unbatch` | the 7-bit code of B and C News around one of the others | no |
 //! | `#! gunbatch` | gzip, any number of members | `1F 8B` |
-//! | `#! zunbatch` | zstd (or, as INN writes it, gzip) | `28 B5 2F FD` |
+//! | `#! zunbatch` | zstd (or, as INN writes it, gzip) | `28 B5 2F FD`, or `50` to `5F` and `2A 4D 18` (a skippable frame) |
 //! | `#! bunbatch`, `#! bzunbatch` | bzip2 | `BZh` and a block |
 //! | `#! xunbatch` | xz | `FD 37 7A 58 5A 00` |
+//! | – | lzma (`.lzma`, before xz) | `5D` and a header that `xz` would take |
 //!
 //! The line only says that a batch is wrapped; the magic bytes of the data decide how, because
 //! sites never agreed on the names. Wrappers may be nested up to [`WrapLimits::layers_max`].
@@ -24,6 +25,7 @@ mod gzip;
 mod lzw;
 mod pack;
 mod peek;
+mod trailer;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -32,6 +34,7 @@ use expand::Expander;
 use peek::PeekReader;
 
 pub use pack::{WrapFormat, WrapWriter};
+pub use trailer::{TRAILER_BYTES_MAX, Trailer};
 
 /// Default of [`WrapLimits::expanded_bytes_max`]: 4 GiB.
 pub const EXPANDED_BYTES_MAX: u64 = 4 << 30;
@@ -49,10 +52,8 @@ pub const MEMBER_BYTES: u64 = 16 << 10;
 pub const LAYERS_MAX: usize = 4;
 /// Data of compress shorter than this, bytes, has no code, so the batch is empty and ignored, as in C News.
 pub const EMPTY_BELOW_BYTES: usize = 5;
-/// Largest window that zstd may use, log2 of bytes: 2^27 = 128 MiB, as in `zstd -22`.
-pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
-/// Most memory that xz may use: 128 MiB; `xz -9` needs 65 MiB.
-pub const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
+/// Default of [`WrapLimits::memory_bytes_max`]: 128 MiB. `zstd -22` has a window as large as this, and `xz -9` needs 65 MiB.
+pub const MEMORY_BYTES_MAX: u64 = 128 << 20;
 
 /// A compression of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub enum Compression {
     Bzip2,
     /// xz.
     Xz,
+    /// The format of LZMA before xz, files called `.lzma`. It can only be read.
+    Lzma,
 }
 
 impl fmt::Display for Compression {
@@ -80,6 +83,7 @@ impl fmt::Display for Compression {
             Compression::Zstd => "zstd",
             Compression::Bzip2 => "bzip2",
             Compression::Xz => "xz",
+            Compression::Lzma => "lzma",
         })
     }
 }
@@ -93,6 +97,8 @@ pub struct WrapLimits {
     pub ratio_max: u64,
     /// Most nested wrappers.
     pub layers_max: usize,
+    /// Largest window of zstd, and most memory of xz and lzma, bytes.
+    pub memory_bytes_max: u64,
 }
 
 impl Default for WrapLimits {
@@ -101,6 +107,7 @@ impl Default for WrapLimits {
             expanded_bytes_max: EXPANDED_BYTES_MAX,
             ratio_max: RATIO_MAX,
             layers_max: LAYERS_MAX,
+            memory_bytes_max: MEMORY_BYTES_MAX,
         }
     }
 }
@@ -155,6 +162,31 @@ pub enum WrapError {
         at: u64,
         /// Bytes that were expanded.
         expanded: u64,
+    },
+    /// Bytes that are neither text nor another member follow the end of the data, all of which was expanded.
+    #[error(
+        "{kind} data ends at byte {at}, and unknown data follows; {expanded} bytes were recovered; ask the sender whether the batch is whole"
+    )]
+    FollowedByData {
+        /// The compression.
+        kind: Compression,
+        /// Offset of the data that follows.
+        at: u64,
+        /// Bytes that were expanded.
+        expanded: u64,
+    },
+    /// The data needs more memory than [`WrapLimits::memory_bytes_max`].
+    #[error(
+        "{kind} data needs {needed} bytes of memory to be expanded, more than the limit of {limit}; raise limits.expansion_memory_bytes_max \
+         if the machine has that memory, or expand it by hand"
+    )]
+    NeedsMemory {
+        /// The compression.
+        kind: Compression,
+        /// The memory it needs, bytes.
+        needed: u64,
+        /// The limit, bytes.
+        limit: u64,
     },
     /// The data expands to more than [`WrapLimits::expanded_bytes_max`].
     #[error(
@@ -225,6 +257,18 @@ enum Source<R> {
     Raw(R),
     Layer(Box<Expander<PeekReader<Source<R>>>>),
     Empty,
+}
+
+impl<R> Source<R> {
+    /// The text behind the end of a layer, the innermost first.
+    fn trailer(&self) -> Option<&Trailer> {
+        match self {
+            Source::Layer(expander) => expander
+                .trailer()
+                .or_else(|| expander.reader().inner().trailer()),
+            Source::Raw(_) | Source::Empty => None,
+        }
+    }
 }
 
 impl<R: Read> Read for Source<R> {
@@ -307,10 +351,33 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
     }
 }
 
+/// Removes one wrapper, whose compression is known from elsewhere; what is inside stays as it is.
+///
+/// # Errors
+/// [`WrapError::Unable`].
+pub fn expand<R: Read>(
+    kind: Compression,
+    reader: R,
+    limits: WrapLimits,
+) -> Result<Unwrapped<R>, WrapError> {
+    let inner = PeekReader::new(Source::Raw(reader));
+    let layer = Source::Layer(Box::new(Expander::new(kind, inner, limits)?));
+    Ok(Unwrapped {
+        source: PeekReader::new(layer),
+        layers: vec![kind],
+        lines: 0,
+    })
+}
+
 impl<R> Unwrapped<R> {
     /// The compressions that were removed, outermost first; empty for plain input.
     pub fn layers(&self) -> &[Compression] {
         &self.layers
+    }
+
+    /// The text of other programs behind the end of compressed data, which is ignored; known at the end of the batch.
+    pub fn trailer(&self) -> Option<&Trailer> {
+        self.source.inner().trailer()
     }
 
     /// Whether nothing was removed: all bytes of the input are read as they are.
@@ -321,6 +388,49 @@ impl<R> Unwrapped<R> {
     /// Whether this is a wrapper's line or a header of compress without content, which the caller ignores silently.
     pub fn is_empty_wrapper(&self) -> bool {
         matches!(self.source.inner(), Source::Empty)
+    }
+}
+
+/// Reads all of a wrapped batch, also where unknown data follows its end: that is no error of a read, and the caller asks for it at the end.
+#[derive(Debug)]
+pub struct UpToEnd<R> {
+    unwrapped: Unwrapped<R>,
+    followed: Option<WrapError>,
+}
+
+impl<R> UpToEnd<R> {
+    /// Reads on where `unwrapped` is.
+    pub fn new(unwrapped: Unwrapped<R>) -> UpToEnd<R> {
+        UpToEnd {
+            unwrapped,
+            followed: None,
+        }
+    }
+
+    /// What is read.
+    pub fn unwrapped(&self) -> &Unwrapped<R> {
+        &self.unwrapped
+    }
+
+    /// The [`WrapError::FollowedByData`] of the batch, when all of it was read.
+    pub fn followed_by(&self) -> Option<&WrapError> {
+        self.followed.as_ref()
+    }
+}
+
+impl<R: Read> Read for UpToEnd<R> {
+    #[inline]
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.unwrapped.read(out) {
+            Err(error) => match WrapError::of(&error) {
+                Some(followed @ WrapError::FollowedByData { .. }) => {
+                    self.followed = Some(followed.clone());
+                    Ok(0)
+                }
+                _ => Err(error),
+            },
+            read => read,
+        }
     }
 }
 
@@ -367,7 +477,10 @@ fn magic(head: &[u8]) -> Option<Compression> {
     match head {
         [0x1f, 0x9d, ..] => Some(Compression::Compress),
         [0x1f, 0x8b, ..] => Some(Compression::Gzip),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+        // A frame, or one that decoders skip (RFC 8878, 3.1.2).
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+            Some(Compression::Zstd)
+        }
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
         // Next is the magic of a block or, in an empty file, of the end of the stream.
         [
@@ -396,6 +509,22 @@ fn magic(head: &[u8]) -> Option<Compression> {
             0x90,
             ..,
         ] => Some(Compression::Bzip2),
+        [0x5d, rest @ ..] if is_lzma(rest) => Some(Compression::Lzma),
         _ => None,
     }
+}
+
+/// Whether a header of lzma goes on here, which has no magic. Behind the usual properties are the size of the dictionary (2^n, or 2^n + 2^(n-1)),
+/// the expanded size, less than 256 GiB or unknown, and the zero with which its data begins. Text has no zeros there.
+fn is_lzma(rest: &[u8]) -> bool {
+    let Some(([a, b, c, d, size @ .., first], _)) = rest.split_first_chunk::<13>() else {
+        return false;
+    };
+    let dictionary = u32::from_le_bytes([*a, *b, *c, *d]);
+    let top = dictionary.checked_ilog2().map_or(0, |log| 1_u32 << log);
+    let size = u64::from_le_bytes(*size);
+    dictionary >= 4096
+        && (dictionary == top || dictionary == top | top >> 1)
+        && (size == u64::MAX || size >> 38 == 0)
+        && *first == 0
 }

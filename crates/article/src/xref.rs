@@ -25,15 +25,31 @@ impl<'a> Xref<'a> {
 
     /// The groups and numbers. Elements other than `group:number` are skipped.
     pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + Clone + use<'a> {
-        let elements = self.links.split(u8::is_ascii_whitespace);
-        elements.filter_map(|element| {
-            let mut parts = element.split(|&b| b == b':');
-            let (group, number) = (parts.next()?, parts.next()?);
-            let plain = !group.is_empty() && parts.next().is_none() && !number.is_empty();
-            (plain && number.iter().all(u8::is_ascii_digit)).then_some(())?;
-            Some((group, std::str::from_utf8(number).ok()?.parse().ok()?))
+        self.elements().filter_map(link)
+    }
+
+    /// The elements other than `group:number`, each with the name before its first colon.
+    pub fn malformed(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let malformed = self.elements().filter(|element| link(element).is_none());
+        malformed.map(|element| {
+            let end = element.iter().position(|&byte| byte == b':');
+            let name = element.get(..end.unwrap_or(element.len()));
+            (element, name.unwrap_or(element))
         })
     }
+
+    fn elements(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        let elements = self.links.split(u8::is_ascii_whitespace);
+        elements.filter(|element| !element.is_empty())
+    }
+}
+
+fn link(element: &[u8]) -> Option<(&[u8], u64)> {
+    let mut parts = element.split(|&b| b == b':');
+    let (group, number) = (parts.next()?, parts.next()?);
+    let plain = !group.is_empty() && parts.next().is_none() && !number.is_empty();
+    (plain && number.iter().all(u8::is_ascii_digit)).then_some(())?;
+    Some((group, std::str::from_utf8(number).ok()?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -60,5 +76,8 @@ mod tests {
     fn malformed_elements_are_skipped() {
         let value = b"h blah a:b:2 ok:4  ok:-1 x:2 x x:1roger x: :3 big:99999999999999999999999";
         assert_eq!(links(value), [(&b"ok"[..], 4), (b"x", 2)]);
+        let malformed: Vec<_> = Xref::parse(b"h a:1  b:18x c d:1:2").malformed().collect();
+        let right: [(&[u8], &[u8]); 3] = [(b"b:18x", b"b"), (b"c", b"c"), (b"d:1:2", b"d")];
+        assert_eq!(malformed, right);
     }
 }

@@ -9,6 +9,7 @@ mod message_ids;
 mod old_forms;
 mod parse_header;
 mod wire_form;
+mod wrap_ends;
 mod wrap_expansion;
 mod wrapped_batches_expand_again;
 mod xref_values;

@@ -157,7 +157,8 @@ proptest! {
         piece in 1usize..5000,
     ) {
         // Bytes that began with the magic of a compression would be one more layer, which reading removes too.
-        let text = [b"#".as_slice(), &rest].concat();
+        // A batch ends with a line feed, by which the reader recognises what follows the last code.
+        let text = [b"#".as_slice(), &rest, b"\n"].concat();
         let mut packer = WrapWriter::new(Vec::new(), WrapFormat::new(Some(Compression::Compress))).unwrap();
         for piece in text.chunks(piece) {
             packer.write_all(piece).unwrap();

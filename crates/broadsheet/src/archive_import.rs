@@ -44,7 +44,8 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::NO,
-        when: "some articles could not be filed, or a FILE could not be read to its end; each is reported",
+        when: "some articles could not be filed, a FILE could not be read to its end, or text of a message looks like the beginning of another; \
+               each is reported",
     },
 ];
 
@@ -81,14 +82,20 @@ pub fn run(
         mends: given.has("mend"),
         rules: settings.rules(),
         arrived: relay::Now::read().seconds,
+        expansion_memory_bytes_max: settings.limits.expansion_memory_bytes_max,
         commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
     };
     let results = import(options, importer);
     watcher.end();
     let results = Imported(results?);
     given.print(&results, out)?;
-    let ArchiveCounts { counts, unread, .. } = results.0;
-    Ok(match counts.unfiled + unread {
+    let ArchiveCounts {
+        counts,
+        apparent,
+        unread,
+        ..
+    } = results.0;
+    Ok(match counts.unfiled + apparent + unread {
         0 => Status::OK,
         _ => Status::NO,
     })
@@ -119,6 +126,7 @@ impl Answer for Imported {
             mended,
             unquoted,
             quoted,
+            apparent,
             unread,
         } = self.0;
         writeln!(
@@ -148,6 +156,12 @@ impl Answer for Imported {
         if mended > 0 {
             writeln!(out, "{MENDED} lists what was mended")?;
         }
+        if apparent > 0 {
+            writeln!(
+                out,
+                "{apparent} `From ' lines look like the beginning of a message, and stayed text; {REFUSED} lists them"
+            )?;
+        }
         if unread > 0 {
             writeln!(out, "{unread} files were not read to their end")?;
         }
@@ -166,6 +180,7 @@ impl Answer for Imported {
             mended,
             unquoted,
             quoted,
+            apparent,
             unread,
         } = self.0;
         json!({
@@ -176,6 +191,7 @@ impl Answer for Imported {
             "mended": mended,
             "unquoted_lines": unquoted,
             "quoted_lines": quoted,
+            "apparent_beginnings": apparent,
             "unread_files": unread,
         })
     }

@@ -35,8 +35,7 @@ fixed! {
     article::wrap::LAYERS_MAX, Unit::Count("layers"), "layers of compression", "A batch with more layers of compression is moved to bad/.";
     article::wrap::MEMBERS_MAX, Unit::Count("parts"), "small parts of bzip2 or xz data", "A batch of more parts, which expand to less than 16 KiB on average, is moved to bad/.";
     article::wrap::RATIO_FREE_BYTES, Unit::Bytes, "batch without a limit on its ratio", "limits.expansion_ratio_max does not apply to a smaller batch.";
-    article::wrap::ZSTD_WINDOW_LOG_MAX, Unit::Count("bits"), "zstd window, as a power of two", "A zstd batch that needs a larger window is moved to bad/.";
-    article::wrap::XZ_MEMORY_BYTES_MAX, Unit::Bytes, "xz memory", "An xz batch that needs more memory is moved to bad/.";
+    article::wrap::TRAILER_BYTES_MAX, Unit::Bytes, "text behind the end of compressed data", "With more, or with other data, the batch is filed and saved in bad/.";
     article::parse::HEADER_BYTES_MAX, Unit::Bytes, "header that is parsed", "The rest counts as body; limits.header_bytes_max rejects such an article before.";
     article::parse::BAD_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "The rest of the line is left out of the message.";
     article::batch::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a skipped article in memory", "The id and the site of an article that is too large are read from it; a longer header may hide them.";
@@ -176,11 +175,13 @@ fixed! {
     import::cnews::tree::ARTICLE_BYTES_MAX, Unit::Bytes, "article in C News's tree", "A larger one is not imported, and reported.";
     import::cnews::tree::GROUP_FILES_MAX, Unit::Count("articles"), "articles of one group in C News's tree", "A group with more is reported, and only its articles that the history has are imported.";
     import::cnews::tree::DIRECTORIES_MAX, Unit::Count("directories"), "directories of C News's tree that are searched for groups that active lacks", "That there are more is reported.";
-    import::mbox::mailbox::FROM_LINE_BYTES_MAX, Unit::Bytes, "`From ' line of a mailbox", "A longer one is text of the message before it.";
-    import::mbox::mailbox::FIELD_NAME_BYTES_MAX, Unit::Bytes, "name of the header after a `From ' line", "With a longer one, the line is text of the message before it.";
+    import::mbox::beginning::FROM_LINE_BYTES_MAX, Unit::Bytes, "`From ' line of a mailbox", "A longer one is text of the message before it.";
+    import::mbox::beginning::FIELD_NAME_BYTES_MAX, Unit::Bytes, "name of the header after a `From ' line", "With a longer one, the line is text of the message before it.";
+    import::mbox::beginning::HEADER_SEARCHED_BYTES_MAX, Unit::Bytes, "start of a header after a `From ' line", "Message-ID and Newsgroups behind it do not show that a message begins.";
+    import::mbox::mailbox::APPARENT_NAMED_MAX, Unit::Count("lines"), "`From ' lines of one mailbox that look like beginnings", "More are counted, and not named.";
     import::mbox::mailbox::HEAD_SHOWN_BYTES_MAX, Unit::Bytes, "start of a too large message of a mailbox", "Its Message-ID is reported if it is in this part.";
     import::mbox::input::MAILBOX_BYTES_MAX, Unit::Bytes, "mailbox after decompression", "What follows is not imported, and reported.";
-    import::mbox::input::ZIP_MEMBERS_MAX, Unit::Count("members"), "members of a zip archive of mailboxes", "An archive with more is not imported, and reported.";
+    import::mbox::members::ZIP_MEMBERS_MAX, Unit::Count("members"), "members of a zip archive of mailboxes", "An archive with more is not imported, and reported.";
     import::diablo::spool::DIRECTORIES_MAX, Unit::Count("directories"), "directories of a Diablo spool", "A spool with more is an error.";
     import::diablo::spool::DEPTH_MAX, Unit::Count("directories"), "depth of the directories N.xx in a Diablo spool", "Deeper ones are not searched.";
     import::inn::caf::ARTICLE_BYTES_MAX, Unit::Bytes, "article in INN's spools", "A larger one is not imported, and reported.";

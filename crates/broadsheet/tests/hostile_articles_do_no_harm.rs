@@ -180,7 +180,7 @@ fn nuls_survive_and_break_nothing() {
 }
 
 #[test]
-fn nothing_but_rubbish_is_refused_article_by_article() {
+fn nothing_but_rubbish_is_a_bad_batch() {
     let program = Program::with_news(ACTIVE);
     let rubbish: Vec<Vec<u8>> = vec![
         Vec::new(),
@@ -194,13 +194,19 @@ fn nothing_but_rubbish_is_refused_article_by_article() {
         b"Path:\nFrom:\nNewsgroups:\nSubject:\nMessage-ID:\nDate:\n\n".to_vec(),
     ];
     let told = program.rnews(&batch(&rubbish));
-    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(told.status, 1, "{told:?}");
     assert_eq!(told.count("refused"), rubbish.len() as u64, "{told:?}");
+    assert!(
+        told.err.contains("none of its 9 articles has the header"),
+        "{told:?}"
+    );
+    let kept = program.files("news/bad");
+    assert!(kept.len() == 1 && std::fs::read(&kept[0]).unwrap() == batch(&rubbish));
     program.assert_clean();
 }
 
 #[test]
-fn a_batch_with_crlf_is_refused_article_by_article() {
+fn a_batch_with_crlf_is_filed() {
     let program = Program::with_news(ACTIVE);
     let mut text = Vec::new();
     for id in ["<1@example.com>", "<2@example.com>"] {
@@ -218,12 +224,9 @@ fn a_batch_with_crlf_is_refused_article_by_article() {
         text.extend_from_slice(&article);
     }
     let told = program.rnews(&text);
-    assert_eq!((told.status, told.count("refused")), (1, 2), "{told:?}");
-    let log = program.read("news/log");
-    assert!(
-        log.contains("contains non-RFC-1036-header line `^M'"),
-        "{log}"
-    );
+    assert_eq!((told.status, told.count("accepted")), (0, 2), "{told:?}");
+    assert!(!program.read("news/log").contains("^M"));
+    program.assert_clean();
 }
 
 /// A Path of one element is that of a local article in a batch. From a peer it opens neither groups that are not accepted nor `junk`.

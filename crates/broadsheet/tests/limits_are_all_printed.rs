@@ -59,6 +59,10 @@ const DEFAULTS: &[(&str, &str)] = &[
     ),
     ("article::wrap::RATIO_MAX", "limits.expansion_ratio_max"),
     (
+        "article::wrap::MEMORY_BYTES_MAX",
+        "limits.expansion_memory_bytes_max",
+    ),
+    (
         "relay::rules::ARTICLE_BYTES_MAX",
         "limits.article_bytes_max",
     ),
@@ -80,6 +84,10 @@ const DEFAULTS: &[(&str, &str)] = &[
 
 /// Constants that their crate gives out under another name.
 const ALSO: &[(&str, &str)] = &[
+    (
+        "article::wrap::trailer::TRAILER_BYTES_MAX",
+        "article::wrap::TRAILER_BYTES_MAX",
+    ),
     (
         "store::offload::cancel_locks::CANCEL_LOCK_BYTES_MAX",
         "relay::cancel_lock::HEADER_BYTES_MAX",

@@ -465,3 +465,92 @@ fn another_article_with_the_same_id_is_kept_and_named() {
     assert_eq!((status, told["known"].as_u64()), (0, Some(1)), "{told}");
     program.assert_clean();
 }
+
+const DATED: &str = "From user@example.com Mon Dec 20 04:39:21 1993\n";
+
+#[test]
+fn lines_of_newsreaders_and_missing_empty_lines_lose_no_message() {
+    let program = Program::with_news(ACTIVE);
+    let articles = many("m", 53, "comp.test", 100);
+    let between = [
+        "Article 415 of comp.test:\n",
+        ">From a!user Mon Dec 20 04:39:21 1993 remote from b\n",
+        "",
+    ];
+    let mut text = Vec::new();
+    for (at, article) in articles.iter().enumerate() {
+        text.extend_from_slice(DATED.as_bytes());
+        text.extend_from_slice(between[at.min(2)].as_bytes());
+        text.extend_from_slice(article);
+    }
+    program.write("x.mbox", &text);
+    let (status, told, err) = import(&program, &["x.mbox"]);
+    assert_eq!(
+        (status, told["filed"].as_u64(), err.as_str()),
+        (0, Some(53), "")
+    );
+    // Nothing but the lines of the mailbox has gone.
+    let shown = program.run_bytes(&["article", "--dir", "news", "comp.test/10"]);
+    assert!(shown == filed(&articles[0], "comp.test:10"));
+    program.assert_clean();
+}
+
+#[test]
+fn text_that_looks_like_a_beginning_stays_text_and_is_reported() {
+    let program = Program::with_news(ACTIVE);
+    let body = b"x\n\nFrom the manual of the day:\nNote: this is text\n\ny\n";
+    let articles = [
+        with("<1@example.com>", "comp.test", "", body),
+        with("<2@example.com>", "comp.test", "", b"z\n"),
+    ];
+    let text = mbox(&articles);
+    let at = text
+        .windows(8)
+        .position(|part| part == b"From the")
+        .unwrap();
+    program.write("x.mbox", &text);
+    let (status, told, err) = import(&program, &["x.mbox"]);
+    let counts = ["filed", "unfiled", "apparent_beginnings"].map(|key| told[key].as_u64());
+    assert_eq!((status, counts), (1, [Some(2), Some(0), Some(1)]), "{err}");
+    let why = format!("x.mbox byte {at}: this `From ' line looks like the beginning of a message");
+    assert!(
+        err.contains(&why) && program.read("news/import.refused").contains(&why),
+        "{err}"
+    );
+    let article = program.run(&["article", "--dir", "news", "comp.test/10"]);
+    assert!(article.out.as_bytes().ends_with(body), "{article:?}");
+}
+
+#[test]
+fn text_behind_a_compressed_mailbox_costs_no_article() {
+    let program = Program::with_news(ACTIVE);
+    let text = mbox(&many("t", 60, "comp.test", 100));
+    program.write("x.mbox.gz", &[&gzip(&text)[..], b"\x1a"].concat());
+    // `compress' of bytes that are not shrunk: codes of 9 bits, and a clear code before they get wider.
+    let mut packed = vec![0x1f, 0x9d, 0x90];
+    let text = mbox(&many("c", 60, "comp.test", 100));
+    let mut groups = text.chunks(200).peekable();
+    while let Some(group) = groups.next() {
+        let mut codes: Vec<u16> = group.iter().map(|&byte| u16::from(byte)).collect();
+        if groups.peek().is_some() {
+            codes.push(256);
+            codes.resize(codes.len().next_multiple_of(8), 0);
+        }
+        let mut bits = codes
+            .iter()
+            .flat_map(|code| (0..9).map(move |bit| (code >> bit & 1) as u8));
+        while let Some(first) = bits.next() {
+            let byte = (1..8).fold(first, |byte, bit| byte | bits.next().unwrap_or(0) << bit);
+            packed.push(byte);
+        }
+    }
+    packed.push(b'\n');
+    program.write("y.mbox.Z", &packed);
+    let (status, told, err) = import(&program, &["x.mbox.gz", "y.mbox.Z"]);
+    assert_eq!((status, told["filed"].as_u64()), (0, Some(120)), "{err}");
+    assert!(err.contains("x.mbox.gz: gzip data ends at byte"), "{err}");
+    assert!(
+        err.contains("y.mbox.Z: compress data ends at byte"),
+        "{err}"
+    );
+}

@@ -127,15 +127,25 @@ fn odd_and_incomplete_articles_never_stop_a_run() {
             let told = rnews(&program, std::slice::from_ref(&path));
             let summary = json(&told);
             let met = unbatch(&unpack(&path)).len();
-            // The one batch of which every article is in CR LF is a bad one.
-            let is_in_cr_lf = path.ends_with("crlf.rnews.gz");
-            let expected = i32::from(is_in_cr_lf);
+            // One without a single article of the right form is a bad batch.
+            let log = program.read("news/log");
+            let expected = i32::from(log.lines().all(is_refused_for_form));
             assert_eq!(told.status, expected, "{}: {}", path.display(), told.err);
+            let kept = program.files("news/bad").len();
+            assert_eq!(kept, expected as usize, "{}", path.display());
             assert_eq!(summary["articles"], met, "{}", path.display());
             let fsck = program.run(&["fsck", "--dir", "news"]);
             assert_eq!(fsck.status, 0, "{}: {fsck:?}", path.display());
         }
     }
+}
+
+/// Whether a line of the log has an article whose header is not that of one: `Mon D TIME SITE - ID TEXT`.
+fn is_refused_for_form(line: &str) -> bool {
+    let (before, after) = line.split_once(" - ").unwrap_or((line, ""));
+    let text = after.split_once(' ').map_or("", |(_, text)| text);
+    let kind = relay::reason::RefusalKind::of_text(text.as_bytes());
+    before.split_whitespace().count() == 4 && kind == relay::reason::RefusalKind::Malformed
 }
 
 fn news(corpus: &Path) -> Program {

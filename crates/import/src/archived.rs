@@ -33,6 +33,8 @@ pub struct ArchiveOptions {
     pub arrived: i64,
     /// Number of pending bytes that causes a commit.
     pub commit_bytes: usize,
+    /// Most memory for expanding a compressed mailbox, bytes.
+    pub expansion_memory_bytes_max: u64,
 }
 
 /// The results of an import of archived articles.
@@ -46,6 +48,8 @@ pub struct ArchiveCounts {
     pub unquoted: u64,
     /// Lines with `>From ` that stay.
     pub quoted: u64,
+    /// Places of text that looks like the beginning of a message.
+    pub apparent: u64,
     /// Files and members of archives that could not be read to their end.
     pub unread: u64,
 }
@@ -95,6 +99,11 @@ impl Archived {
     pub fn count_quoted(&mut self, undone: u64, left: u64) {
         self.results.unquoted += undone;
         self.results.quoted += left;
+    }
+
+    /// Counts places of text that looks like the beginning of a message.
+    pub fn count_apparent(&mut self, count: u64) {
+        self.results.apparent += count;
     }
 
     /// Counts and reports a file that cannot be read to its end.
@@ -182,6 +191,14 @@ impl Archived {
         let xref = Xref::parse(article.value(Header::Xref).unwrap_or_default());
         if self.options.numbers_of.as_deref() == Some(xref.host()) && xref.links().next().is_some()
         {
+            let active = importer.spool().active();
+            let mut malformed = xref.malformed();
+            if let Some((element, _)) = malformed.find(|(_, group)| active.find(group).is_some()) {
+                let element = text_of(element);
+                return Ok(Err(Unfiled(format!(
+                    "`{element}' in its Xref is no group with a number"
+                ))));
+            }
             return importer.file_archived(article, self.options.arrived, &mut xref.links());
         }
         let groups = match &self.options.group {

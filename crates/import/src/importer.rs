@@ -251,6 +251,11 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
+    /// Reports something that has kept no article out.
+    pub fn warn(&mut self, text: &str) {
+        self.watch.fault(text);
+    }
+
     /// Reports mended headers, and adds them to a list of their own.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Explains what rnews would do with an article. It changes nothing.
 
-use article::{Article, Form, Header, date, newsgroups, old};
+use article::{Article, Form, Header, crlf, date, newsgroups, old};
 use groups::Sites;
 use groups::active::Flag;
 
@@ -86,7 +86,12 @@ pub fn explain<E>(
     seen: impl Fn(&[u8]) -> Result<bool, E>,
 ) -> Result<Explanation, E> {
     let mut converted = Vec::new();
-    let mut article = Article::parse(bytes, form);
+    // As `rnews` does.
+    let native = match form {
+        Form::Native => crlf::to_native(bytes),
+        Form::Wire => None,
+    };
+    let mut article = Article::parse(native.as_deref().unwrap_or(bytes), form);
     if old::convert(&article, &mut converted) {
         article = Article::parse(&converted, form);
     }

@@ -37,6 +37,9 @@ pub enum MirrorError {
         /// The number.
         number: u64,
     },
+    /// An element of Xref for a group of ours has no number.
+    #[error("`{0}' in Xref: is no group with a number, in believe-Xref mode")]
+    NoNumber(String),
     /// The group has had the highest number; not a mirror's.
     #[error(
         "no number left in group `{0}': clients understand none above {READABLE_NUMBER_MAX} (RFC 3977, 6); give it a successor"
@@ -73,15 +76,22 @@ pub fn take_numbers(
     if xref.host() != site {
         return Ok(Err(MirrorError::WrongSite(shown(xref.host()))));
     }
+    let known = |spool: &Spool, group: &[u8]| {
+        let active = spool.active();
+        let id = active.find(group).and_then(|id| active.resolve(id))?;
+        (active.flag(id) != Flag::Excluded).then_some(id)
+    };
+    // Filed without it, the article would be missing in that group for good.
+    let mut malformed = xref.malformed();
+    if let Some((element, _)) = malformed.find(|(_, group)| known(spool, group).is_some()) {
+        return Ok(Err(MirrorError::NoNumber(shown(element))));
+    }
     let mut links = Vec::new();
     for (group, number) in xref.links() {
-        let active = spool.active();
-        let Some(id) = active.find(group).and_then(|id| active.resolve(id)) else {
+        let Some(id) = known(spool, group) else {
             continue;
         };
-        if active.flag(id) == Flag::Excluded {
-            continue;
-        }
+        let active = spool.active();
         if number >= READABLE_NUMBER_MAX {
             return Ok(Err(MirrorError::AboveAll {
                 group: shown(group),

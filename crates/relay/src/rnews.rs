@@ -3,14 +3,15 @@
 //! *Invariant:* when a run ends with status 0, every accepted article is durable. Whatever the status, no batch is lost: articles
 //! that could not be filed are still in the input file, or in `bad/`.
 
+mod form;
 mod kept;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use article::batch::{Batch, BatchLimits, Item};
-use article::wrap::{self, WrapError, WrapLimits};
-use article::{Article, Form};
+use article::crlf;
+use article::wrap::{self, UpToEnd, WrapError, WrapLimits};
 
 use store::MapRef;
 
@@ -23,8 +24,8 @@ pub use crate::input::{Handed, Input, STANDARD_INPUT};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::outlet::Outlet;
-use crate::reason::RefusalKind;
 use crate::verified::{Failure, Verified, has_checksum};
+use form::{FormCounts, OfArticle, form_of, has_form};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -292,8 +293,8 @@ struct InputState {
     out_of_step: u64,
     /// It has an article of 0 bytes.
     has_empty_articles: bool,
-    /// Number of articles that were refused for their form and whose lines end in CR LF.
-    in_cr_lf: u64,
+    /// The forms of its articles.
+    forms: FormCounts,
     /// Something of it should have been saved in `bad/`, and could not be.
     is_unsaved: bool,
 }
@@ -347,11 +348,14 @@ impl Run<'_> {
             unfiled_articles: 0,
             out_of_step: 0,
             has_empty_articles: false,
-            in_cr_lf: 0,
+            forms: FormCounts::default(),
             is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
         let done = self.read(&source, &mut state);
+        if done.is_ok() {
+            self.refuse_without_form(&source, &mut state);
+        }
         let saved = state.saved.as_ref();
         let synced = saved.map_or(Ok(()), |saved| bad_batches::sync_parent(saved));
         let is_saved = synced.is_ok();
@@ -407,14 +411,17 @@ impl Run<'_> {
             article_bytes_max: self.outlet.filer().rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        if has_checksum(unwrapped.layers()) {
+        let mut wrapped = UpToEnd::new(unwrapped);
+        if has_checksum(wrapped.unwrapped().layers()) {
             let place = self.outlet.filer().dir().join(bad_batches::INCOMING);
             let keep_free = self.outlet.filer().keep_free();
             let dir = self.outlet.filer().dir().to_owned();
-            match Verified::read(unwrapped, (&place, &dir), keep_free) {
+            match Verified::read(&mut wrapped, (&place, &dir), keep_free) {
                 Ok(verified) => {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
-                    self.items(source, &mut batch, state, verified.map())
+                    self.items(source, &mut batch, state, verified.map())?;
+                    self.end_of_wrapper(&wrapped, source, state);
+                    Ok(())
                 }
                 Err(Failure::Place(error)) => Err(error),
                 Err(Failure::Batch(error)) => {
@@ -429,13 +436,20 @@ impl Run<'_> {
                     Ok(())
                 }
             }
-        } else if let Some(map) = unwrapped.is_unchanged().then(|| source.map()).flatten() {
+        } else if let Some(map) = wrapped
+            .unwrapped()
+            .is_unchanged()
+            .then(|| source.map())
+            .flatten()
+        {
             // Mapping moves the file offset to its end, and a map has the lines of wrappers.
             let mut batch = Batch::from_bytes(map.bytes(), limits);
             self.items(source, &mut batch, state, Some(&map))
         } else {
-            let mut batch = Batch::new(unwrapped, limits);
-            self.items(source, &mut batch, state, None)
+            let mut batch = Batch::new(&mut wrapped, limits);
+            self.items(source, &mut batch, state, None)?;
+            self.end_of_wrapper(&wrapped, source, state);
+            Ok(())
         }
     }
 
@@ -449,7 +463,6 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let mut now = (self.options.clock)();
         let mut timed = 0;
-        let articles_before = self.summary.articles;
         loop {
             // Reading a file may wait, reading a map hardly does.
             if map.is_none() || timed == TIMED_ARTICLES {
@@ -481,20 +494,20 @@ impl Run<'_> {
                 // One line of the log stands for all: an article of 0 bytes is shorter than its line.
                 Ok(Some(Item::Article { bytes: [], .. })) if state.has_empty_articles => {
                     self.count_refused(0);
+                    state.forms.add(OfArticle::No(Vec::new()));
                 }
                 Ok(Some(Item::Article { bytes, offset })) => {
                     state.has_empty_articles |= bytes.is_empty();
                     // Without a `#! rnews' line the input is one article, or no news at all.
                     let is_bare = start == 0 && offset == 0;
-                    if let Some(why) = self.article(bytes, (now, is_bare), (source, state))? {
-                        if is_bare {
-                            let why = groups::shown(&why);
-                            self.save(source, state);
-                            let what = format!("neither a batch nor an article: {why}");
-                            self.report_bad(source, state, Status::Bad, &what);
-                        } else {
-                            state.in_cr_lf += u64::from(begins_with_cr_lf(bytes));
-                        }
+                    let form = self.article(bytes, (now, is_bare), (source, state))?;
+                    if !is_bare {
+                        state.forms.add(form);
+                    } else if let OfArticle::No(why) = form {
+                        let why = groups::shown(&why);
+                        self.save(source, state);
+                        let what = format!("neither a batch nor an article: {why}");
+                        self.report_bad(source, state, Status::Bad, &what);
                     }
                     if self.is_commit_due() {
                         self.commit()?;
@@ -522,11 +535,7 @@ impl Run<'_> {
                     bytes,
                     offset,
                 })) => self.short((bytes, missing, offset), now, source, state),
-                Ok(None) => {
-                    let articles = self.summary.articles - articles_before;
-                    self.check_line_ends(articles, source, state);
-                    break;
-                }
+                Ok(None) => break,
                 Err(error) => {
                     let at = batch.offset();
                     self.save(source, state);
@@ -541,16 +550,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Saves and reports a batch of which every article is refused because its lines end in CR LF: the sender's program wrote them so, and the
-    /// articles are good once converted. One such article among others is refused as any other.
-    fn check_line_ends(&mut self, articles: u64, source: &Source, state: &mut InputState) {
-        if state.in_cr_lf > 0 && state.in_cr_lf == articles {
-            self.save(source, state);
-            let what = "all its articles are refused, because their lines end in CR LF: ask the sender for lines that end in LF";
-            self.report_bad(source, state, Status::Bad, what);
-        }
-    }
-
     /// Refuses an article above the limit, of which `head` is the start.
     fn too_large(
         &mut self,
@@ -561,6 +560,12 @@ impl Run<'_> {
     ) {
         let text = self.outlet.filer().too_large(head, size, now);
         self.count_refused(0);
+        if !is_bare {
+            state.forms.add(match has_form(head) {
+                true => OfArticle::Yes,
+                false => OfArticle::No(text.clone().into()),
+            });
+        }
         let mut place = String::new();
         if is_bare {
             // A mailbox or an archive: not even its size is that of news.
@@ -626,15 +631,17 @@ impl Run<'_> {
         );
     }
 
-    /// Files an article. Returns the reason if it is refused because its header is not that of an article.
+    /// Files an article, whose lines may end in CRLF. Returns whether its header is that of an article.
     fn article(
         &mut self,
         bytes: &[u8],
         (now, is_bare): (Now, bool),
         (source, state): (&Source, &mut InputState),
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<OfArticle, Error> {
         self.summary.articles += 1;
         self.summary.bytes += bytes.len() as u64;
+        let native = crlf::to_native(bytes);
+        let bytes = native.as_deref().unwrap_or(bytes);
         let verdict = match self.outlet.file(bytes, now)? {
             // The rest of the input depends on what the first article is.
             None if is_bare => {
@@ -647,30 +654,18 @@ impl Run<'_> {
             }
             verdict => verdict,
         };
-        let mut malformed = None;
+        let form = form_of(bytes, verdict.as_ref(), state.forms.has_some());
         if let Some(verdict) = verdict {
             self.count(&verdict);
-            match verdict {
-                Verdict::Refused(refusal)
-                    if refusal.kind == RefusalKind::Malformed
-                        // What is no news may look like a header without end.
-                        || is_bare
-                            && refusal.kind == RefusalKind::Size
-                            && !is_article(bytes) =>
-                {
-                    malformed = Some(refusal.text);
-                }
-                Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) => {
-                    self.keep_unfiled(bytes, &refusal, (source, state));
-                }
-                _ => {}
+            if let Verdict::NeedsAttention(refusal) | Verdict::Unfiled(refusal) = verdict {
+                self.keep_unfiled(bytes, &refusal, (source, state));
             }
         }
         if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
             self.watch
                 .progress(self.summary.bytes, self.summary.articles);
         }
-        Ok(malformed)
+        Ok(form)
     }
 
     /// Counts a verdict.
@@ -730,16 +725,4 @@ fn read_error_status(error: &io::Error) -> Status {
         Some(_) => Status::Bad,
         None => Status::Attention,
     }
-}
-
-/// Whether the first line of an article ends in CR LF.
-fn begins_with_cr_lf(article: &[u8]) -> bool {
-    let line = article.split_inclusive(|&byte| byte == b'\n').next();
-    line.is_some_and(|line| line.ends_with(b"\r\n"))
-}
-
-/// Whether bytes have the form of an article, whatever their size.
-fn is_article(bytes: &[u8]) -> bool {
-    let article = Article::parse(bytes, Form::Native);
-    article.error().is_none() && article.required().is_ok()
 }

@@ -22,12 +22,13 @@ pub(crate) enum Verified {
     File(MapRef),
 }
 
-/// Whether a compression has a checksum. `compress` has none: its batches are filed while they are read.
+/// Whether a compression has a checksum, or an end as lzma has, so that damage shows there. `compress` has neither: its batches are filed while
+/// they are read.
 pub(crate) fn has_checksum(layers: &[Compression]) -> bool {
-    use Compression::{Bzip2, Gzip, Xz, Zstd};
+    use Compression::{Bzip2, Gzip, Lzma, Xz, Zstd};
     layers
         .iter()
-        .any(|layer| matches!(layer, Gzip | Zstd | Bzip2 | Xz))
+        .any(|layer| matches!(layer, Gzip | Zstd | Bzip2 | Xz | Lzma))
 }
 
 /// The file system of a directory.

@@ -380,3 +380,129 @@ fn a_batch_that_could_not_be_saved_stays() {
     );
     assert_eq!(fs::read(path).unwrap(), bytes);
 }
+
+/// Runs rnews over one file with `-u`: the status, the number of filed articles, and the messages.
+fn unlinking(newsdir: &Newsdir, bytes: &[u8]) -> (Status, u64, Vec<String>) {
+    let input = newsdir.input("batch", bytes);
+    let options = Options {
+        unlink: true,
+        ..Options::default()
+    };
+    let (outcome, told) = newsdir.rnews(&[input], options);
+    let is_removed = !newsdir.path().join("batch").exists();
+    assert_eq!(is_removed, outcome.status == Status::Fine);
+    (outcome.status, outcome.summary.accepted, told)
+}
+
+#[test]
+fn articles_with_crlf_are_converted() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let crlf = [one.replace('\n', "\r\n"), two.replace('\n', "\r\n")];
+    let framed = crlf
+        .each_ref()
+        .map(|text| format!("#! rnews {}\r\n{text}", text.len()));
+    let result = unlinking(&newsdir, framed.concat().as_bytes());
+    assert_eq!(result, (Status::Fine, 2, Vec::new()));
+    assert!(newsdir.bad().is_empty());
+    // As the same article with line feeds.
+    let plain = Newsdir::new();
+    plain.rnews(&[plain.input("batch", &batch(&[&one]))], Options::default());
+    assert_eq!(newsdir.article("<1@a>"), plain.article("<1@a>"));
+    // And one article alone.
+    let alone = Newsdir::new();
+    let result = unlinking(&alone, crlf[0].as_bytes());
+    assert_eq!(result, (Status::Fine, 1, Vec::new()));
+}
+
+#[test]
+fn a_batch_without_any_article_of_the_right_form_is_bad() {
+    let (one, _) = two();
+    let without_id = one.replace("Message-ID", "X-ID");
+    let cut = one.replace('\n', "\r\n");
+    let large = "x".repeat(Rules::new(HOST.as_bytes()).article_bytes_max + 1);
+    for articles in [
+        vec!["no header\n", "none here\n"],
+        vec![without_id.as_str()],
+        vec!["", "", ""],
+        vec![large.as_str()],
+        // Counts of a batch whose lines got CRLF later.
+        vec![cut.get(..cut.len() - 3).unwrap()],
+    ] {
+        let newsdir = Newsdir::new();
+        let bytes = batch(&articles);
+        let (status, accepted, told) = unlinking(&newsdir, &bytes);
+        assert_eq!((status, accepted), (Status::Bad, 0), "{told:?}");
+        assert_eq!(kept(&newsdir), bytes);
+        let right = format!(
+            "none of its {} articles has the header of an article",
+            articles.len()
+        );
+        assert!(told.iter().any(|told| told.contains(&right)), "{told:?}");
+    }
+    // With a good one, the others are refused as in C News.
+    let newsdir = Newsdir::new();
+    let result = unlinking(&newsdir, &batch(&[&without_id, &one]));
+    assert_eq!(result, (Status::Fine, 1, Vec::new()));
+    // So is one that is known, or that our site does not want.
+    assert_eq!(unlinking(&newsdir, &batch(&[&one])).0, Status::Fine);
+}
+
+#[test]
+fn a_whole_batch_is_filed_whatever_follows_its_compressed_data() {
+    let (one, two) = two();
+    let text = batch(&[&one, &two]);
+    let skippable = b"\x50\x2a\x4d\x18\x04\0\0\0abcd";
+    // One block of plain bytes.
+    let block = (u32::try_from(text.len()).unwrap() << 3 | 1).to_le_bytes();
+    let zstd = [&b"\x28\xb5\x2f\xfd\0\x58"[..], &block[..3], &text].concat();
+    for (wrapped, message) in [
+        (
+            [&gzip(&text)[..], b"\x1a"].concat(),
+            "1 bytes of text behind its end are ignored: `\\x1a'",
+        ),
+        (
+            [&gzip(&text)[..], b"-- \nmailed\n"].concat(),
+            "`-- \\nmailed\\n'",
+        ),
+        ([&skippable[..], &zstd, skippable].concat(), ""),
+    ] {
+        let newsdir = Newsdir::new();
+        let (status, accepted, told) = unlinking(&newsdir, &wrapped);
+        assert_eq!((status, accepted), (Status::Fine, 2), "{told:?}");
+        assert_eq!(told.is_empty(), message.is_empty(), "{told:?}");
+        assert!(told.iter().all(|told| told.contains(message)), "{told:?}");
+    }
+    // Other data may be the rest of the batch.
+    let newsdir = Newsdir::new();
+    let wrapped = [&gzip(&text)[..], b"\x1f\x8c\x08\0\x01\x02\x03"].concat();
+    let (status, accepted, told) = unlinking(&newsdir, &wrapped);
+    assert_eq!((status, accepted), (Status::Bad, 2), "{told:?}");
+    assert!(told[0].contains("unknown data follows"), "{told:?}");
+    assert_eq!(kept(&newsdir), wrapped);
+}
+
+#[test]
+fn a_batch_that_needs_more_memory_is_kept_and_its_need_is_named() {
+    let (one, two) = two();
+    let text = batch(&[&one, &two]);
+    let block = (u32::try_from(text.len()).unwrap() << 3 | 1).to_le_bytes();
+    // A window of 256 MiB.
+    let zstd = [&b"\x28\xb5\x2f\xfd\0\x90"[..], &block[..3], &text].concat();
+    let newsdir = Newsdir::new();
+    let (status, accepted, told) = unlinking(&newsdir, &zstd);
+    assert_eq!((status, accepted), (Status::Bad, 0));
+    let right = "needs 268435456 bytes of memory to be expanded, more than the limit of 134217728; \
+                 raise limits.expansion_memory_bytes_max";
+    assert!(told[0].contains(right), "{told:?}");
+    assert_eq!(kept(&newsdir), zstd);
+    let mut options = Options::default();
+    options.wrap.memory_bytes_max = 256 << 20;
+    let input = newsdir.input("batch", &zstd);
+    let (outcome, told) = newsdir.rnews(&[input], options);
+    assert_eq!(
+        (outcome.status, outcome.summary.accepted),
+        (Status::Fine, 2),
+        "{told:?}"
+    );
+}

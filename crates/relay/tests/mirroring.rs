@@ -65,16 +65,24 @@ fn what_cannot_be_mirrored_is_not_filed() {
                 "comp.std",
                 &["Xref: near.example comp.std:2147483647"],
             ),
+            &article(
+                "<6@a>",
+                "comp.std,comp.lang.c",
+                &["Xref: near.example alt.none:x comp.std:17 comp.lang.c:18x"],
+            ),
         ],
     );
-    assert_eq!(verdicts.len(), 5);
+    assert_eq!(verdicts.len(), 6);
     let is_kept = verdicts.iter().map(|verdict| match verdict {
         Verdict::Unfiled(_) => true,
         Verdict::Refused(_) => false,
         _ => panic!("{verdicts:?}"),
     });
     // A mirror may have fewer groups.
-    assert_eq!(is_kept.collect::<Vec<_>>(), [true, true, true, false, true]);
+    assert_eq!(
+        is_kept.collect::<Vec<_>>(),
+        [true, true, true, false, true, true]
+    );
     assert_eq!(
         newsdir.log()[1..],
         [
@@ -83,6 +91,7 @@ fn what_cannot_be_mirrored_is_not_filed() {
             "near.example b <3@a> article #41 in group `comp.lang.c' supplied but occupied!",
             "near.example b <4@a> no known groups in Xref: in believe-Xref mode",
             "near.example b <5@a> article #2147483647 in group `comp.std' is too high: the next one must be at most 2147483647",
+            "near.example b <6@a> `comp.lang.c:18x' in Xref: is no group with a number, in believe-Xref mode",
         ]
     );
 }

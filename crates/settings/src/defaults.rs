@@ -28,6 +28,7 @@ impl Default for Settings {
                 article_age_days_max: 0,
                 expansion_bytes_max: 4 << 30,
                 expansion_ratio_max: 1_000,
+                expansion_memory_bytes_max: 128 << 20,
             },
             store: Store {
                 segment_bytes: 256 << 20,

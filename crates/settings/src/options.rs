@@ -73,6 +73,7 @@ impl Settings {
         article::wrap::WrapLimits {
             expanded_bytes_max: self.limits.expansion_bytes_max,
             ratio_max: self.limits.expansion_ratio_max,
+            memory_bytes_max: self.limits.expansion_memory_bytes_max,
             ..article::wrap::WrapLimits::default()
         }
     }

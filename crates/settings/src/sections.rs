@@ -34,6 +34,8 @@ pub struct Limits {
     pub expansion_bytes_max: u64,
     /// Bytes out for each byte in, of a wrapped batch.
     pub expansion_ratio_max: u64,
+    /// Bytes of memory for expanding one wrapped batch.
+    pub expansion_memory_bytes_max: u64,
 }
 
 /// `[store]`: how articles are kept.

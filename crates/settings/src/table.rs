@@ -137,6 +137,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.limits.expansion_ratio_max),
     },
     Setting {
+        section: "limits",
+        key: "expansion_memory_bytes_max",
+        unit: Unit::Bytes,
+        range: (8 << 20, 8 << 30),
+        help: "Most memory for expanding one batch or mailbox of zstd (its window), xz or lzma. Batches that need more \
+               are moved to bad/, and named with their need. `zstd --long=31' needs 2 GiB; zstd can have no more.",
+        slot: |s| Slot::Number(&mut s.limits.expansion_memory_bytes_max),
+    },
+    Setting {
         section: "store",
         key: "segment_bytes",
         unit: Unit::Bytes,

@@ -294,7 +294,7 @@ mod tests {
         };
         let text = template(&settings);
         assert!(
-            text.len() < 14 << 10,
+            text.len() < 15 << 10,
             "{} bytes: every command reads this file",
             text.len()
         );

@@ -19,6 +19,10 @@ pub(super) enum CodecStatus {
     Continue,
     /// The member is complete.
     Done,
+    /// The data ended before these last bytes of the input, which are text of another program.
+    DoneBefore(Vec<u8>),
+    /// The member needs so many bytes of memory, more than its limit.
+    NeedsMemory(u64),
     /// The input ended too early.
     Truncated,
     Damaged(String),

@@ -10,9 +10,11 @@
 //! uses 9 bits throughout.
 //!
 //! The format has no end mark and no checksum: data truncated between two codes looks whole, and the
-//! batch inside it is short.
+//! batch inside it is short. A line end or `^Z` that another program put behind the last code looks like a part of a code, or
+//! like a whole one; the decoder holds the last bytes back until it knows that they are the last ones ([`Compress::trailer_bytes`]).
 
 use super::codec::{Codec, CodecStatus, Progress};
+use super::trailer::is_end_byte;
 
 const WIDTH_MIN: u32 = 9;
 const WIDTH_MAX: u32 = 16;
@@ -22,6 +24,8 @@ const BLOCK_MODE: u8 = 0x80;
 /// The code that clears the table, in block mode.
 const CLEAR: u16 = 256;
 const TABLE: usize = 1 << WIDTH_MAX;
+/// Most bytes behind the last code that are recognised as those of another program.
+const TRAILER_BYTES_MAX: u32 = 3;
 
 pub(super) struct Compress {
     header_seen: usize,
@@ -140,12 +144,17 @@ impl Compress {
         }
     }
 
-    /// Reads the next code and advances `input`. `None` if more input is needed.
+    /// Reads the next code and advances `input`. `None` if more input is needed; the last bytes are read only `at_end`.
     #[inline]
-    fn next_code(&mut self, input: &mut &[u8]) -> Option<u16> {
-        if self.padding > 0 || self.bits_held < self.width {
+    fn next_code(&mut self, input: &mut &[u8], at_end: bool) -> Option<u16> {
+        let is_near_end = input.len() < 8;
+        if self.padding > 0 || self.bits_held < self.width || is_near_end {
             self.refill(input);
-            if self.padding > 0 || self.bits_held < self.width {
+            let held_back = if at_end { 0 } else { 8 * TRAILER_BYTES_MAX };
+            if self.padding > 0
+                || self.bits_held < self.width
+                || is_near_end && self.bits_held < self.width + held_back
+            {
                 return None;
             }
         }
@@ -153,6 +162,37 @@ impl Compress {
         self.drop_bits(self.width);
         self.codes_at_width += 1;
         Some(code as u16) // at most 16 bits
+    }
+
+    /// The bytes that another program put behind the last code, if those that are held begin there; `None` if a code begins there.
+    ///
+    /// Where they could be a code as well, the text decides: that of a batch or a mailbox ends with a line feed.
+    fn trailer_bytes(&self) -> Option<Vec<u8>> {
+        let (filling, bytes) = (self.bits_held % 8, self.bits_held / 8);
+        if self.padding > 0 || !(1..=TRAILER_BYTES_MAX).contains(&bytes) {
+            return None;
+        }
+        let is_filled = self.bits & ((1_u64 << filling) - 1) == 0;
+        let after = (self.bits >> filling).to_le_bytes();
+        let after = after.get(..bytes as usize)?;
+        if !is_filled || !after.iter().copied().all(is_end_byte) {
+            return None;
+        }
+        let code = (self.bits & ((1_u64 << self.width) - 1)) as u16;
+        let is_no_code = self.bits_held < self.width;
+        let ends_text = self.last.is_some_and(|last| self.last_byte(last) == b'\n')
+            && (usize::from(code) >= self.free || self.last_byte(code) != b'\n');
+        (is_no_code || ends_text).then(|| after.to_vec())
+    }
+
+    /// The last byte of the string of a code.
+    fn last_byte(&self, code: u16) -> u8 {
+        let entry = self.strings.get(usize::from(code));
+        entry.map_or(0, |entry| {
+            let bytes = entry.tail.to_le_bytes();
+            let last = Entry::tail_bytes(usize::from(entry.length)) - 1;
+            bytes.get(last).copied().unwrap_or(0)
+        })
     }
 
     /// Skips the padding and reads as many whole bytes as fit.
@@ -322,7 +362,15 @@ impl Codec for Compress {
                     Err(BadCode(what)) => break CodecStatus::Damaged(what),
                 }
             }
-            let Some(code) = self.next_code(&mut rest) else {
+            if at_end {
+                self.refill(&mut rest);
+                if rest.is_empty()
+                    && let Some(bytes) = self.trailer_bytes()
+                {
+                    break CodecStatus::DoneBefore(bytes);
+                }
+            }
+            let Some(code) = self.next_code(&mut rest, at_end) else {
                 break match at_end {
                     false => CodecStatus::Continue,
                     // Less than a code is left: padding, unless it contains a whole byte.

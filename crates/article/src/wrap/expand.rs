@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::codec::{Codec, CodecStatus, Progress};
+use super::trailer::{TRAILER_BYTES_MAX, Trailer, is_text};
 use super::{
     Compression, MEMBER_BYTES, MEMBERS_MAX, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic,
 };
@@ -11,7 +12,7 @@ use super::{
 /// Compressed bytes read at a time.
 const INPUT_BYTES: usize = 64 << 10;
 /// Bytes needed to recognise the next member by its magic.
-const MAGIC_BYTES: usize = 10;
+const MAGIC_BYTES: usize = 14;
 
 /// Reads the expansion of `reader`'s bytes.
 ///
@@ -33,6 +34,8 @@ pub(super) struct Expander<R> {
     /// The members so far.
     members: u64,
     state: State,
+    /// Text behind the end of the data.
+    trailer: Option<Trailer>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +48,17 @@ enum State {
     Failed(WrapError),
 }
 
+impl<R> Expander<R> {
+    /// The text behind the end of the data; known when everything was read.
+    pub(super) fn trailer(&self) -> Option<&Trailer> {
+        self.trailer.as_ref()
+    }
+
+    pub(super) fn reader(&self) -> &R {
+        &self.reader
+    }
+}
+
 impl<R: Read> Expander<R> {
     pub(super) fn new(
         kind: Compression,
@@ -54,7 +68,7 @@ impl<R: Read> Expander<R> {
         Ok(Expander {
             reader,
             kind,
-            codec: decoder::of(kind)?,
+            codec: decoder::of(kind, limits)?,
             limits,
             input: vec![0; INPUT_BYTES],
             start: 0,
@@ -65,6 +79,7 @@ impl<R: Read> Expander<R> {
             produced: 0,
             members: 1,
             state: State::InMember,
+            trailer: None,
         })
     }
 
@@ -116,6 +131,14 @@ impl<R: Read> Expander<R> {
             }
             CodecStatus::Continue => {}
             CodecStatus::Done => self.state = State::BetweenMembers,
+            CodecStatus::DoneBefore(bytes) => self.end_before(bytes),
+            CodecStatus::NeedsMemory(needed) => {
+                self.state = State::Failed(WrapError::NeedsMemory {
+                    kind: self.kind,
+                    needed,
+                    limit: self.limits.memory_bytes_max,
+                });
+            }
             CodecStatus::Truncated => self.state = self.truncated(),
             CodecStatus::Damaged(what) => self.state = self.damaged(what),
         }
@@ -144,10 +167,52 @@ impl<R: Read> Expander<R> {
                 State::Finished
             };
         } else if magic(self.unread()) != Some(self.kind) {
-            self.state = self.damaged("unknown data follows the end".into());
+            self.end_with_other_data();
         } else {
             self.begin_member();
         }
+    }
+
+    /// Ends where bytes follow that are no member: text is ignored, all else is an error.
+    fn end_with_other_data(&mut self) {
+        while self.unread().len() <= TRAILER_BYTES_MAX && !self.at_end {
+            self.fill();
+        }
+        let rest = self.unread();
+        // The magic of bzip2 is text.
+        let is_cut_member = self.kind == Compression::Bzip2 && rest.starts_with(b"BZh");
+        self.state = if self.read_error.is_some() {
+            self.truncated()
+        } else if self.produced == 0 {
+            self.damaged("unknown data follows the end".into())
+        } else if rest.len() > TRAILER_BYTES_MAX || is_cut_member || !is_text(rest) {
+            State::Failed(WrapError::FollowedByData {
+                kind: self.kind,
+                at: self.consumed,
+                expanded: self.produced,
+            })
+        } else {
+            self.trailer = Some(Trailer {
+                kind: self.kind,
+                at: self.consumed,
+                bytes: rest.to_vec(),
+            });
+            State::Finished
+        };
+    }
+
+    /// Ends with data whose decoder took its last bytes for text of another program.
+    fn end_before(&mut self, bytes: Vec<u8>) {
+        if self.read_error.is_some() {
+            self.state = self.truncated();
+            return;
+        }
+        self.trailer = Some(Trailer {
+            kind: self.kind,
+            at: self.consumed.saturating_sub(bytes.len() as u64),
+            bytes,
+        });
+        self.state = State::Finished;
     }
 
     fn begin_member(&mut self) {
@@ -161,7 +226,7 @@ impl<R: Read> Expander<R> {
                     at: self.consumed,
                 })
             }
-            kind => match decoder::of(kind) {
+            kind => match decoder::of(kind, self.limits) {
                 Ok(codec) => {
                     self.codec = codec;
                     State::InMember

@@ -89,7 +89,7 @@ impl WrapFormat {
     pub fn line(&self) -> &'static [u8] {
         match self.kind {
             _ if self.bare => b"",
-            None | Some(Compression::C7) => b"",
+            None | Some(Compression::C7 | Compression::Lzma) => b"",
             Some(Compression::Compress | Compression::Gzip) => b"#! cunbatch\n",
             Some(Compression::Bzip2) => b"#! bunbatch\n",
             Some(Compression::Xz) => b"#! xunbatch\n",
@@ -106,7 +106,7 @@ impl WrapFormat {
     /// Wraps a whole batch in memory.
     ///
     /// # Errors
-    /// The compressor cannot allocate memory. [`Compression::C7`] can only be read.
+    /// The compressor cannot allocate memory. [`Compression::C7`] and [`Compression::Lzma`] can only be read.
     pub fn wrap(&self, batch: &[u8]) -> io::Result<Vec<u8>> {
         let mut packer = WrapWriter::new(Vec::new(), *self)?;
         packer.write_all(batch)?;
@@ -160,10 +160,10 @@ impl<W: Write> WrapWriter<W> {
                 let level = i32::try_from(level).unwrap_or_default();
                 Inner::Zstd(zstd::stream::write::Encoder::new(writer, level)?)
             }
-            Some(Compression::C7) => {
+            Some(kind @ (Compression::C7 | Compression::Lzma)) => {
                 return Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "the 7-bit code c7 can be read, not written",
+                    format!("{kind} can be read, not written"),
                 ));
             }
         };

@@ -17,10 +17,14 @@ pub static COMMAND: Command = Command {
     summary: "file the articles of mailboxes, such as archives of Usenet",
     about: "\
 Files the articles of mailboxes, however old they are, in those of their groups that active has,
-under the next numbers. A FILE may be compressed (gzip, bzip2, xz, zstd, compress), or a zip archive
-of mailboxes. Articles that are here already are counted and passed over, so an import that was
+under the next numbers. A FILE may be compressed (gzip, bzip2, xz, lzma, zstd, compress), or a zip
+archive of mailboxes. Articles that are here already are counted and passed over, so an import that was
 interrupted is simply run again. Nothing is sent to peers, and control messages have no effect: they
 are filed in the group control. The time of arrival is that of the import; expire counts from it.
+
+A message begins at a line `From ' with a sender and a date, behind an empty line or before a header
+with Message-ID or Newsgroups. Text that only looks like a beginning stays text, is reported and
+listed, and the exit status is 1.
 
 An article that cannot be filed is reported, listed in import.refused in the news directory, and
 kept in bad/import.unfiled: articles without Message-ID, Date, Path, Newsgroups, Subject or From,

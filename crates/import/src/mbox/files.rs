@@ -11,7 +11,7 @@ use crate::archived::{ArchiveCounts, ArchiveOptions, Archived};
 use crate::error::Error;
 use crate::importer::{Importer, Unfiled, text_of};
 use crate::mbox::input;
-use crate::mbox::mailbox::{Item, Mailbox, Quoting, plain};
+use crate::mbox::mailbox::{Apparent, Item, Mailbox, Quoting, plain};
 
 /// Imports files. `quoting`: the convention of the program that wrote them.
 ///
@@ -26,19 +26,19 @@ pub fn import(
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |info| info.len());
     let all = files.iter().map(size).sum();
     let read = Rc::new(Cell::new(0));
+    let memory_bytes_max = options.expansion_memory_bytes_max;
     let mut run = Archived::new(options);
     for path in files {
         let progress = (&*read, all);
         let mut each = |name: &str, reader: &mut dyn Read| {
             mailbox((name, quoting), reader, progress, &mut run, &mut importer)
         };
-        let opened = input::mailboxes(path, &read, &mut each)?;
-        if let Err(error) = opened {
-            run.unread(
-                &path.display().to_string(),
-                &error.to_string(),
-                &mut importer,
-            )?;
+        let found = input::mailboxes(path, memory_bytes_max, &read, &mut each)?;
+        for (name, why) in &found.unread {
+            run.unread(name, why, &mut importer)?;
+        }
+        for (name, message) in &found.trailers {
+            importer.warn(&format!("{name}: {message}"));
         }
         importer.commit()?;
     }
@@ -58,9 +58,10 @@ fn mailbox(
     loop {
         let item = match mailbox.next_item() {
             Ok(Some(item)) => item,
-            Ok(None) => return Ok(()),
+            Ok(None) => return apparent(name, mailbox.apparent(), run, importer),
             Err(error) => {
                 let why = format!("{error}; the articles before that place are imported");
+                apparent(name, mailbox.apparent(), run, importer)?;
                 return run.unread(name, &why, importer);
             }
         };
@@ -96,6 +97,23 @@ fn mailbox(
         run.commit_if_full(importer)?;
         importer.progress(progress.0.get(), progress.1);
     }
+}
+
+/// Reports text that looks like the beginning of a message.
+fn apparent(
+    name: &str,
+    found: &Apparent,
+    run: &mut Archived,
+    importer: &mut Importer<'_>,
+) -> Result<(), Error> {
+    for offset in &found.offsets {
+        importer.note(&format!(
+            "{name} byte {offset}: this `From ' line looks like the beginning of a message, and stays text of the message before it; \
+            if a message begins there, put an empty line before it, and a sender and a date into it, and import the file again"
+        ))?;
+    }
+    run.count_apparent(found.count);
+    Ok(())
 }
 
 /// Reports a message that is larger than the limit; `head` is the beginning of it.

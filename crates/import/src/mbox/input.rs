@@ -1,4 +1,4 @@
-//! Opens the files of mailboxes: plain, compressed (gzip, bzip2, xz, zstd, compress), or the members of a zip archive.
+//! Opens the files of mailboxes: plain, compressed (gzip, bzip2, xz, lzma, zstd, compress), or the members of a zip archive.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -6,21 +6,19 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use article::wrap::{self, WrapLimits};
-use zip::ZipArchive;
+use article::wrap::{self, UpToEnd, WrapLimits};
 
+use crate::mbox::members::members;
 use crate::regular;
 
 /// Largest mailbox after decompression, bytes; a larger one is an error there.
 pub const MAILBOX_BYTES_MAX: u64 = 1 << 42;
-/// Most members of a zip archive; an archive with more is an error.
-pub const ZIP_MEMBERS_MAX: usize = 65_535;
 
 /// A reader that counts.
 #[derive(Debug)]
-struct Counted<R> {
-    inner: R,
-    read: Rc<Cell<u64>>,
+pub(super) struct Counted<R> {
+    pub(super) inner: R,
+    pub(super) read: Rc<Cell<u64>>,
 }
 
 impl<R: Read> Read for Counted<R> {
@@ -40,39 +38,72 @@ impl<R: Seek> Seek for Counted<R> {
 /// Reads a mailbox; gets its name, and a reader.
 pub type ReadMailbox<'a, E> = dyn FnMut(&str, &mut dyn Read) -> Result<(), E> + 'a;
 
-/// Opens a file and passes each mailbox in it to `each`, decompressed as it is read. `read` counts the bytes of the file that were read.
+/// What was found in a file beside mailboxes that were read to their end.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The files and members that could not be read, or not to their end, with the reasons.
+    pub unread: Vec<(String, String)>,
+    /// The files and members with text behind the end of compressed data, and a message.
+    pub trailers: Vec<(String, String)>,
+}
+
+impl Found {
+    pub(super) fn add_unread(&mut self, name: &str, error: &dyn std::fmt::Display) {
+        self.unread.push((name.to_owned(), error.to_string()));
+    }
+}
+
+/// Opens a file and passes each mailbox in it to `each`, decompressed as it is read with `memory_bytes_max` at most for the windows of zstd, xz and
+/// lzma. `read` counts the bytes of the file that were read. A file that cannot be opened is in the result.
 ///
 /// # Errors
-/// The file cannot be opened, or is a damaged archive, as the inner error; the outer one is that of `each`.
+/// Those of `each`.
 pub fn mailboxes<E>(
     path: &Path,
+    memory_bytes_max: u64,
     read: &Rc<Cell<u64>>,
     each: &mut ReadMailbox<'_, E>,
-) -> Result<io::Result<()>, E> {
-    // What the shell passes: standard input, and the other end of `<(command)`.
-    let opened = match path.starts_with("/dev/stdin") || path.starts_with("/dev/fd") {
-        true => File::open(path),
-        false => regular::open(path),
-    };
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(error) => return Ok(Err(error)),
-    };
+) -> Result<Found, E> {
     let name = path.display().to_string();
-    let mut head = [0; 4];
-    let count = match fill(&mut file, &mut head) {
-        Ok(count) => count,
-        Err(error) => return Ok(Err(error)),
+    let mut found = Found::default();
+    let opened = match opened(path) {
+        Ok(opened) => opened,
+        Err(error) => {
+            found.add_unread(&name, &error);
+            return Ok(found);
+        }
     };
+    let limits = WrapLimits {
+        expanded_bytes_max: MAILBOX_BYTES_MAX,
+        memory_bytes_max,
+        ..WrapLimits::default()
+    };
+    let (head, file) = opened;
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-        return members(file, &name, read, each);
+        members(file, (&name, limits), read, each, &mut found)?;
+        return Ok(found);
     }
-    let head = head.get(..count).unwrap_or_default().to_vec();
     let counted = Counted {
         inner: Cursor::new(head).chain(file),
         read: Rc::clone(read),
     };
-    decompressed(counted, &name, each)
+    match wrap::open(counted, limits) {
+        Ok(plain) => expanded(UpToEnd::new(plain), &name, each, &mut found)?,
+        Err(error) => found.add_unread(&name, &error),
+    }
+    Ok(found)
+}
+
+/// Opens a file and reads its first bytes.
+fn opened(path: &Path) -> io::Result<(Vec<u8>, File)> {
+    // What the shell passes: standard input, and the other end of `<(command)`.
+    let mut file = match path.starts_with("/dev/stdin") || path.starts_with("/dev/fd") {
+        true => File::open(path),
+        false => regular::open(path),
+    }?;
+    let mut head = [0; 4];
+    let count = fill(&mut file, &mut head)?;
+    Ok((head.get(..count).unwrap_or_default().to_vec(), file))
 }
 
 fn fill(file: &mut File, out: &mut [u8]) -> io::Result<usize> {
@@ -88,60 +119,18 @@ fn fill(file: &mut File, out: &mut [u8]) -> io::Result<usize> {
     Ok(count)
 }
 
-fn decompressed<E>(
-    reader: impl Read,
+/// Passes a mailbox to `each`, and adds what follows its end to `found`.
+pub(super) fn expanded<R: Read, E>(
+    mut plain: UpToEnd<R>,
     name: &str,
     each: &mut ReadMailbox<'_, E>,
-) -> Result<io::Result<()>, E> {
-    let limits = WrapLimits {
-        expanded_bytes_max: MAILBOX_BYTES_MAX,
-        ..WrapLimits::default()
-    };
-    match wrap::open(reader, limits) {
-        Ok(mut plain) => each(name, &mut plain).map(Ok),
-        Err(error) => Ok(Err(error.into())),
+    found: &mut Found,
+) -> Result<(), E> {
+    each(name, &mut plain)?;
+    if let Some(error) = plain.followed_by() {
+        found.add_unread(name, error);
+    } else if let Some(trailer) = plain.unwrapped().trailer() {
+        found.trailers.push((name.to_owned(), trailer.to_string()));
     }
-}
-
-fn members<E>(
-    file: File,
-    name: &str,
-    read: &Rc<Cell<u64>>,
-    each: &mut ReadMailbox<'_, E>,
-) -> Result<io::Result<()>, E> {
-    let counted = Counted {
-        inner: file,
-        read: Rc::clone(read),
-    };
-    let mut archive = match ZipArchive::new(io::BufReader::new(counted)) {
-        Ok(archive) => archive,
-        Err(error) => return Ok(Err(io::Error::other(format!("the zip archive: {error}")))),
-    };
-    if archive.len() > ZIP_MEMBERS_MAX {
-        let why = format!("the zip archive has more than {ZIP_MEMBERS_MAX} members");
-        return Ok(Err(io::Error::other(why)));
-    }
-    let mut first_error = Ok(());
-    for index in 0..archive.len() {
-        let member = match archive.by_index(index) {
-            Ok(member) => member,
-            Err(error) => {
-                let why = format!("member {} of the zip archive: {error}", index + 1);
-                first_error = first_error.and(Err(io::Error::other(why)));
-                continue;
-            }
-        };
-        if !member.is_file() {
-            continue;
-        }
-        let of_member = match member.name() {
-            Ok(known) => known.escape_debug().to_string(),
-            Err(_) => format!("member {}", index + 1),
-        };
-        let name = format!("{name}:{of_member}");
-        if let Err(error) = decompressed(member, &name, each)? {
-            first_error = first_error.and(Err(error));
-        }
-    }
-    Ok(first_error)
+    Ok(())
 }

@@ -1,26 +1,28 @@
 //! Takes a mailbox apart (RFC 4155, and what archives of Usenet contain).
 //!
-//! A message begins with a line `From ` at the start of the mailbox or after an empty line, **and** the next line must be a header field:
-//! archives exist whose writer did not quote lines of the text that begin with `From `. The empty line before it belongs to the mailbox, not to the
-//! message. Nothing else of the line counts: `From -8946248053963491671` is as good as an address and a date.
+//! [`beginning`](super::beginning) decides where a message begins: archives exist whose writer quoted no lines of the text that begin with `From `, or put no
+//! empty line before a message. The empty line before a `From ` line belongs to the mailbox, not to the message, and so do the lines that newsreaders and
+//! UUCP put after it. Text that looks like a beginning is counted.
 
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 
 use memchr::memmem;
 
+use super::beginning::{
+    Beginning, Context, FROM_LINE_BYTES_MAX, beginning, is_dated, lines_between,
+};
+
 /// First size of the buffer, bytes; it grows for a larger message.
 pub const BUFFER_BYTES: usize = 256 << 10;
-/// Longest `From ` line, bytes; a longer one is text.
-pub const FROM_LINE_BYTES_MAX: usize = 1024;
-/// Longest name of the header field after a `From ` line, bytes; a line with a longer one is text.
-pub const FIELD_NAME_BYTES_MAX: usize = 128;
 /// Part of a too large message that is returned, bytes: enough for nearly every header.
 pub const HEAD_SHOWN_BYTES_MAX: usize = 64 << 10;
 /// Empty lines that are skipped before the first message, bytes.
 const LEADING_BLANK_BYTES_MAX: usize = 64;
-/// Bytes that the line after a `From ` line is looked for in.
-const LOOK_AHEAD_BYTES: usize = FROM_LINE_BYTES_MAX + FIELD_NAME_BYTES_MAX + 4;
+/// Bytes that are read before the input is judged.
+const LOOK_AHEAD_BYTES: usize = 2 * FROM_LINE_BYTES_MAX;
+/// Places of text that looks like the beginning of a message that are returned for one mailbox; more are counted.
+pub const APPARENT_NAMED_MAX: usize = 20;
 
 /// The convention by which a line of the text that begins with `From ` was quoted. A mailbox does not say which one its writer had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,6 +100,18 @@ pub struct Mailbox<R> {
     at_end: bool,
     state: State,
     skipped: Option<Skipped>,
+    /// The first `From ` line has a sender and a date.
+    has_dates: bool,
+    apparent: Apparent,
+}
+
+/// The places of text that looks like the beginning of a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Apparent {
+    /// Their number.
+    pub count: u64,
+    /// Offsets of the first [`APPARENT_NAMED_MAX`].
+    pub offsets: Vec<u64>,
 }
 
 impl<R: Read> Mailbox<R> {
@@ -114,7 +128,14 @@ impl<R: Read> Mailbox<R> {
             at_end: false,
             state: State::Start,
             skipped: None,
+            has_dates: true,
+            apparent: Apparent::default(),
         }
+    }
+
+    /// The text so far that looks like the beginning of a message, and stays a part of the message before it.
+    pub fn apparent(&self) -> &Apparent {
+        &self.apparent
     }
 
     /// The next item; `None` at the end.
@@ -166,7 +187,7 @@ impl<R: Read> Mailbox<R> {
                 let (from_line, rest) = whole.split_at_checked(line).unwrap_or((whole, b""));
                 Item::Message {
                     from_line: from_line.strip_suffix(b"\r").unwrap_or(from_line),
-                    bytes: without_blank_line(rest.get(1..).unwrap_or_default()),
+                    bytes: without_blank_line(without_lines_between(rest)),
                     offset,
                 }
             }
@@ -189,7 +210,20 @@ impl<R: Read> Mailbox<R> {
             return Ok(None);
         }
         self.state = State::Messages;
-        Ok(Some(begins_message(self.unread()) == Some(true)))
+        let found = loop {
+            let context = Context {
+                is_after_blank: true,
+                has_dates: None,
+                is_end: self.at_end,
+            };
+            match beginning(self.unread(), context) {
+                Some(found) => break found,
+                None => self.fill()?,
+            }
+        };
+        let line = memchr::memchr(b'\n', self.unread()).unwrap_or(0);
+        self.has_dates = is_dated(self.unread().get(..line).unwrap_or_default());
+        Ok(Some(found == Beginning::Message))
     }
 
     fn unread(&self) -> &[u8] {
@@ -228,15 +262,24 @@ impl<R: Read> Mailbox<R> {
         let mut from = self.scanned;
         while let Some(at) = memmem::find(bytes.get(from..).unwrap_or_default(), b"\nFrom ") {
             let (before, rest) = bytes.split_at_checked(from + at + 1)?;
-            let is_after_blank = before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n");
-            match begins_message(rest) {
-                Some(true) if is_after_blank => return Some(before.len()),
-                None if is_after_blank && !self.at_end => {
+            let context = Context {
+                is_after_blank: before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n"),
+                has_dates: Some(self.has_dates),
+                is_end: self.at_end,
+            };
+            match beginning(rest, context) {
+                Some(Beginning::Message) => return Some(before.len()),
+                Some(Beginning::Apparent) => {
+                    let offset = self.base + (self.start + before.len()) as u64;
+                    self.apparent.add(offset);
+                }
+                Some(Beginning::Text) => {}
+                None => {
                     self.scanned = from + at;
                     return None;
                 }
-                _ => from += at + 1,
             }
+            from += at + 1;
         }
         match self.at_end {
             true => Some(bytes.len()),
@@ -300,32 +343,20 @@ impl<R: Read> Mailbox<R> {
     }
 }
 
-/// Whether a message begins here; `None`: more bytes are needed to tell. At the end of the input that means no.
-fn begins_message(bytes: &[u8]) -> Option<bool> {
-    let Some(rest) = bytes.strip_prefix(b"From ") else {
-        return match b"From ".starts_with(bytes) {
-            true => None,
-            false => Some(false),
-        };
-    };
-    let Some(end) = memchr::memchr(b'\n', rest.get(..rest.len().min(FROM_LINE_BYTES_MAX))?) else {
-        return (rest.len() >= FROM_LINE_BYTES_MAX).then_some(false);
-    };
-    let field = rest.get(end + 1..)?;
-    let is_name = |byte: &&u8| matches!(byte, 33..=57 | 59..=126);
-    let name = field
-        .iter()
-        .take(FIELD_NAME_BYTES_MAX + 1)
-        .take_while(is_name)
-        .count();
-    if name > FIELD_NAME_BYTES_MAX {
-        return Some(false);
+impl Apparent {
+    fn add(&mut self, offset: u64) {
+        self.count += 1;
+        if self.offsets.len() < APPARENT_NAMED_MAX {
+            self.offsets.push(offset);
+        }
     }
-    match (field.get(name), field.get(name + 1)) {
-        (Some(b':'), Some(b' ' | b'\t' | b'\r' | b'\n')) => Some(name > 0),
-        (Some(b':'), None) | (None, _) => None,
-        _ => Some(false),
-    }
+}
+
+/// The message behind its `From ` line, of which `rest` has the line end, without the lines between them.
+fn without_lines_between(rest: &[u8]) -> &[u8] {
+    let message = rest.get(1..).unwrap_or_default();
+    let between = lines_between(message, true).unwrap_or(0);
+    message.get(between..).unwrap_or_default()
 }
 
 /// A message without the empty line that the mailbox puts after it.
@@ -438,14 +469,14 @@ mod tests {
 
     #[test]
     fn messages_are_told_from_text() {
-        let text = b"\nFrom -123\nPath: a\n\nFrom here on\nall is text.\n\nFrom the book\nit is\n\nFrom b@c Mon\r\nPath: b\r\n\r\nx\r\n\r\nFrom c\nX: y\n\nlast";
+        let text = b"\nFrom -123\nPath: a\n\nFrom here on\nall is text.\n\nFrom the book\nit is\n\nFrom -124\r\nPath: b\r\n\r\nx\r\n\r\nFrom -125\nDate: y\n\nlast";
         for step in [1, 3, 1000] {
             assert_eq!(
                 items(text, 1000, step),
                 [
                     "1 From -123 | Path: a\\n\\nFrom here on\\nall is text.\\n\\nFrom the book\\nit is\\n",
-                    "68 From b@c Mon | Path: b\\r\\n\\r\\nx\\r\\n",
-                    "98 From c | X: y\\n\\nlast",
+                    "68 From -124 | Path: b\\r\\n\\r\\nx\\r\\n",
+                    "95 From -125 | Date: y\\n\\nlast",
                 ]
             );
         }
@@ -462,16 +493,60 @@ mod tests {
         }
     }
 
+    const DATED: &str = "From a@b Mon Dec 20 04:39:21 1993\n";
+
+    #[test]
+    fn lines_of_newsreaders_and_of_uucp_are_no_part_of_a_message() {
+        let article = |id: u32| {
+            format!(
+                "{DATED}Article 415 of comp.x:\n>From c Mon Dec 20 04:39:21 1993 remote from d\nMessage-ID: <{id}@a>\n\nx\n"
+            )
+        };
+        let found = items(article(1).repeat(2).as_bytes(), 1000, 7);
+        assert_eq!(found.len(), 2);
+        assert!(found[1].ends_with("1993 | Message-ID: <1@a>\\n\\nx\\n"));
+    }
+
+    #[test]
+    fn messages_without_an_empty_line_before_them_are_taken_apart() {
+        let text =
+            (0..50).map(|id| format!("{DATED}Path: a\nNewsgroups: b\nMessage-ID: <{id}@a>\n\nx\n"));
+        let text: String = text.collect();
+        for step in [5, 10_000] {
+            assert_eq!(items(text.as_bytes(), 1000, step).len(), 50);
+        }
+    }
+
+    #[test]
+    fn text_that_looks_like_a_beginning_is_counted() {
+        let paragraph = "\nFrom the manual of the day:\nNote: this is text\n\n";
+        let text =
+            format!("{DATED}Message-ID: <1@a>\n\nx\n{paragraph}{DATED}Message-ID: <2@a>\n\ny\n");
+        for step in [1, 10_000] {
+            let mut mailbox = Mailbox::new(Slow(text.as_bytes(), step), 1000);
+            let mut messages = 0;
+            while mailbox.next_item().unwrap().is_some() {
+                messages += 1;
+            }
+            let at = text.find("From the").unwrap() as u64;
+            let right = Apparent {
+                count: 1,
+                offsets: vec![at],
+            };
+            assert_eq!((messages, mailbox.apparent()), (2, &right));
+        }
+    }
+
     #[test]
     fn large_messages_are_skipped() {
         let mut text = b"From a\nA: b\n\n".to_vec();
         text.extend_from_slice(&b"From x\n\n".repeat(100_000));
         let size = text.len();
-        text.extend_from_slice(b"From b\nB: c\n\nx\n\n");
+        text.extend_from_slice(b"From b\nNewsgroups: c\n\nx\n\n");
         let found = items(&text, 10_000, 100_000);
         assert_eq!(found.len(), 2, "{:?}", found[0].len());
         assert_eq!(found[0], format!("0 {size} A: b"));
-        assert!(found[1].starts_with(&format!("{size} From b | B: c")));
+        assert!(found[1].starts_with(&format!("{size} From b | Newsgroups: c")));
     }
 
     #[test]
@@ -495,7 +570,7 @@ mod tests {
     proptest! {
         #[test]
         fn however_it_is_read_the_same_comes_out(
-            parts in prop::collection::vec(prop::sample::select(vec!["From x\n", "\n", "A: b\n", ">From y\n", "\r\n", "text", "From"]), 0..40),
+            parts in prop::collection::vec(prop::sample::select(vec!["From x\n", "From -123\n", "Newsgroups: c\n", "\n", "A: b\n", ">From y\n", "\r\n", "text", "From"]), 0..40),
             step in 1usize..50,
             limit in 1usize..200,
         ) {

@@ -119,6 +119,7 @@ pub fn suffix(kind: Option<Compression>) -> &'static str {
         Some(Compression::Zstd) => "zst",
         Some(Compression::Bzip2) => "bz2",
         Some(Compression::Xz) => "xz",
+        Some(Compression::Lzma) => "lzma",
     }
 }
 

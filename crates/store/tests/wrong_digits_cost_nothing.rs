@@ -490,6 +490,45 @@ fn positions_behind_a_lost_end_are_free_of_cancels() {
     );
 }
 
+/// Expire takes the boundary of a segment from positions in its history: one that is too large moves it back, never forward.
+#[test]
+fn a_position_far_ahead_expires_nothing_more() {
+    let small = Small::new();
+    let base = small.bases[2];
+    let text = String::from_utf8(small.files[&his(Path::new(""), base)].clone()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let arrival_of = |line: &str| {
+        line.split(['\t', '~'])
+            .nth(1)
+            .unwrap()
+            .parse::<i64>()
+            .unwrap()
+    };
+    for place in 0..lines.len() {
+        let copy = small.laid_down();
+        let line = lines[place];
+        let Some(start) = line.find("~-~").filter(|_| line.contains("\ta.b/")) else {
+            continue;
+        };
+        let at = start + 3 + line[start + 3..].find('~').unwrap() + 1;
+        let mut damaged: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        for wrong in ["9", "999999999"] {
+            damaged[place] = format!("{}{wrong}{}", &line[..at], &line[at..]);
+            fs::write(his(copy.path(), base), damaged.join("\n") + "\n").unwrap();
+            let of = |dir: &Path| {
+                let survey = Snapshot::open(dir).unwrap().survey(base).unwrap();
+                survey.boundary(arrival_of(line))
+            };
+            let whole = small.laid_down();
+            let (right, found) = (of(whole.path()).unwrap(), of(copy.path()).unwrap());
+            assert!(
+                found.record <= right.record,
+                "{place}: {found:?}, not {right:?}"
+            );
+        }
+    }
+}
+
 /// Sets the end of `.art` in the marks of an index, if they are of this segment (docs/formats/index.md).
 fn set_art_end(index: &Path, base: u64, end: u64) {
     let mut bytes = fs::read(index).unwrap();

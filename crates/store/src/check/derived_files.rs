@@ -185,8 +185,9 @@ struct DerivedFiles {
     ovr: AppendFile,
     exp: AppendFile,
     lines: Vec<u8>,
-    /// The offsets in the segment of the records of these lines, ascending.
-    offsets: Vec<u64>,
+    /// The offsets in the segment of the records of these lines, ascending, and whether they are articles, which tell their positions: where the table of
+    /// a repacked segment was lost, others may have that of an article before them.
+    offsets: Vec<(u64, bool)>,
     /// Lines of dead articles, newlines included, with the offsets that they name; their records may be missing.
     gone: Vec<(u64, Vec<u8>)>,
     /// The old `.ovr`: its rows have checksums, and tell whether the numbers in a line without a record are its own.
@@ -223,7 +224,8 @@ impl DerivedFiles {
             return Ok(());
         }
         self.lines.extend_from_slice(record.line());
-        self.offsets.push(offset);
+        self.offsets
+            .push((offset, record.head.kind == Kind::Article));
         if let Some(line) = HistoryLine::parse(record.line())
             && record.head.kind == Kind::Article
         {
@@ -329,7 +331,7 @@ impl DerivedFiles {
                 ids.remove(line.id);
             }
         }
-        let has_record = |offset: u64| self.offsets.binary_search(&offset).is_ok();
+        let has_record = |offset: u64| self.offsets.binary_search(&(offset, true)).is_ok();
         let missing = gone.iter().filter(|(offset, _)| !has_record(*offset));
         let missing =
             missing.filter_map(|(offset, text)| Some((*offset, HistoryLine::parse(text)?)));
@@ -350,9 +352,9 @@ impl DerivedFiles {
         let mut merged = Vec::with_capacity(self.lines.len());
         let mut last = 0;
         let mut missing = missing.into_iter().peekable();
-        let offsets = self.offsets.iter().map(|offset| Some(*offset));
+        let offsets = self.offsets.iter().map(|record| Some(*record));
         for (next, record_line) in offsets.zip(recorded).chain([(None, &b""[..])]) {
-            let is_before = |(at, _): &(u64, _)| next.is_none_or(|next| *at < next);
+            let is_before = |(at, _): &(u64, _)| next.is_none_or(|(next, _)| *at < next);
             while let Some((at, line)) = missing.next_if(is_before) {
                 let links = line.links();
                 let links = links.filter(|link| !is_old_sound || had_row(at, link));
@@ -368,7 +370,9 @@ impl DerivedFiles {
                 });
             }
             merged.extend_from_slice(record_line);
-            last = next.unwrap_or(last);
+            if let Some((offset, true)) = next {
+                last = offset;
+            }
         }
         self.lines = merged;
     }

@@ -61,9 +61,9 @@ impl Expected {
         }
     }
 
-    /// Advances past `line`, of the record at an offset, and past lines of dead articles before it, whose records may be missing. Returns true if it was
-    /// found, or was left out of a compacted history.
-    fn finds(&mut self, offset: u64, line: &[u8], alive: Visibility<'_>) -> bool {
+    /// Advances past `line`, of the article at an offset or of another record, and past lines of dead articles before it, whose records may be missing.
+    /// Returns true if it was found, or was left out of a compacted history.
+    fn finds(&mut self, offset: Option<u64>, line: &[u8], alive: Visibility<'_>) -> bool {
         let history = History::of_map(&self.his_map);
         let (before, range) = ((self.his_at, self.after), self.range);
         loop {
@@ -71,7 +71,7 @@ impl Expected {
             let rest = rest.unwrap_or_default();
             if !line.is_empty() && rest.starts_with(line) {
                 self.his_at += line.len() as u64;
-                self.after = offset;
+                self.after = offset.unwrap_or(self.after);
                 return true;
             }
             let first = crate::history::lines(rest).next();
@@ -85,7 +85,9 @@ impl Expected {
                 range.offset(line.position.filter(|_| is_dead)?)
             };
             match first.map(|(_, first)| (first.len() as u64 + 1, dead_at(first))) {
-                Some((length, Some(dead))) if self.after < dead && dead < offset => {
+                Some((length, Some(dead)))
+                    if self.after < dead && offset.is_none_or(|offset| dead < offset) =>
+                {
                     self.after = dead;
                     self.his_at += length;
                 }
@@ -332,7 +334,7 @@ impl Checked<'_> {
 
     /// Returns true if `.his` has other lines than the records.
     fn check_history(&self, expected: &mut Expected, report: &mut Report) -> bool {
-        if expected.his_bad.is_none() && !expected.finds(u64::MAX, b"", self.alive) {
+        if expected.his_bad.is_none() && !expected.finds(None, b"", self.alive) {
             expected.his_bad = Some(expected.his_at);
         }
         let Some(offset) = expected.his_bad else {
@@ -471,7 +473,8 @@ fn check_line(
         return;
     }
     report.lines += 1;
-    if !expected.finds(offset, record.line(), alive) {
+    let article = (record.head.kind == Kind::Article).then_some(offset);
+    if !expected.finds(article, record.line(), alive) {
         expected.his_bad = expected.his_bad.or(Some(expected.his_at));
     }
     let Some(line) = HistoryLine::parse(record.line()) else {

@@ -2,6 +2,7 @@
 
 pub(crate) mod derived_files;
 pub(crate) mod directory_files;
+pub(crate) mod empty_tails;
 pub mod fsck;
 pub(crate) mod kept_histories;
 pub(crate) mod lost_ends;

@@ -49,3 +49,4 @@ mod snapshots_read_on_while_space_is_given_back;
 mod the_lock_is_lent;
 mod the_log_is_followed;
 mod what_was_filed_on_loan_is_seen_live;
+mod wrong_digits_cost_nothing;

@@ -1,6 +1,6 @@
 //! Rebuilds the derived files of a sealed segment from its `.art`.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,14 @@ use crate::history::exceptions::Exceptions;
 use crate::history::{HistoryLine, push_filed};
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, Open};
-use crate::io::replace::{read_whole, sync_parent};
+use crate::io::map::MapRef;
+use crate::io::replace::{map_whole, read_whole, sync_parent};
+use crate::log::position::SegmentRange;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::overview;
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::spool::recover::log_end::damage_notice;
 use crate::{Error, Expires, Position};
@@ -99,11 +102,10 @@ fn rebuild_files(
         expired: &expired,
         cancelled: &removals.cancelled,
     };
-    derived.find_gone(disk, alive)?;
     // The history of a segment may outlive it, and has the ids of its own.
-    let bases = segments.bases_with(&[SegmentFile::Art, SegmentFile::His])?;
-    let next = bases.iter().find(|next| **next > base);
-    derived.add_removed(removals, next.copied().unwrap_or(u64::MAX), &expired);
+    let range = segments.range(base)?;
+    derived.find_gone(disk, range, (alive, removals))?;
+    derived.add_removed(removals, range, &expired);
     let mut articles = 0;
     let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
@@ -119,7 +121,7 @@ fn rebuild_files(
             Step::Gap { .. } => {}
         }
     }
-    derived.take_over(u64::MAX)?;
+    derived.merge_gone();
     derived.finish(disk).map(|()| (articles, damaged))
 }
 
@@ -143,6 +145,8 @@ pub struct Removals {
     pub(super) cancelled: Cancels,
     /// Lines in the format of the file `cancels`.
     text: Vec<u8>,
+    /// The ids in these lines, and their positions: in a history line, or here, one of the two may be damaged.
+    ids: HashMap<Vec<u8>, Position>,
 }
 
 impl Removals {
@@ -150,7 +154,16 @@ impl Removals {
     pub fn of_file(disk: &dyn Disk, dir: &Path) -> Result<Removals, Error> {
         let text = read_whole(disk, &dir.join("cancels"))?.unwrap_or_default();
         let cancelled = Cancels::parse(&text);
-        Ok(Removals { cancelled, text })
+        let lines = crate::history::lines(&text);
+        let lines = lines.filter_map(|(_, line)| CancelLine::parse(line));
+        let ids = lines
+            .map(|line| (line.id.to_vec(), line.position))
+            .collect();
+        Ok(Removals {
+            cancelled,
+            text,
+            ids,
+        })
     }
 
     /// From that file, as far as it can be read, and the log, whose lines count.
@@ -159,6 +172,7 @@ impl Removals {
         Cancels::each_of_log(segments, |line| {
             removals.cancelled.apply(&line);
             line.push(&mut removals.text);
+            removals.ids.insert(line.id.to_vec(), line.position);
         })?;
         Ok(removals)
     }
@@ -171,8 +185,13 @@ struct DerivedFiles {
     ovr: AppendFile,
     exp: AppendFile,
     lines: Vec<u8>,
-    /// Lines of dead articles, by position; their records may be missing.
-    gone: VecDeque<(u64, Vec<u8>)>,
+    /// The offsets in the segment of the records of these lines, ascending, and whether they are articles, which tell their positions: where the table of
+    /// a repacked segment was lost, others may have that of an article before them.
+    offsets: Vec<(u64, bool)>,
+    /// Lines of dead articles, newlines included, with the offsets that they name; their records may be missing.
+    gone: Vec<(u64, Vec<u8>)>,
+    /// The old `.ovr`: its rows have checksums, and tell whether the numbers in a line without a record are its own.
+    old_ovr: MapRef,
     rows: crate::overview::rows::Rows,
     block: Vec<u8>,
     targets: [PathBuf; 3],
@@ -191,7 +210,9 @@ impl DerivedFiles {
             ovr: fresh(ovr)?,
             exp: fresh(exp)?,
             lines: Vec::new(),
-            gone: VecDeque::new(),
+            offsets: Vec::new(),
+            gone: Vec::new(),
+            old_ovr: MapRef::default(),
             rows: Default::default(),
             block: Vec::new(),
             targets,
@@ -202,9 +223,9 @@ impl DerivedFiles {
         if !record.head.kind.has_history_line() {
             return Ok(());
         }
-        self.take_over(offset)?;
-        self.next_gone(offset + 1);
         self.lines.extend_from_slice(record.line());
+        self.offsets
+            .push((offset, record.head.kind == Kind::Article));
         if let Some(line) = HistoryLine::parse(record.line())
             && record.head.kind == Kind::Article
         {
@@ -220,9 +241,16 @@ impl DerivedFiles {
     }
 
     /// Finds the lines of dead articles in the old `.his`. (A visible article without a record was damaged: it may
-    /// be sent again, so its id must not be known.)
-    fn find_gone(&mut self, disk: &dyn Disk, alive: Visibility<'_>) -> Result<(), Error> {
-        let [path, ..] = &self.targets;
+    /// be sent again, so its id must not be known.) Of an expired one whose line names no position of this segment, the id stays known: it gets a
+    /// position behind the line before.
+    fn find_gone(
+        &mut self,
+        disk: &dyn Disk,
+        range: SegmentRange,
+        (alive, removals): (Visibility<'_>, &Removals),
+    ) -> Result<(), Error> {
+        let [path, ovr_path, _] = &self.targets;
+        self.old_ovr = map_whole(disk, ovr_path).unwrap_or_default();
         let Ok(old) = disk.open(path, Open::Read) else {
             return Ok(());
         };
@@ -230,28 +258,42 @@ impl DerivedFiles {
             .length()
             .and_then(|length| old.map(length))
             .map_err(|source| Error::io("read", path, source))?;
+        let mut last = 0;
         for (_, text) in crate::history::lines(History::of_map(&map).text()) {
-            let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
-            let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
-            let after = self.gone.back().map_or(0, |(last, _)| last + 1);
-            if let (Some(line), Some(offset)) = (line, offset.filter(|offset| *offset >= after)) {
-                self.gone.push_back((offset, readable_part(&line)));
+            let Some(line) = HistoryLine::parse(text) else {
+                continue;
+            };
+            let named = line.position.and_then(|position| range.offset(position));
+            // Of an article that was restored there is a record.
+            let removed = removals.ids.get(line.id).copied();
+            let offset = match (named, removed) {
+                (Some(offset), _) if alive.is_dead(&line) => Some(offset),
+                (_, Some(position)) => range.offset(position).or(named),
+                (None, None) if line.is_filed() && !alive.expired.keeps_any(&line) => {
+                    Some(last + 1)
+                }
+                _ => None,
+            };
+            if let Some(offset) = offset {
+                let position = Position(range.base() + offset);
+                self.gone.push((offset, readable_part(&line, position)));
             }
+            last = offset.or(named).unwrap_or(last);
         }
         Ok(())
     }
 
-    /// Adds a line for each cancelled or removed article between the segment's base and `end` whose line the old `.his` lacks: its id, as
-    /// of the time of its removal. Where the log still has the record, its line is taken instead.
-    fn add_removed(&mut self, removals: &Removals, end: u64, expired: &ExpiryState) {
+    /// Adds a line for each cancelled or removed article of the segment whose line the old `.his` lacks: its id, as of the time of its removal. Where the
+    /// log still has the record, its line is taken instead.
+    fn add_removed(&mut self, removals: &Removals, range: SegmentRange, expired: &ExpiryState) {
         let known: BTreeSet<u64> = self.gone.iter().map(|(offset, _)| *offset).collect();
-        let removed = removals.cancelled.between(self.base, end);
-        let is_lacking = |position: &Position| !known.contains(&(position.0 - self.base));
+        let removed = removals.cancelled.between(range.base(), range.end());
+        let is_lacking = |position: &Position| !known.contains(&(position.0 - range.base()));
         let wanted: BTreeSet<Position> = removed.filter(is_lacking).collect();
         if wanted.is_empty() {
             return;
         }
-        let mut lacking = BTreeMap::new();
+        let mut lacking: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         for (_, text) in crate::history::lines(&removals.text) {
             if let Some(line) = CancelLine::parse(text)
                 && wanted.contains(&line.position)
@@ -269,20 +311,57 @@ impl DerivedFiles {
                 );
                 // A compacted history lacks those on purpose.
                 if !expired.forgets_line(&text) {
-                    lacking.insert(line.position.0 - self.base, text);
+                    lacking.insert(line.position.0 - range.base(), text);
                 }
             }
         }
         self.gone.extend(lacking);
-        self.gone.make_contiguous().sort_unstable();
     }
 
-    /// Copies the lines of dead articles before a position whose records are missing. Their numbers must stay known
-    /// until expire has passed them (a cancelled article waits for that), so each gets a row.
-    fn take_over(&mut self, before: u64) -> Result<(), Error> {
-        while let Some((offset, text)) = self.next_gone(before) {
-            if let Some(line) = HistoryLine::parse(&text) {
-                self.rows.add(offset as u32, line.links(), |out| {
+    /// Adds the lines of the dead articles whose records are missing, each at its position. Their numbers must stay known until expire has passed them
+    /// (a cancelled article waits for that), so each gets a row. A line with the id of a record or of an earlier line is damaged, and so is a number that
+    /// the old overview, if it is sound, does not have for this article.
+    fn merge_gone(&mut self) {
+        let gone = std::mem::take(&mut self.gone);
+        let of_gone = gone.iter().filter_map(|(_, text)| HistoryLine::parse(text));
+        let mut ids: HashSet<&[u8]> = of_gone.map(|line| line.id).collect();
+        let recorded = self.lines.split_inclusive(|&byte| byte == b'\n');
+        if !gone.is_empty() {
+            for line in recorded.clone().filter_map(HistoryLine::parse) {
+                ids.remove(line.id);
+            }
+        }
+        let has_record = |offset: u64| self.offsets.binary_search(&(offset, true)).is_ok();
+        let missing = gone.iter().filter(|(offset, _)| !has_record(*offset));
+        let missing =
+            missing.filter_map(|(offset, text)| Some((*offset, HistoryLine::parse(text)?)));
+        let mut missing: Vec<_> = missing.filter(|(_, line)| ids.remove(line.id)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        missing.sort_by_key(|(offset, _)| *offset);
+        let old: Vec<_> = overview::blocks(self.old_ovr.bytes()).collect();
+        let is_old_sound = !old.is_empty() && old.iter().all(|block| block.is_sound());
+        let had_row = |at: u64, (group, number): &(&[u8], u64)| {
+            let mut rows = old.iter().filter_map(|block| block.find(group));
+            rows.any(|rows| {
+                let mut found = rows.range(*number, *number);
+                found.any(|row| u64::from(row.record) == at)
+            })
+        };
+        let mut merged = Vec::with_capacity(self.lines.len());
+        let mut last = 0;
+        let mut missing = missing.into_iter().peekable();
+        let offsets = self.offsets.iter().map(|record| Some(*record));
+        for (next, record_line) in offsets.zip(recorded).chain([(None, &b""[..])]) {
+            let is_before = |(at, _): &(u64, _)| next.is_none_or(|(next, _)| *at < next);
+            while let Some((at, line)) = missing.next_if(is_before) {
+                let links = line.links();
+                let links = links.filter(|link| !is_old_sound || had_row(at, link));
+                // Two lines may name one position.
+                last = at.max(last + 1);
+                merged.extend_from_slice(&readable_part(&line, Position(self.base + last)));
+                self.rows.add(last as u32, links, |out| {
                     let fields = OverviewFields {
                         id: line.id,
                         ..OverviewFields::default()
@@ -290,14 +369,12 @@ impl DerivedFiles {
                     push_row(out, &fields, line.size.unwrap_or(0), 0);
                 });
             }
-            self.lines.extend_from_slice(&text);
+            merged.extend_from_slice(record_line);
+            if let Some((offset, true)) = next {
+                last = offset;
+            }
         }
-        Ok(())
-    }
-
-    fn next_gone(&mut self, before: u64) -> Option<(u64, Vec<u8>)> {
-        let is_due = self.gone.front().is_some_and(|(at, _)| *at < before);
-        is_due.then(|| self.gone.pop_front()).flatten()
+        self.lines = merged;
     }
 
     fn flush_rows(&mut self) -> Result<(), Error> {
@@ -328,11 +405,11 @@ impl DerivedFiles {
     }
 }
 
-/// The line of a dead article, newline included. Of a damaged one, what can be read: its id stays known.
-fn readable_part(line: &HistoryLine<'_>) -> Vec<u8> {
-    let Some(position) = line.position.filter(|_| !line.is_intact()) else {
+/// The line of a dead article at a position, newline included. Of a damaged one, what can be read: its id stays known.
+pub fn readable_part(line: &HistoryLine<'_>, position: Position) -> Vec<u8> {
+    if line.is_intact() && line.position == Some(position) {
         return [line.text, b"\n"].concat();
-    };
+    }
     let mut text = Vec::new();
     let dates = (line.arrival.unwrap_or_else(crate::now), line.expires);
     let links: Vec<_> = line.links().collect();

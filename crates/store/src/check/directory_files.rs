@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use crate::check::report::{FINDINGS_MAX, Report};
 use crate::check::segment_files::Seen;
+use crate::history::HistoryLine;
 use crate::history::cancels::CancelLine;
-use crate::history::lookup::{Histories, is_line_of};
+use crate::history::lookup::{Histories, first_line, is_line_of};
 use crate::io::disk::Open;
-use crate::log::segments::{Segments, base_of};
+use crate::log::segments::{SegmentFile, Segments, base_of};
 use crate::overview::used_numbers::UsedNumbers;
+use crate::read::open_segments::read_record;
 use crate::{Error, Spool};
 
 /// Every cancel of the log must be in `cancels`, and no other except those of removed segments.
@@ -101,8 +103,13 @@ fn has_article(segments: &Segments, bases: &[u64], position: u64) -> bool {
     })
 }
 
-/// Every history line must be found through the index, at its address.
-pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(), Error> {
+/// Every history line must be found through the index, at its address. Returns the addresses of lines that a repair has to leave out: another line has
+/// their id.
+pub fn check_index(
+    spool: &mut Spool,
+    report: &mut Report,
+    repair: bool,
+) -> Result<Vec<u64>, Error> {
     let path = spool.dir().join("index");
     let mut missing = 0u64;
     let mut twice = Vec::new();
@@ -125,18 +132,29 @@ pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Resu
             Some(hit) if hit == address => {}
             None => missing += 1,
             // Found at another address: the id has two lines.
-            Some(_) if twice.len() < FINDINGS_MAX => twice.push((address, id.to_vec())),
+            Some(hit) if repair || twice.len() < FINDINGS_MAX => {
+                twice.push(([address, hit], id.to_vec()));
+            }
             Some(_) => {}
         }
         Ok(())
     };
     spool.each_history_line(check)?;
-    for (address, id) in twice {
+    let mut doubles = Vec::new();
+    for ([address, hit], id) in twice {
+        // The id or the position in a line without a record is damaged, and nothing else tells of it.
+        let double = match repair {
+            false => None,
+            true if !has_record(spool, address)? => Some(address),
+            true if !has_record(spool, hit)? => Some(hit),
+            true => None,
+        };
+        doubles.extend(double);
         report.tell(
             &path,
             address,
             format!("{} is in history twice", String::from_utf8_lossy(&id)),
-            false,
+            double.is_some(),
         );
     }
     if missing > 0 {
@@ -150,7 +168,32 @@ pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Resu
             repair,
         );
     }
-    Ok(())
+    doubles.sort_unstable();
+    doubles.dedup();
+    Ok(doubles)
+}
+
+/// Whether the log has the record of the history line at an address. Lines of the current segment are made from records.
+fn has_record(spool: &Spool, address: u64) -> Result<bool, Error> {
+    let segments = spool.segments();
+    let known = segments.bases_with(&[SegmentFile::Art, SegmentFile::His])?;
+    let Some(base) = base_of(&known, address).filter(|base| *base != spool.current_base()) else {
+        return Ok(true);
+    };
+    let line = spool.text_at(address)?.map(first_line).unwrap_or_default();
+    let Some(position) = HistoryLine::parse(line).and_then(|line| line.position) else {
+        // Only articles leave their segment.
+        return Ok(segments.bases()?.contains(&base));
+    };
+    if segments.range(base)?.offset(position).is_none() {
+        return Ok(false);
+    }
+    let mut buffer = Vec::new();
+    match read_record(segments, base, position, &mut buffer) {
+        Ok(record) => Ok(record.is_some_and(|record| first_line(record.line()) == line)),
+        Err(Error::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// No group's high mark may be below a used number.

@@ -124,7 +124,13 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         report.tell(&path, 0, repair::ORPHAN, false);
     }
     if repair || is_right {
-        check_index(&mut spool, &mut report, repair)?;
+        loop {
+            let doubles = check_index(&mut spool, &mut report, repair)?;
+            if doubles.is_empty() {
+                break;
+            }
+            spool = repair::leave_out(spool, &doubles)?;
+        }
     }
     check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::Error;
+use crate::check::derived_files::readable_part;
 use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::replace::map_whole;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::{Error, Position};
 
 /// A history with the lines that are right.
 pub struct Mended {
@@ -42,13 +43,33 @@ pub fn check_kept_histories(
             continue;
         };
         let history = History::of_map(&map);
+        let range = segments.range(base)?;
         let (mut text, mut damaged, mut left) = (Vec::new(), 0u64, Vec::new());
+        let (mut misplaced, mut last) = (0u64, range.base());
         for line in history.text().split_inclusive(|byte| *byte == b'\n') {
-            match whole_line(line) {
-                None => damaged += 1,
-                Some(known) if base > oldest && alive.has(&known) => left.push(known),
-                Some(_) => text.extend_from_slice(line),
+            let Some(known) = whole_line(line) else {
+                damaged += 1;
+                continue;
+            };
+            let is_own = |position| range.offset(position).is_some();
+            match known.position {
+                Some(position) if !is_own(position) => {
+                    // No article lies there any more: a position that names nothing will do, and the id stays known.
+                    misplaced += 1;
+                    last += 1;
+                    text.extend_from_slice(&readable_part(&known, Position(last)));
+                    continue;
+                }
+                position => last = position.map_or(last, |position| position.0),
             }
+            match base > oldest && alive.has(&known) {
+                true => left.push(known),
+                false => text.extend_from_slice(line),
+            }
+        }
+        if misplaced > 0 {
+            let what = format!("{misplaced} of its lines name positions of other segments");
+            report.tell(&path, 0, what, repair);
         }
         if !history.is_sound() {
             damaged += 1;
@@ -73,7 +94,7 @@ pub fn check_kept_histories(
             );
             report.tell(&path, 0, what, repair);
         }
-        if damaged > 0 || !left.is_empty() {
+        if damaged > 0 || misplaced > 0 || !left.is_empty() {
             mended.push(Mended { path, text });
         }
     }

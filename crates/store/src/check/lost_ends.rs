@@ -1,5 +1,6 @@
 //! The articles that only the history lines know: a segment lost its `.art`, or the end of it.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -14,9 +15,11 @@ use crate::history::compacted::History;
 use crate::index::Index;
 use crate::io::disk::{File, Open};
 use crate::io::replace::map_whole;
+use crate::log::position::SegmentRange;
 use crate::log::record::{HEADER_BYTES, Head};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 
 /// Reports the visible articles whose records lay behind the end of `.art`, or in a missing one, before their history lines go. Opening the
 /// store, or moving the files to bad/, does that next.
@@ -35,19 +38,8 @@ pub fn report_lost_ends(segments: &Segments, dir: &Path, report: &mut Report) ->
         let Some(map) = map_whole(disk, &segments.path(base, SegmentFile::His)) else {
             continue;
         };
-        let lines = crate::history::lines(History::of_map(&map).text());
-        let lines = lines.filter_map(|(_, line)| {
-            let line = HistoryLine::parse(line)?;
-            Some((line.position?.0.checked_sub(base)?, line))
-        });
-        let mut lost: Vec<(u64, HistoryLine<'_>)> = Vec::new();
-        let mut last = None;
-        for (offset, line) in lines {
-            match offset < end {
-                true => last = Some((offset, line)),
-                false => lost.push((offset, line)),
-            }
-        }
+        let range = segments.range(base)?;
+        let (last, mut lost) = split_at_end(History::of_map(&map), range, (file.as_deref(), end));
         if let (Some((offset, line)), Some(file)) = (last, &file)
             && offset + length_at(&**file, offset) > end
         {
@@ -78,6 +70,55 @@ pub fn report_lost_ends(segments: &Segments, dir: &Path, report: &mut Report) ->
     Ok(())
 }
 
+/// A history line, and the offset in the segment that its position names.
+type Placed<'h> = (u64, HistoryLine<'h>);
+
+/// The last line of a history whose record begins before the end of `.art`, and the lines behind it, whose records lay behind the end. A line with a
+/// position of another segment, one with a later line before the end, and one whose article has a record behind the last line are damaged, and tell of
+/// no lost article.
+pub fn split_at_end<'h>(
+    history: History<'h>,
+    range: SegmentRange,
+    (file, end): (Option<&dyn File>, u64),
+) -> (Option<Placed<'h>>, Vec<Placed<'h>>) {
+    let mut last = None;
+    let mut behind = Vec::new();
+    for (_, text) in crate::history::lines(history.text()) {
+        let placed =
+            HistoryLine::parse(text).and_then(|line| Some((range.offset(line.position?)?, line)));
+        match placed {
+            Some(placed) if placed.0 < end => {
+                last = Some(placed);
+                behind.clear();
+            }
+            Some(placed) => behind.push(placed),
+            None => {}
+        }
+    }
+    if let Some(file) = file.filter(|_| !behind.is_empty()) {
+        let from = last.map_or(SEGMENT_HEADER_BYTES, |(offset, _)| offset);
+        // What cannot be read is not there.
+        let there = ids_from(file, from).unwrap_or_default();
+        behind.retain(|(_, line)| !there.contains(line.id));
+    }
+    (last, behind)
+}
+
+/// The ids in the records of a file from an offset on.
+fn ids_from(file: &dyn File, from: u64) -> std::io::Result<HashSet<Vec<u8>>> {
+    let mut ids = HashSet::new();
+    let mut walk = Walk::as_it_lies(file, from, u64::MAX)?;
+    while let Some(step) = walk.next()? {
+        if let Step::Record(_, record) = step
+            && record.head.kind.has_history_line()
+            && let Some(line) = HistoryLine::parse(record.line())
+        {
+            ids.insert(line.id.to_vec());
+        }
+    }
+    Ok(ids)
+}
+
 /// The sealed segments whose `.art` ends before the end of their last article, each as an error. Reads the last history line of each.
 ///
 /// # Errors
@@ -90,10 +131,21 @@ pub fn cut_files(segments: &Segments) -> Result<Vec<Error>, Error> {
     let fault = |base: &u64| {
         let (file, end) = end_of(segments, *base)?;
         let map = map_whole(&**segments.disk(), &segments.path(*base, SegmentFile::His))?;
-        let last = last_filed(History::of_map(&map))?.position?;
-        let offset = last.0.checked_sub(*base)?;
-        let length = file.map_or(0, |file| length_at(&*file, offset));
-        (offset >= end || offset + length > end).then(|| Error::Damaged {
+        let history = History::of_map(&map);
+        let is_before = |offset: u64| {
+            let length = file.as_ref().map_or(0, |file| length_at(&**file, offset));
+            offset < end && offset + length <= end
+        };
+        let next = bases.iter().find(|next| *next > base).copied();
+        let range = segments.range_before(*base, next);
+        let last = range.offset(last_filed(history)?.position?);
+        if last.is_some_and(is_before) {
+            return None;
+        }
+        // The number in the last line may be damaged.
+        let (last, behind) = split_at_end(history, range, (file.as_deref(), end));
+        let is_cut = last.is_some_and(|(offset, _)| !is_before(offset));
+        (is_cut || !behind.is_empty()).then(|| Error::Damaged {
             path: segments.path(*base, SegmentFile::Art),
             offset: end,
             what: "it ends before its last article",

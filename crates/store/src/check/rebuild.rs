@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::check::derived_files::{Removals, rebuild_derived};
+use crate::check::empty_tails::cut_empty_tails;
 use crate::check::kept_histories::check_kept_histories;
 use crate::check::report::Report;
 use crate::history::HistoryLine;
@@ -71,6 +72,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     // A rebuild that is interrupted, or one after it, finds them no more.
     repair::list_lost(&*disk, dir, &report)?;
     repair::repair_headers(&segments, &mut report)?;
+    cut_empty_tails(&segments, dir, &mut report)?;
     let spool = recover::open(&segments, dir, options, lock)?;
     repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();

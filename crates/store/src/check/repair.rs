@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
+use crate::check::empty_tails::cut_empty_tails;
 use crate::check::kept_histories::Mended;
 use crate::check::lost_ends::{current_fault, report_lost_ends};
 use crate::check::offloaded_header::check_header;
 use crate::check::report::{LOST_IDS, Report};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
+use crate::history::compacted::{History, thin};
 use crate::history::{self, HistoryLine};
 use crate::index::Index;
 use crate::io::disk::{Disk, File, Open};
@@ -24,6 +25,7 @@ use crate::spool::active_from_log::rebuild_active;
 use crate::spool::edited_active::{CUT, is_edited, lost_end, lost_groups};
 use crate::spool::options::Options;
 use crate::spool::recover;
+use crate::{Error, Position};
 
 /// The message for a derived file whose `.art` is missing.
 pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
@@ -33,6 +35,7 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
     let disk = segments.disk();
     lost_segments(segments, dir, report)?;
     repair_headers(segments, report)?;
+    cut_empty_tails(segments, dir, report)?;
     repair_active(segments, dir, report)?;
     let bases = segments.bases()?;
     let Some((_, sealed)) = bases.split_last() else {
@@ -323,6 +326,29 @@ pub fn derived(spool: Spool, bad: &[u64], histories: &[Mended]) -> Result<Spool,
     for &base in bad.iter().filter(|base| **base != current) {
         rebuild_derived(&segments, &dir, base, &removals)?;
     }
+    recover::open_known(&segments, &dir, options, lock, Some(whole))
+}
+
+/// Leaves lines out of the histories of sealed segments, given by their addresses. Those of other lines stay.
+pub fn leave_out(spool: Spool, addresses: &[u64]) -> Result<Spool, Error> {
+    let whole = spool.log_end();
+    let (segments, dir, options, lock) = spool.close();
+    remove_index(&**segments.disk(), &dir)?;
+    for base in segments.bases_with(&[SegmentFile::Art, SegmentFile::His])? {
+        let range = segments.range(base)?;
+        let is_out = |offset: &u64| addresses.binary_search(&(base + offset)).is_ok();
+        let has_any = addresses
+            .iter()
+            .any(|address| range.offset(Position(*address)).is_some());
+        if !has_any || base == whole.0 {
+            continue;
+        }
+        let map = segments.map_derived(base, SegmentFile::His)?;
+        let lines = History::of_map(&map).lines();
+        let text = thin(lines.filter(|(offset, _)| !is_out(offset)), |_| true);
+        segments.replace(base, SegmentFile::His, |file| file.write_at(&text, 0))?;
+    }
+    segments.sync()?;
     recover::open_known(&segments, &dir, options, lock, Some(whole))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::check::empty_tails::{empty_tail, no_data};
 use crate::check::offloaded;
 use crate::check::offloaded_header::check_header;
 use crate::check::put_aside::put_aside;
@@ -16,6 +17,7 @@ use crate::history::exceptions::Exceptions;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::map::MapRef;
 use crate::io::replace::map_whole;
+use crate::log::position::SegmentRange;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
@@ -40,30 +42,36 @@ struct Expected {
     his_map: MapRef,
     his_at: u64,
     his_bad: Option<u64>,
+    /// The lines are in the order of their records: the offset in the segment of the last one.
+    after: u64,
+    range: SegmentRange,
     links: u64,
 }
 
 impl Expected {
-    fn of(his_map: MapRef) -> Expected {
+    fn of(his_map: MapRef, range: SegmentRange) -> Expected {
         let is_sound = History::of_map(&his_map).is_sound();
         Expected {
             his_map,
             his_at: 0,
             his_bad: (!is_sound).then_some(0),
+            after: 0,
+            range,
             links: 0,
         }
     }
 
-    /// Advances past `line`, and past lines of dead articles before it, whose records may be missing. Returns true if it was found,
-    /// or was left out of a compacted history.
-    fn finds(&mut self, line: &[u8], alive: Visibility<'_>) -> bool {
+    /// Advances past `line`, of the article at an offset or of another record, and past lines of dead articles before it, whose records may be missing.
+    /// Returns true if it was found, or was left out of a compacted history.
+    fn finds(&mut self, offset: Option<u64>, line: &[u8], alive: Visibility<'_>) -> bool {
         let history = History::of_map(&self.his_map);
-        let before = self.his_at;
+        let (before, range) = ((self.his_at, self.after), self.range);
         loop {
             let rest = history.text().get(self.his_at as usize..);
             let rest = rest.unwrap_or_default();
             if !line.is_empty() && rest.starts_with(line) {
                 self.his_at += line.len() as u64;
+                self.after = offset.unwrap_or(self.after);
                 return true;
             }
             let first = crate::history::lines(rest).next();
@@ -71,16 +79,22 @@ impl Expected {
                 return rest.is_empty();
             }
             // Nothing else tells what a line without a record was.
-            let is_dead = |line| {
-                let line = HistoryLine::parse(line);
-                line.is_some_and(|line| line.is_intact() && alive.is_dead(&line))
+            let dead_at = |line| {
+                let line = HistoryLine::parse(line)?;
+                let is_dead = line.is_intact() && alive.is_dead(&line);
+                range.offset(line.position.filter(|_| is_dead)?)
             };
-            match first {
-                Some((_, first)) if is_dead(first) => self.his_at += first.len() as u64 + 1,
+            match first.map(|(_, first)| (first.len() as u64 + 1, dead_at(first))) {
+                Some((length, Some(dead)))
+                    if self.after < dead && offset.is_none_or(|offset| dead < offset) =>
+                {
+                    self.after = dead;
+                    self.his_at += length;
+                }
                 _ => break,
             }
         }
-        self.his_at = before;
+        (self.his_at, self.after) = before;
         let left_out =
             |line| HistoryLine::parse(line).is_some_and(|line| alive.expired.forgets(&line));
         history.is_compacted() && left_out(line)
@@ -150,7 +164,9 @@ pub fn check_segment(
     let blocks: Vec<_> = overview::blocks(ovr_map.bytes()).collect();
     let mut derived_bad = is_ovr_missing || is_his_missing;
     derived_bad |= segment.check_blocks(&ovr_map, &blocks, report);
-    let mut expected = Expected::of(his_map);
+    let range = segments.range(base)?;
+    let mut expected = Expected::of(his_map, range);
+    let end = end.min(range.end() - base);
     let mut walk = Walk::new(&*segment.art, SEGMENT_HEADER_BYTES, end)
         .map_err(|source| segment.read_error(source))?;
     let compared = (!derived_bad).then_some(blocks.as_slice());
@@ -163,6 +179,7 @@ pub fn check_segment(
         derived_bad |= segment.check_gap(dir, &walk, gap, history, report)?;
     }
     segment.check_table(&walk, report)?;
+    segment.check_tail(report)?;
     Ok(derived_bad)
 }
 
@@ -317,7 +334,7 @@ impl Checked<'_> {
 
     /// Returns true if `.his` has other lines than the records.
     fn check_history(&self, expected: &mut Expected, report: &mut Report) -> bool {
-        if expected.his_bad.is_none() && !expected.finds(b"", self.alive) {
+        if expected.his_bad.is_none() && !expected.finds(None, b"", self.alive) {
             expected.his_bad = Some(expected.his_at);
         }
         let Some(offset) = expected.his_bad else {
@@ -383,6 +400,21 @@ impl Checked<'_> {
         Ok(self.can_repair)
     }
 
+    /// Reports a hole at the end of `.art`. A repair has cut it off before.
+    fn check_tail(&self, report: &mut Report) -> Result<(), Error> {
+        let header = SegmentHeader::read(&*self.art, &self.art_path).ok();
+        if self.repair || header.is_none_or(|header| header.object.is_some()) {
+            return Ok(());
+        }
+        let tail = empty_tail(&*self.art).map_err(|source| self.read_error(source))?;
+        if let Some(from) = tail {
+            let length = self.art.length();
+            let length = length.map_err(|source| self.read_error(source))?;
+            report.tell(&self.art_path, from, no_data(length - from), false);
+        }
+        Ok(())
+    }
+
     /// Reports a damaged table of a repacked segment; repaired, the segment is repacked again.
     fn check_table(&self, walk: &Walk<'_>, report: &mut Report) -> Result<(), Error> {
         if !walk.lost_its_table() {
@@ -441,7 +473,8 @@ fn check_line(
         return;
     }
     report.lines += 1;
-    if !expected.finds(record.line(), alive) {
+    let article = (record.head.kind == Kind::Article).then_some(offset);
+    if !expected.finds(article, record.line(), alive) {
         expected.his_bad = expected.his_bad.or(Some(expected.his_at));
     }
     let Some(line) = HistoryLine::parse(record.line()) else {

@@ -8,6 +8,7 @@ use crate::expiry::state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::disk::{MapRef, Open};
+use crate::log::position::{Position, SegmentRange};
 use crate::log::record::Kind;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
@@ -19,6 +20,7 @@ use crate::overview::{self, GroupRows};
 pub struct Survey {
     segments: Segments,
     pub(crate) base: u64,
+    range: SegmentRange,
     pub(crate) his: MapRef,
     pub(crate) his_end: usize,
     pub(crate) ovr: MapRef,
@@ -62,8 +64,8 @@ impl Survey {
         let text = History::of(self.history()).text();
         let last = text
             .rsplit(|&b| b == b'\n')
-            .find_map(|line| HistoryLine::parse(line)?.position);
-        last.map_or(0, |position| position.0.saturating_sub(self.base) + 1)
+            .find_map(|line| self.offset_of(line));
+        last.map_or(0, |offset| offset + 1)
     }
 
     /// Whether the record at an offset is of a late article: its numbers are not in the order of the log.
@@ -144,17 +146,40 @@ impl Survey {
             let rest = text.get(at..stop)?;
             let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
             let line = rest.get(..length).and_then(HistoryLine::parse);
+            let line_start = at;
             at += length;
             if let Some(line) = line
                 && line.expires.is_absent()
                 && let (Some(arrival), Some(position)) = (line.arrival, line.position)
                 && !self.unordered.contains(&position.0)
             {
-                let record = position.0.saturating_sub(self.base);
+                let record = self.record_at_most(text, (line_start, at), position);
                 return Some((at, Boundary { record, arrival }));
             }
         }
         None
+    }
+
+    /// The offset in the segment that a history line names.
+    fn offset_of(&self, line: &[u8]) -> Option<u64> {
+        self.range.offset(HistoryLine::parse(line)?.position?)
+    }
+
+    /// The offset of the record of a line. Lines are in the order of their records: where the position in this one lies behind that in the next, or in
+    /// another segment, it is damaged, and the offset behind the line before stands for it, so that no more expires than should.
+    fn record_at_most(&self, text: &[u8], line: (usize, usize), position: Position) -> u64 {
+        let (before, behind) = (text.get(..line.0), text.get(line.1..));
+        let mut behind = crate::history::lines(behind.unwrap_or_default());
+        let next = behind.find_map(|(_, line)| self.offset_of(line));
+        let next = next.unwrap_or(u64::MAX);
+        match self.range.offset(position).filter(|offset| *offset < next) {
+            Some(offset) => offset,
+            None => {
+                let mut before = before.unwrap_or_default().rsplit(|&byte| byte == b'\n');
+                let last = before.find_map(|line| self.offset_of(line));
+                last.map_or(0, |last| last + 1).min(next)
+            }
+        }
     }
 
     /// The groups with their rows; a group may occur more than once, with increasing numbers.
@@ -271,6 +296,7 @@ impl Survey {
         let mut survey = Survey {
             segments: segments.clone(),
             base,
+            range: segments.range_before(base, None),
             his,
             his_end,
             ovr,

@@ -130,6 +130,11 @@ pub trait File: Send + Sync + Debug {
         let _ = (offset, length);
         Ok(false)
     }
+    /// The offset of the first byte at `offset` or behind it that may be data (SEEK_DATA); the length of the file if only a hole follows. A file that
+    /// cannot tell has data everywhere.
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        Ok(offset)
+    }
     /// Whether a hole returns its space at once. False on btrfs, which keeps an extent until nothing refers to any part of it.
     fn holes_return_space(&self) -> bool {
         true
@@ -354,6 +359,19 @@ impl File for RealFile {
         use std::os::unix::fs::MetadataExt;
         // stat(2) counts in units of 512 bytes on all file systems.
         Ok(self.file.metadata()?.blocks() * 512)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        use rustix::fs::{SeekFrom, seek};
+        use rustix::io::Errno;
+        match seek(&self.file, SeekFrom::Data(offset)) {
+            Ok(data) => Ok(data),
+            // A hole up to the end, or nothing at all.
+            Err(Errno::NXIO) => Ok(self.length()?.max(offset)),
+            // The file system cannot tell.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(offset),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     fn holes_return_space(&self) -> bool {

@@ -99,6 +99,10 @@ impl File for ReadOnce<'_> {
         self.file.set_length(length)
     }
 
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        self.file.next_data(offset)
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.file.sync()
     }

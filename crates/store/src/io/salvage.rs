@@ -180,6 +180,10 @@ impl File for Over {
         self.file.reads_disk()
     }
 
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        self.file.next_data(offset)
+    }
+
     fn holes_return_space(&self) -> bool {
         self.file.holes_return_space()
     }

@@ -12,7 +12,10 @@ pub const ALIGN: usize = 8;
 /// The end of an article in wire form (RFC 3977, 3.1.1); kept on disk so that it can be sent as it lies.
 pub const TERMINATOR: &[u8] = b".\r\n";
 
-const MAGIC: u32 = u32::from_le_bytes(*b"BSr1");
+/// The first bytes of a record.
+pub const MAGIC_BYTES: &[u8; 4] = b"BSr1";
+
+const MAGIC: u32 = u32::from_le_bytes(*MAGIC_BYTES);
 const FLAG_NO_FINAL_NEWLINE: u8 = 1;
 const FLAG_HEADER_ONLY: u8 = 2;
 

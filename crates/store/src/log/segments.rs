@@ -10,10 +10,12 @@ use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, File, Open, RunId};
 use crate::io::map::MapRef;
 use crate::io::replace::{fresh_path, replace_unsynced};
+use crate::log::position::SegmentRange;
 use crate::log::record::Record;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::walk::{Step, Walk};
 use crate::offload::offloaded_file;
+use crate::spool::options::SEGMENT_BYTES_MAX;
 
 /// The files of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,6 +217,26 @@ impl Segments {
                 SegmentHeader::read(&*file, &path).map(Some)
             }
         }
+    }
+
+    /// The positions of the segment at `base`, whose articles may be gone.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn range(&self, base: u64) -> Result<SegmentRange, Error> {
+        let bases = self.bases_with(&[SegmentFile::Art, SegmentFile::His])?;
+        let next = bases.into_iter().find(|next| *next > base);
+        Ok(self.range_before(base, next))
+    }
+
+    /// As [`Segments::range`], where the base of the next segment is known.
+    pub fn range_before(&self, base: u64, next: Option<u64>) -> SegmentRange {
+        // Without its header, its span is unknown.
+        let header = self.header(base).ok().flatten();
+        let header = header.filter(|header| header.base == base && header.span > 0);
+        let span = header.map_or(SEGMENT_BYTES_MAX, |header| header.span);
+        let end = base.saturating_add(span);
+        SegmentRange::new(base, next.map_or(end, |next| end.min(next)))
     }
 
     /// Articles are read from an object store only where the caller allows it: a thread that serves many clients may not wait.

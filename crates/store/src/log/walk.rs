@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use crate::history::HistoryLine;
-use crate::io::disk::File;
-use crate::log::record::{ALIGN, HEADER_BYTES, Head, Kind, Record};
+use crate::io::disk::{BLOCK_BYTES, File};
+use crate::log::record::{ALIGN, HEADER_BYTES, Head, Kind, MAGIC_BYTES, Record};
 use crate::log::relocation::Relocation;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 
 /// Bytes of the file that a walk reads at once.
 const WINDOW_BYTES: usize = 1 << 20;
+/// Shortest hole of a file that a walk passes without reading it, bytes.
+const HOLE_BYTES_MIN: u64 = BLOCK_BYTES as u64;
 
 /// What a walk meets.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub enum Step<'a> {
     Gap {
         /// First byte that is not understood.
         from: u64,
-        /// The next record, or the end of the file.
+        /// The next record, the end of the file, or a hole of the file behind other bytes.
         to: u64,
         /// All zero: never written, or punched by expire.
         empty: bool,
@@ -128,26 +130,64 @@ impl<'f> Walk<'f> {
                 empty: false,
             }));
         }
-        let mut to = at;
-        let mut empty = true;
-        loop {
-            // The first step looks at the bytes of the bad header itself.
-            empty = empty && self.fill(to, ALIGN)?.iter().all(|&b| b == 0);
-            to += ALIGN as u64;
-            if to >= self.end {
-                to = self.end;
-                break;
-            }
-            if self.fill(to, 4)? == b"BSr1" && self.head_of_record(to)?.is_some() {
-                break;
-            }
-        }
+        let (to, empty) = self.gap_end(at)?;
         self.at = to;
         Ok(Some(Step::Gap {
             from: at,
             to,
             empty,
         }))
+    }
+
+    /// Where the gap ends that begins at `at`: at the next record, at the end, or at a hole of the file behind other bytes. Holes are passed without
+    /// reading them. Returns whether all of the gap is zero, too.
+    fn gap_end(&mut self, at: u64) -> std::io::Result<(u64, bool)> {
+        let (mut to, mut empty) = (at, true);
+        while to < self.end {
+            let data = self.file.next_data(to)?.min(self.end);
+            if data.saturating_sub(to) >= HOLE_BYTES_MIN {
+                if !empty {
+                    break;
+                }
+                to += match data == self.end {
+                    true => data - to,
+                    false => (data - to) / ALIGN as u64 * ALIGN as u64,
+                };
+            }
+            let window = self.fill(to, ALIGN)?;
+            if window.is_empty() {
+                // The file became shorter meanwhile.
+                to = self.end;
+                break;
+            }
+            let skip = if to == at { ALIGN } else { 0 };
+            let window = self.rest_of_window(to);
+            let found = next_magic(window, skip);
+            let step = found.unwrap_or(window.len().next_multiple_of(ALIGN));
+            let passed = window.get(..step).unwrap_or(window);
+            empty = empty && passed.iter().all(|&byte| byte == 0);
+            to = (to + step as u64).min(self.end);
+            if found.is_some() {
+                if self.head_of_record(to)?.is_some() {
+                    break;
+                }
+                empty = false;
+                to = (to + ALIGN as u64).min(self.end);
+            }
+        }
+        Ok((to, empty))
+    }
+
+    /// The bytes of the window from an offset on: whole units of [`ALIGN`] bytes, except at the end.
+    fn rest_of_window(&self, at: u64) -> &[u8] {
+        let begin = at.saturating_sub(self.start) as usize;
+        let rest = self.window.get(begin..).unwrap_or_default();
+        let is_last = at + rest.len() as u64 >= self.end;
+        let whole = rest.len() / ALIGN * ALIGN;
+        match is_last || whole == 0 {
+            true => rest,
+            false => rest.get(..whole).unwrap_or(rest),
+        }
     }
 
     /// Where a damaged record ends, if its header can still be believed: a sound record, or the end, lies there. What an
@@ -191,6 +231,14 @@ impl<'f> Walk<'f> {
     }
 }
 
+/// The first place of `bytes`, at `from` or behind it, where a record may begin.
+fn next_magic(bytes: &[u8], from: usize) -> Option<usize> {
+    let found = memchr::memmem::find_iter(bytes.get(from..)?, MAGIC_BYTES);
+    found
+        .map(|at| from + at)
+        .find(|at| at.is_multiple_of(ALIGN))
+}
+
 impl Table {
     fn position(&mut self, at: u64, record: &Record<'_>) -> u64 {
         match self {
@@ -214,6 +262,52 @@ mod tests {
     use crate::io::disk::{Disk, Open, RealDisk};
     use crate::log::record::{Commit, push_text};
     use crate::log::segment::FIRST_BASE;
+
+    /// A hole is one step, however large it is; a gap in front of it is another.
+    #[test]
+    fn holes_are_passed_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("art");
+        let commit = Commit {
+            commit_sequence: 1,
+            start: 0,
+        };
+        let mut record = Vec::new();
+        push_text(&mut record, Kind::Seen, commit, b"<1@x>\t1~-\n");
+        let (head, length) = (SegmentHeader::plain(FIRST_BASE, 4096), record.len() as u64);
+        let behind = 2_700 << 30;
+        let file = RealDisk.open(&path, Open::Truncate).unwrap();
+        file.write_at(&head.to_bytes(), 0).unwrap();
+        file.write_at(&record, 64).unwrap();
+        file.write_at(b"damage", 64 + length).unwrap();
+        if file.write_at(&record, behind).is_err() {
+            println!("skipped: the file system has no files of 2.7 TB");
+            return;
+        }
+        file.set_length(2 * behind).unwrap();
+        if file.next_data(1 << 30).unwrap() == 1 << 30 {
+            println!("skipped: the file system does not tell where holes are");
+            return;
+        }
+        let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).unwrap();
+        let mut met = Vec::new();
+        while let Some(step) = walk.next().unwrap() {
+            met.push(match step {
+                Step::Record(at, _) => (at, at + length, None),
+                Step::Gap { from, to, empty } => (from, to, Some(empty)),
+            });
+        }
+        let (end, damaged_end) = (64 + length, met[1].1);
+        assert!(damaged_end - end <= 2 * WINDOW_BYTES as u64, "{met:?}");
+        let wanted = [
+            (64, end, None),
+            (end, damaged_end, Some(false)),
+            (damaged_end, behind, Some(true)),
+            (behind, behind + length, None),
+            (behind + length, 2 * behind, Some(true)),
+        ];
+        assert_eq!(met, wanted);
+    }
 
     /// An article may hold what looks like a record. Damage in front of it must not make it one.
     #[test]

@@ -261,19 +261,30 @@ impl Spool {
                 what: "it was moved to the object store before the article was erased: run `broadsheet article remove --erase' again",
             });
         }
-        let end = place.saturating_add(target.length);
-        let mut whole = vec![0; usize::try_from(target.length).unwrap_or(0)];
+        let mut head = [0; HEADER_BYTES];
+        file.read_at(&mut head, place).map_err(at)?;
+        // The record tells its length, or the hole that an interrupted erasure made: a wrong number must not erase the articles behind it.
+        let bytes = match Head::parse(&head) {
+            Some(head) if head.kind == Kind::Hole => target.length.min(u64::from(head.length)),
+            Some(head) => u64::from(head.length),
+            None => target.length,
+        };
+        let end = place.saturating_add(bytes);
+        if end > file.length().map_err(at)? {
+            return Ok((0, true));
+        }
+        let mut whole = vec![0; usize::try_from(bytes).unwrap_or(0)];
         let got = file.read_at(&mut whole, place).map_err(at)?;
         let is_other = Record::parse(whole.get(..got).unwrap_or_default()).is_some_and(|record| {
             let line = HistoryLine::parse(record.line());
             record.head.kind == Kind::Article
                 && line.is_some_and(|line| line.position != Some(target.position))
         });
-        if is_other || end > file.length().map_err(at)? {
+        if is_other {
             return Ok((0, true));
         }
         drop(whole);
-        let length = u32::try_from(target.length).unwrap_or(u32::MAX);
+        let length = u32::try_from(bytes).unwrap_or(u32::MAX);
         // First its header, durably: a walk never finds half an article.
         file.write_at(&hole(length), place).map_err(at)?;
         file.sync().map_err(at)?;
@@ -294,7 +305,7 @@ impl Spool {
                 offset: place,
                 what: "the disk still has other bytes than the zeros written over an erased article",
             }),
-            verified => Ok((target.length, verified.is_some())),
+            verified => Ok((bytes, verified.is_some())),
         }
     }
 

@@ -13,7 +13,8 @@ impl Spool {
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
     /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `known.whole` it was whole once. If
     /// nothing tells what was synced, the commit with the gap may have been whole, and what can be read of it stays.
-    /// The end is a multiple of [`ALIGN`], also where the file was cut off in the middle of a record: the next one begins there.
+    /// Zeros at the end of the file do not count. The end is a multiple of [`ALIGN`], also where the file was cut off in the middle of a record: the
+    /// next one begins there. It is less than that beyond the end of the file: no number in another file makes the log longer.
     pub(super) fn sound_end(
         &mut self,
         file: &dyn File,
@@ -22,7 +23,9 @@ impl Spool {
     ) -> Result<u64, Error> {
         let path = self.art.append.path.clone();
         let at = |source| Error::io("read", &path, source);
-        let mut walk = Walk::new(file, self.art.append.end, u64::MAX).map_err(at)?;
+        // Positions behind the span are those of later segments.
+        let length = file.length().map_err(at)?.min(self.art.header.span);
+        let mut walk = Walk::new(file, self.art.append.end, length).map_err(at)?;
         let mut end = self.art.append.end;
         let mut torn_from = None;
         let mut commit = None;
@@ -33,6 +36,8 @@ impl Spool {
                     end = to.next_multiple_of(ALIGN as u64);
                     self.notices.push(damage_notice(&path, from));
                 }
+                // It holds no data: nothing may make the log longer than what was written.
+                Step::Gap { to, empty, .. } if last && empty && to >= length => {}
                 Step::Gap { from, to, empty } if from < known.whole => {
                     // Whether or not a later commit tells so.
                     end = to.min(known.whole).next_multiple_of(ALIGN as u64);
@@ -77,17 +82,12 @@ impl Spool {
                 }
             }
         }
-        // Between two records the file ends without a gap.
+        // Between two records the file ends without a gap. The positions behind the end are used again.
         if last && end < known.whole {
             self.notices.push(damage_notice(&path, end));
-            end = known.whole.next_multiple_of(ALIGN as u64);
         }
         // A sealed segment is whole: what cannot be read there is damage, not a torn commit.
-        Ok(if last {
-            end
-        } else {
-            file.length().map_err(at)?
-        })
+        Ok(if last { end } else { length })
     }
 }
 

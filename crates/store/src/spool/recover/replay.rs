@@ -118,6 +118,7 @@ impl Spool {
                 &mut groups,
             )?;
         }
+        self.forget_cancels_behind()?;
         let is_edited = groups.finish(&mut self.active.table);
         self.states.finish_replay(start.anew)?;
         if start.anew {
@@ -151,6 +152,21 @@ impl Spool {
             self.notices.push(format!("{what} {TAKEN_UP}"));
         }
         Ok(is_edited)
+    }
+
+    /// Leaves out the cancels of articles behind the end of the log, which lost its end: what is filed at their positions is something else.
+    fn forget_cancels_behind(&mut self) -> Result<(), Error> {
+        let end = self.end();
+        if self.derived.cancelled.next_from(end).is_none() {
+            return Ok(());
+        }
+        self.derived.flush()?;
+        let text = read_whole(&*self.disk, &self.derived.cancels.path)?.unwrap_or_default();
+        let is_before =
+            |line: &&[u8]| CancelLine::parse(line).is_some_and(|line| line.position < end);
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let kept: Vec<&[u8]> = lines.filter(is_before).collect();
+        self.put_cancels(&kept.concat())
     }
 
     /// Puts new files in the place of the derived files of the segment, and begins a new index.

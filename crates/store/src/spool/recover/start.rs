@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::Error;
 use crate::check::derived_files::rebuild_lost;
-use crate::history::{self, HistoryLine};
+use crate::check::lost_ends::split_at_end;
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
 use crate::index::Index;
 use crate::index::watermark::Watermark;
 use crate::io::disk::{Open, RunId};
@@ -200,13 +202,15 @@ pub fn can_be_read(segments: &Segments, base: u64) -> bool {
 pub fn told_by_history(segments: &Segments, base: u64) -> Option<u64> {
     let file = segments.open(base, SegmentFile::His, Open::Read).ok()?;
     let map = file.map(file.length().ok()?).ok()?;
-    let lines = history::lines(map.bytes()).map(|(_, line)| line);
-    let ends = lines.filter_map(|line| {
-        let line = HistoryLine::parse(line)?;
-        let offset = line.position?.0.checked_sub(base)?;
-        offset.checked_add(line.size.unwrap_or(0))
-    });
-    ends.max()
+    let art = segments.open(base, SegmentFile::Art, Open::Read).ok();
+    let length = art.as_ref().map_or(Ok(0), |art| art.length()).ok()?;
+    let range = segments.range(base).ok()?;
+    let (last, behind) = split_at_end(History::of_map(&map), range, (art.as_deref(), length));
+    let end =
+        |(offset, line): &(u64, HistoryLine<'_>)| offset.saturating_add(line.size.unwrap_or(0));
+    // A size may be damaged, too.
+    let last = last.as_ref().map(|last| end(last).min(length));
+    last.into_iter().chain(behind.iter().map(end)).max()
 }
 
 /// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,

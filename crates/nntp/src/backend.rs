@@ -62,6 +62,9 @@ pub struct Article<'a> {
     pub shared: Option<Arc<dyn SharedBytes>>,
 }
 
+/// The group and the number in it by which an article is asked for; `None`: by its message-id.
+pub type AskedNumber<'a> = Option<(&'a [u8], u64)>;
+
 /// Result of [`Backend::rows`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsWritten {
@@ -289,11 +292,16 @@ pub trait Backend {
     fn message_id(
         &mut self,
         position: ArticlePosition,
+        asked: AskedNumber<'_>,
         id: &mut Vec<u8>,
     ) -> Result<bool, BackendError>;
 
-    /// Reads an article; `None` if it no longer exists.
-    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;
+    /// Reads an article; `None` if it no longer exists. An article that was not filed under the number that was asked for is an error.
+    fn article(
+        &mut self,
+        position: ArticlePosition,
+        asked: AskedNumber<'_>,
+    ) -> Result<Option<Article<'_>>, BackendError>;
 
     /// True while an article is being fetched for the client: from the moment when [`Backend::article`] returned [`BackendError::Pending`] until it
     /// will return another result.

@@ -13,8 +13,8 @@ mod range;
 mod session;
 
 pub use backend::{
-    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
-    Intake, Marks, ReceivedArticle, RowsWritten, SaslStep, TransferKind, TransferOutcome,
+    Article, ArticlePosition, AskedNumber, Backend, BackendError, ControlFile, Credentials, Found,
+    IdStatus, Intake, Marks, ReceivedArticle, RowsWritten, SaslStep, TransferKind, TransferOutcome,
 };
 pub use capabilities::{Capabilities, Permissions};
 pub use command::{

@@ -16,9 +16,9 @@ use groups::Active;
 use groups::active::GroupId;
 use layers::deflate::Deflate;
 use nntp::{
-    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
-    Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
-    TransferOutcome,
+    Article, ArticlePosition, AskedNumber, Backend, BackendError, ControlFile, Credentials, Found,
+    IdStatus, Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes,
+    TransferKind, TransferOutcome,
 };
 use store::{HistoryLine, Position, Snapshot};
 
@@ -530,7 +530,13 @@ impl Backend for SessionContext<'_> {
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
-        self.store.snapshot.count(group).map_err(fault(self.shared))
+        let snapshot = &self.store.snapshot;
+        let count = snapshot.count(group).map_err(fault(self.shared))?;
+        if let Some(damage) = snapshot.take_damage() {
+            // The other articles are counted, and served.
+            let _ = fault(self.shared)(damage);
+        }
+        Ok(count)
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -614,6 +620,7 @@ impl Backend for SessionContext<'_> {
     fn message_id(
         &mut self,
         position: ArticlePosition,
+        asked: AskedNumber<'_>,
         id: &mut Vec<u8>,
     ) -> Result<bool, BackendError> {
         id.clear();
@@ -622,12 +629,16 @@ impl Backend for SessionContext<'_> {
         } = &mut *self.store;
         match snapshot.line_at(Position(position.0), record) {
             Ok(line) => {
+                if let (Some(asked), Some(_)) = (asked, line) {
+                    let checked = snapshot.check_number(asked, line, Position(position.0));
+                    checked.map_err(fault(self.shared))?;
+                }
                 id.extend_from_slice(line.as_ref().map_or(b"", |line| line.id));
                 Ok(line.is_some())
             }
             // The history line is lost here; the record has it.
             Err(store::Error::Offloaded(_)) => {
-                let article = self.article(position)?;
+                let article = self.article(position, asked)?;
                 id.extend_from_slice(article.as_ref().map_or(b"", |article| article.id));
                 Ok(article.is_some())
             }
@@ -635,7 +646,11 @@ impl Backend for SessionContext<'_> {
         }
     }
 
-    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
+    fn article(
+        &mut self,
+        position: ArticlePosition,
+        asked: AskedNumber<'_>,
+    ) -> Result<Option<Article<'_>>, BackendError> {
         let position = Position(position.0);
         let ThreadStore {
             snapshot, record, ..
@@ -668,7 +683,12 @@ impl Backend for SessionContext<'_> {
             Some(lines) if lines.is_empty() || lines.ends_with(b"\r\n") => lines,
             _ => header,
         };
-        let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        let line = HistoryLine::parse(record.line());
+        if let Some(asked) = asked {
+            let checked = snapshot.check_number(asked, line, position);
+            checked.map_err(fault(self.shared))?;
+        }
+        let id = line.map_or(&b""[..], |line| line.id);
         let is_header_only = record.head.header_only;
         Ok(Some(Article {
             id,

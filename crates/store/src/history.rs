@@ -69,6 +69,11 @@ impl<'a> HistoryLine<'a> {
         })
     }
 
+    /// Whether it was filed under a number in a group.
+    pub fn is_in(&self, group: &[u8], number: u64) -> bool {
+        self.links().any(|link| link == (group, number))
+    }
+
     /// The groups and numbers it was filed under; unreadable ones are skipped.
     /// Separators are blanks or commas, as in C News; the last slash stands before the number.
     pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {

@@ -4,16 +4,21 @@
 //! lie together, ready to send. docs/formats/overview.md has the byte layout.
 
 pub(crate) mod merge;
+pub(crate) mod parts;
 pub(crate) mod row;
 pub(crate) mod rows;
 pub(crate) mod used_numbers;
 
-use article::decimal;
+use std::ops::Range;
 
-use crate::io::bytes::{cut, u32_at, u64_at};
-use crate::io::map::is_unreadable;
+use crate::Error;
+use crate::io::bytes::{u32_at, u64_at};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::overview::parts::{PART_BYTES, SUM_BYTES};
 
-const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
+const MAGIC: u32 = u32::from_le_bytes(*b"BSo2");
+/// The magic of earlier builds: one checksum for the whole block.
+const MAGIC_OF_EARLIER_BUILDS: u32 = u32::from_le_bytes(*b"BSov");
 /// Bytes of a block's header.
 pub const BLOCK_HEADER_BYTES: usize = 32;
 const GROUP_BYTES: usize = 16;
@@ -28,14 +33,19 @@ pub struct Block<'a> {
     entries: &'a [u8],
     names: &'a [u8],
     text: &'a [u8],
+    /// The checksums of the parts.
+    sums: &'a [u8],
+    is_in_parts: bool,
 }
 
 impl<'a> Block<'a> {
-    /// Parses the block at the start of `bytes`; `None` if it is no block, or truncated. Does not verify the checksum.
+    /// Parses the block at the start of `bytes`; `None` if it is no block, or truncated. Does not verify the checksums.
     pub fn parse(bytes: &'a [u8]) -> Option<Block<'a>> {
-        if u32_at(bytes, 0)? != MAGIC {
-            return None;
-        }
+        let is_in_parts = match u32_at(bytes, 0)? {
+            MAGIC => true,
+            MAGIC_OF_EARLIER_BUILDS => false,
+            _ => return None,
+        };
         let length = usize::try_from(u64_at(bytes, 8)?).ok()?;
         let bytes = bytes.get(..length)?;
         let groups = (u32_at(bytes, 16)? as usize).checked_mul(GROUP_BYTES)?;
@@ -43,19 +53,22 @@ impl<'a> Block<'a> {
         let names = u32_at(bytes, 24)? as usize;
         let (groups, rest) = bytes.get(BLOCK_HEADER_BYTES..)?.split_at_checked(groups)?;
         let (entries, rest) = rest.split_at_checked(entries)?;
-        let (names, text) = rest.split_at_checked(names)?;
+        let (names, rest) = rest.split_at_checked(names)?;
+        let tables = length - rest.len() - BLOCK_HEADER_BYTES;
+        let sums = match is_in_parts {
+            true => sums_bytes(tables, rest.len())?,
+            false => 0,
+        };
+        let (text, sums) = rest.split_at_checked(rest.len().checked_sub(sums)?)?;
         Some(Block {
             bytes,
             groups,
             entries,
             names,
             text,
+            sums,
+            is_in_parts,
         })
-    }
-
-    /// Whether the checksum is correct.
-    pub fn is_sound(&self) -> bool {
-        u32_at(self.bytes, 4) == Some(article::crc32c(self.bytes.get(8..).unwrap_or_default()))
     }
 
     /// All groups, in order of name.
@@ -99,7 +112,34 @@ impl<'a> Block<'a> {
 
     /// The start of the rows' text in the block.
     pub fn text_at(&self) -> usize {
-        self.bytes.len() - self.text.len()
+        self.names_at() + self.names.len()
+    }
+
+    fn entries_at(&self) -> usize {
+        BLOCK_HEADER_BYTES + self.groups.len()
+    }
+
+    fn names_at(&self) -> usize {
+        self.entries_at() + self.entries.len()
+    }
+
+    /// The bytes in the block of a group in the table of groups, and of its name.
+    fn name_of(&self, place: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let at = place.checked_mul(GROUP_BYTES)?;
+        let start = self.names_at() + u32_at(self.groups, at)? as usize;
+        let length = u32_at(self.groups, at + 4)? as usize;
+        let entry = BLOCK_HEADER_BYTES + at;
+        Some((entry..entry + GROUP_BYTES, start..start + length))
+    }
+
+    /// The bytes in the block of the entries of a group, and of the entry behind them, if there is one.
+    fn entries_of(&self, place: usize) -> Option<Range<usize>> {
+        let at = place.checked_mul(GROUP_BYTES)?;
+        let first = u32_at(self.groups, at + 8)? as usize;
+        let end = first + u32_at(self.groups, at + 12)? as usize + 1;
+        let entries = self.entries_at();
+        let (first, end) = (first * ENTRY_BYTES, end * ENTRY_BYTES);
+        Some(entries + first..entries + end.min(self.entries.len()))
     }
 
     /// The rows of the group with an index in the order of names.
@@ -125,6 +165,14 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Bytes of the checksums of a block with so many bytes of tables, and so many of text and checksums.
+fn sums_bytes(tables: usize, rest: usize) -> Option<usize> {
+    let of_tables = tables.div_ceil(PART_BYTES) * SUM_BYTES;
+    let rest = rest.checked_sub(of_tables)?;
+    let of_text = rest.div_ceil(PART_BYTES + SUM_BYTES) * SUM_BYTES;
+    Some(of_tables + of_text)
+}
+
 /// The rows of one group in one block, ascending by number.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupRows<'a> {
@@ -134,9 +182,6 @@ pub struct GroupRows<'a> {
     text: &'a [u8],
     text_end: usize,
 }
-
-/// Tabs between subject, from, date, id, references, bytes and lines; Xref may follow.
-const TABS_MIN: usize = 6;
 
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,22 +236,6 @@ impl<'a> GroupRows<'a> {
                 .text
                 .get(self.text_start(place)..self.text_start(place + 1))?,
         })
-    }
-
-    /// Whether a row is a complete overview line with the expected number (RFC 3977, 8.3): damaged rows, for whose end a client
-    /// would wait, are not served.
-    pub fn is_sound(&self, place: usize) -> bool {
-        let Some(row) = self.row(place) else {
-            return false;
-        };
-        let (number, fields) = cut(row.text, b'\t');
-        decimal::parse(number) == Some(row.number)
-            && fields.is_some_and(|fields| {
-                fields.ends_with(b"\r\n")
-                    && memchr::memchr(b'\n', fields) == Some(fields.len() - 1)
-                    && memchr::memchr_iter(b'\t', fields).count() >= TABS_MIN
-            })
-            && !is_unreadable(row.text)
     }
 
     /// The index of the first row whose number is at least `number`.
@@ -298,9 +327,27 @@ impl<'a> GroupRows<'a> {
 /// Size of the block that starts with this header, bytes; 0 if none does.
 pub fn block_bytes(header: &[u8; BLOCK_HEADER_BYTES]) -> u64 {
     match u32_at(header, 0) {
-        Some(MAGIC) => u64_at(header, 8).unwrap_or(0),
+        Some(MAGIC | MAGIC_OF_EARLIER_BUILDS) => u64_at(header, 8).unwrap_or(0),
         _ => 0,
     }
+}
+
+/// The error about rows of a segment whose numbers nobody may use.
+pub fn damaged(segments: &Segments, base: u64) -> Error {
+    Error::Damaged {
+        path: segments.path(base, SegmentFile::Ovr),
+        offset: 0,
+        what: "a block of rows is damaged: run `broadsheet fsck --repair'",
+    }
+}
+
+/// Whether whole blocks fill a file, and the checksums of their tables are correct ([`Block::has_sound_tables`]).
+pub fn has_sound_tables(bytes: &[u8]) -> bool {
+    let mut length = 0;
+    blocks(bytes).all(|block| {
+        length += block.bytes.len();
+        block.has_sound_tables()
+    }) && length == bytes.len()
 }
 
 /// The blocks of a file, up to the first unreadable one.
@@ -316,6 +363,7 @@ pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
 mod tests {
     use super::*;
     use crate::overview::merge::merge;
+    use crate::overview::parts::{CheckedBlock, Damaged, SoundParts};
     use crate::overview::rows::Rows;
 
     fn block(rows: &[(&str, u64, u32)]) -> Vec<u8> {
@@ -398,6 +446,96 @@ mod tests {
             })
             .collect();
         assert_eq!(all, [(5, 20), (6, 40), (1, 10), (2, 50), (3, 60), (1, 30)]);
+    }
+
+    /// As earlier builds wrote a block: with one checksum for all of it.
+    fn of_earlier_build(bytes: &[u8]) -> Vec<u8> {
+        let length =
+            Block::parse(bytes).unwrap().text_at() + Block::parse(bytes).unwrap().text.len();
+        let mut bytes = bytes[..length].to_vec();
+        bytes[..4].copy_from_slice(b"BSov");
+        bytes[8..16].copy_from_slice(&(length as u64).to_le_bytes());
+        let sum = article::crc32c(&bytes[8..]);
+        bytes[4..8].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Rows of `a` and `b` in several parts.
+    fn large_block() -> Vec<u8> {
+        let names: Vec<(&str, u64, u32)> = (1..4000)
+            .map(|number| {
+                (
+                    if number % 2 == 0 { "a" } else { "b" },
+                    number,
+                    number as u32 * 8,
+                )
+            })
+            .collect();
+        block(&names)
+    }
+
+    #[test]
+    fn each_part_of_a_block_is_verified_alone() {
+        let good = large_block();
+        assert!(good.len() > 5 * PART_BYTES);
+        for bytes in [good.clone(), of_earlier_build(&good)] {
+            let is_in_parts = Block::parse(&bytes).unwrap().is_in_parts;
+            let block = Block::parse(&bytes).unwrap();
+            assert!(block.is_sound() && block.has_sound_tables());
+            let text = block.text_at();
+            let (whole, header) = (0..bytes.len(), 8..40);
+            let mut bad = bytes.clone();
+            *bad.last_mut().unwrap() ^= 1;
+            let last_of_text = text + block.text.len() - 1;
+            let mut bad_text = bytes.clone();
+            bad_text[last_of_text] ^= 1;
+            for (bytes, is_table_sound) in [(&bytes, true), (&bad, false), (&bad_text, is_in_parts)]
+            {
+                let block = Block::parse(bytes).unwrap();
+                assert_eq!(block.has_sound_tables(), is_table_sound);
+                let sound = &SoundParts::default();
+                let checked = CheckedBlock {
+                    block,
+                    sound,
+                    place: 7,
+                };
+                for _ in 0..2 {
+                    assert_eq!(checked.check(header.clone()).is_ok(), is_table_sound);
+                    assert_eq!(checked.check(whole.clone()).is_ok(), block.is_sound());
+                    let found = checked.find(b"b").map(|found| found.unwrap().1.len());
+                    assert_eq!(found, is_table_sound.then_some(2000).ok_or(Damaged));
+                    let none = checked.find(b"aa").map(|found| found.is_none());
+                    assert_eq!(none, is_table_sound.then_some(true).ok_or(Damaged));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_earlier_builds_are_merged_with_new_ones() {
+        let mut bytes = of_earlier_build(&block(&[("a", 1, 10), ("b", 1, 10)]));
+        bytes.extend(block(&[("a", 2, 20)]));
+        assert_eq!(blocks(&bytes).map(|block| block.rows()).sum::<u64>(), 3);
+        assert!(has_sound_tables(&bytes));
+        let merged = merged(&bytes);
+        let one = Block::parse(&merged).unwrap();
+        assert!(one.is_sound() && one.is_in_parts);
+        assert_eq!(one.find(b"a").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn pieces_give_the_checksums_of_the_whole() {
+        let (one, two) = (block(&[("c", 1, 1)]), large_block());
+        let bytes = [two.clone(), one].concat();
+        let mut merged = Vec::new();
+        let _ = merge::<()>(&bytes, |at, piece| {
+            merged.resize(merged.len().max(at as usize + piece.len()), 0);
+            merged[at as usize..at as usize + piece.len()].copy_from_slice(piece);
+            Ok(())
+        });
+        let block = Block::parse(&merged).unwrap();
+        assert!(block.is_sound() && block.bytes.len() == merged.len());
+        assert_eq!(block.rows(), 4000);
     }
 
     #[test]

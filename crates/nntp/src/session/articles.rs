@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::{Article, ArticlePosition, Backend};
+use crate::backend::{Article, ArticlePosition, AskedNumber, Backend};
 use crate::command::{ArticleArgument, Part};
 use crate::out::{OutBuffer, SharedBytes};
 
@@ -20,7 +20,7 @@ impl Session {
         let (number, missing) = match which {
             ArticleArgument::Id(id) => {
                 if let Some(position) = Session::readable(id, backend, out) {
-                    send(part, 0, position, NO_ID, backend, out);
+                    send(part, None, position, NO_ID, backend, out);
                 }
                 return;
             }
@@ -36,7 +36,8 @@ impl Session {
         backend.group_asked(&selected.group);
         match backend.position(&selected.group, number) {
             Ok(Some(position)) => {
-                if send(part, number, position, missing, backend, out) {
+                let asked = Some((&*selected.group, number));
+                if send(part, asked, position, missing, backend, out) {
                     selected.current = Some(number);
                 }
             }
@@ -70,16 +71,17 @@ const STAT_CODE: &[u8; 4] = b"223 ";
 /// Sends an article or a part of it. Returns false, after the reply `missing`, if there is none.
 fn send<W: Backend>(
     part: Part,
-    number: u64,
+    asked: AskedNumber<'_>,
     position: ArticlePosition,
     missing: &[u8],
     backend: &mut W,
     out: &mut OutBuffer,
 ) -> bool {
     if part == Part::Stat {
-        return stat(number, position, missing, backend, out);
+        return stat(asked, position, missing, backend, out);
     }
-    match backend.article(position) {
+    let number = number_of(asked);
+    match backend.article(position, asked) {
         Ok(Some(article))
             if article.is_header_only && matches!(part, Part::Article | Part::Body) =>
         {
@@ -105,22 +107,27 @@ fn send<W: Backend>(
 
 /// Replies to STAT, which needs no article (RFC 3977, 6.2.4). Returns false, after the reply `missing`, if there is none.
 fn stat<W: Backend>(
-    number: u64,
+    asked: AskedNumber<'_>,
     position: ArticlePosition,
     missing: &[u8],
     backend: &mut W,
     out: &mut OutBuffer,
 ) -> bool {
     let mut id = Vec::new();
-    match backend.message_id(position, &mut id) {
+    match backend.message_id(position, asked, &mut id) {
         Ok(true) => {
-            push_found(STAT_CODE, number, &id, &mut out.text());
+            push_found(STAT_CODE, number_of(asked), &id, &mut out.text());
             return true;
         }
         Ok(false) => out.push(missing),
         Err(error) => refuse(error, out),
     }
     false
+}
+
+/// The number in a reply; 0 for an article that was asked for by its message-id.
+fn number_of(asked: AskedNumber<'_>) -> u64 {
+    asked.map_or(0, |(_, number)| number)
 }
 
 fn wire<'a>(article: &'a Article<'_>) -> &'a [u8] {

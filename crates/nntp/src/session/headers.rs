@@ -201,7 +201,7 @@ impl Session {
         // XHDR and XPAT repeat the argument (RFC 2980, 2.6).
         let name = if matches!(form, Form::New) { b"0" } else { id };
         let is_there = match field {
-            Field::Header(header) => backend.article(position).map(|article| {
+            Field::Header(header) => backend.article(position, None).map(|article| {
                 let found = article.as_ref();
                 let found = found.map(|article| value(article.header, header));
                 found
@@ -283,7 +283,7 @@ impl Form {
             let Some((number, position)) = backend.next(group, after, range.high)? else {
                 return Ok(false);
             };
-            if let Some(article) = backend.article(position)? {
+            if let Some(article) = backend.article(position, Some((group, number)))? {
                 digits.clear();
                 decimal::push(&mut digits, number);
                 let value = value(article.header, name);

@@ -270,7 +270,8 @@ impl Session {
                 Ok(None) => return out.push(b"422 No previous article\r\n"),
                 Err(error) => return refuse(error, out),
             };
-            match backend.message_id(position, &mut id) {
+            let asked = Some((&*selected.group, number));
+            match backend.message_id(position, asked, &mut id) {
                 Ok(true) => {
                     selected.current = Some(number);
                     return push_found(b"223 ", number, &id, &mut out.text());

@@ -15,9 +15,9 @@ use article::decimal;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ArticlePosition, Backend, BackendError, Capabilities, ControlFile, Credentials, Found,
-    IdStatus, Intake, Marks, Next, OutBuffer, Permissions, ReceivedArticle, RowsWritten, SaslStep,
-    Session, SharedBytes, TransferKind, TransferOutcome,
+    Article, ArticlePosition, AskedNumber, Backend, BackendError, Capabilities, ControlFile,
+    Credentials, Found, IdStatus, Intake, Marks, Next, OutBuffer, Permissions, ReceivedArticle,
+    RowsWritten, SaslStep, Session, SharedBytes, TransferKind, TransferOutcome,
 };
 
 /// An article of the backend.
@@ -339,6 +339,7 @@ impl Backend for Fake {
     fn message_id(
         &mut self,
         position: ArticlePosition,
+        _: AskedNumber<'_>,
         id: &mut Vec<u8>,
     ) -> Result<bool, BackendError> {
         self.ask()?;
@@ -348,7 +349,11 @@ impl Backend for Fake {
         Ok(found.is_some())
     }
 
-    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
+    fn article(
+        &mut self,
+        position: ArticlePosition,
+        _: AskedNumber<'_>,
+    ) -> Result<Option<Article<'_>>, BackendError> {
         self.ask()?;
         if self.is_cold && !self.fetched.contains(&position.0) {
             self.fetching = Some(position.0);

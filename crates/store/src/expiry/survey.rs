@@ -199,10 +199,10 @@ impl Survey {
         })
     }
 
-    /// Call it after everything was read: decisions by missing lines and rows must not be applied.
+    /// Call it after everything was read: decisions by missing lines and rows, or by damaged numbers of rows, must not be applied.
     ///
     /// # Errors
-    /// The disk could not read a part of the files.
+    /// The disk could not read a part of the files; or a checksum of the tables of rows is wrong.
     pub fn was_readable(&self) -> Result<(), Error> {
         let views = [
             (SegmentFile::His, &self.his),
@@ -215,7 +215,10 @@ impl Survey {
                 return Err(Error::unreadable(&path, offset));
             }
         }
-        Ok(())
+        match overview::has_sound_tables(self.ovr.bytes()) {
+            true => Ok(()),
+            false => Err(overview::damaged(&self.segments, self.base)),
+        }
     }
 
     /// Whether the file of rows consists of complete blocks with valid checksums.

@@ -1,6 +1,6 @@
 //! Merges blocks of rows into one.
 
-use crate::io::bytes::put_u32;
+use crate::overview::parts::{PartSums, put_header_sum};
 use crate::overview::rows::put_header;
 use crate::overview::{BLOCK_HEADER_BYTES, GroupRows, Row, blocks};
 
@@ -24,7 +24,7 @@ pub fn merge_rows<E>(
     let same_name = |(_, a): &Placed<'_>, (_, b): &Placed<'_>| a.name == b.name;
     let mut piece = Pieces {
         at: BLOCK_HEADER_BYTES as u64,
-        sum: 0,
+        sums: PartSums::default(),
         buffer: Vec::with_capacity(PIECE_BYTES),
         write: &mut write,
     };
@@ -53,6 +53,8 @@ pub fn merge_rows<E>(
     for same in groups.chunk_by(same_name) {
         piece.push(same.first().map_or(&b""[..], |(_, rows)| rows.name))?;
     }
+    piece.flush()?;
+    piece.sums.end_part();
     for same in groups.chunk_by(same_name) {
         if !ascend(same) {
             each_ascending(same, whole, |_, row| piece.push(row.text))?;
@@ -67,16 +69,14 @@ pub fn merge_rows<E>(
         }
     }
     piece.flush()?;
-    let (length, body_sum) = (piece.at, piece.sum);
+    let (at, sums) = (piece.at, piece.sums.finish());
+    if !sums.is_empty() {
+        write(at, &sums)?;
+    }
+    let length = at + sums.len() as u64;
     let mut header = [0; BLOCK_HEADER_BYTES];
     put_header(&mut header, length, count, entries, names);
-    let head_sum = crc32c::crc32c(header.get(8..).unwrap_or_default());
-    let sum = crc32c::crc32c_combine(
-        head_sum,
-        body_sum,
-        (length - BLOCK_HEADER_BYTES as u64) as usize,
-    );
-    put_u32(&mut header, 4, sum);
+    put_header_sum(&mut header, &sums);
     write(0, &header)?;
     Ok(length)
 }
@@ -111,7 +111,7 @@ const PIECE_BYTES: usize = 1 << 20;
 
 struct Pieces<'w, W> {
     at: u64,
-    sum: u32,
+    sums: PartSums,
     buffer: Vec<u8>,
     write: &'w mut W,
 }
@@ -126,7 +126,7 @@ impl<E, W: FnMut(u64, &[u8]) -> Result<(), E>> Pieces<'_, W> {
     }
 
     fn flush(&mut self) -> Result<(), E> {
-        self.sum = crc32c::crc32c_append(self.sum, &self.buffer);
+        self.sums.add(&self.buffer);
         (self.write)(self.at, &self.buffer)?;
         self.at += self.buffer.len() as u64;
         self.buffer.clear();

@@ -6,6 +6,7 @@ use article::scan::has_below;
 use article::wire_facts::LineCounts;
 
 use crate::log::record::Record;
+use crate::overview::Row;
 
 /// The contents of headers for a row as in the article (with folds); empty if missing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,6 +93,23 @@ pub fn push_row_of_earlier_build(out: &mut Vec<u8>, record: &Record<'_>, id: &[u
     push_fields_of(out, record, |article| {
         OverviewFields::of_earlier_build(article, id)
     })
+}
+
+impl Row<'_> {
+    /// Whether the text is that of the record of an article, apart from its number, which the caller checks.
+    pub(crate) fn is_of(&self, record: &Record<'_>, id: &[u8]) -> bool {
+        let Some(tab) = memchr::memchr(b'\t', self.text) else {
+            return false;
+        };
+        let (number, fields) = self.text.split_at(tab);
+        let mut row = Vec::new();
+        let mut is_made_by = |push_row: fn(&mut Vec<u8>, &Record<'_>, &[u8]) -> bool| {
+            row.clear();
+            push_row(&mut row, record, id) && row == fields
+        };
+        decimal::parse(number) == Some(self.number)
+            && (is_made_by(push_row_of) || is_made_by(push_row_of_earlier_build))
+    }
 }
 
 fn push_fields_of<'a>(

@@ -6,7 +6,7 @@ use article::decimal;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::io::bytes::{put_u32, put_u64};
-use crate::overview::{BLOCK_HEADER_BYTES, MAGIC};
+use crate::overview::{BLOCK_HEADER_BYTES, MAGIC, parts};
 
 /// Rows collected for one block.
 #[derive(Debug, Default)]
@@ -162,6 +162,7 @@ impl Rows {
         for &group in &order {
             out.extend_from_slice(self.name(group));
         }
+        let text_at = out.len();
         for entry in &entries {
             decimal::push(out, entry.number);
             let from = entry.text as usize;
@@ -171,9 +172,11 @@ impl Rows {
                     .unwrap_or_default(),
             );
         }
-        let counts = (order.len() as u32, entries.len() as u32, name_at);
         self.clear();
-        close_block(out.get_mut(start..).unwrap_or_default(), counts);
+        parts::close(out, (start, text_at), |header, length| {
+            let (groups, entries) = (order.len() as u32, entries.len() as u32);
+            put_header(header, length, groups, entries, name_at);
+        });
     }
 }
 
@@ -215,13 +218,6 @@ fn hash_of(hasher: &DefaultHashBuilder, name: &[u8]) -> u64 {
 
 fn digits(number: u64) -> u32 {
     number.checked_ilog10().unwrap_or(0) + 1
-}
-
-fn close_block(block: &mut [u8], (groups, entries, names): (u32, u32, u32)) {
-    let length = block.len() as u64;
-    put_header(block, length, groups, entries, names);
-    let sum = article::crc32c(block.get(8..).unwrap_or_default());
-    put_u32(block, 4, sum);
 }
 
 pub fn put_header(block: &mut [u8], length: u64, groups: u32, entries: u32, names: u32) {

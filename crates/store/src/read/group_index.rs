@@ -1,16 +1,19 @@
 //! Where the rows of each group lie: in which blocks of which segments. Found once for each group that is asked for; what is
 //! committed since is added, so that nobody walks the blocks of the current segment twice.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
 
+use crate::history::HistoryLine;
 use crate::io::growing_map::GrowingMap;
+use crate::log::record::Record;
 use crate::log::segments::SegmentFile;
-use crate::overview::{self, Block, GroupRows};
+use crate::overview::parts::{CheckedBlock, Damaged, SoundParts};
+use crate::overview::{self, Block, GroupRows, Row};
 use crate::read::log_view::LogView;
+use crate::read::open_segments::OpenSegments;
 use crate::read::visible_rows::{PositionFinder, VisibleRows};
 use crate::{Error, Position};
 
@@ -36,7 +39,7 @@ pub enum Look {
 #[derive(Debug, Default)]
 pub struct GroupIndex {
     /// The rows of each segment, by its base.
-    maps: BTreeMap<u64, GrowingMap>,
+    maps: BTreeMap<u64, SegmentRows>,
     current: Current,
     groups: HashMap<Vec<u8>, Known>,
     kept: usize,
@@ -44,7 +47,14 @@ pub struct GroupIndex {
     damage: Option<Error>,
 }
 
-/// The rows of one group in one block.
+/// The rows of a segment: mapped, and verified where they were read.
+#[derive(Debug, Default)]
+struct SegmentRows {
+    live: GrowingMap,
+    sound: SoundParts,
+}
+
+/// The rows of one group in one block. The tables of the block that lead to them are verified.
 #[derive(Debug, Clone)]
 struct Extent {
     /// The segment.
@@ -58,8 +68,8 @@ struct Extent {
     last: u64,
     /// The greatest number in this extent and those before it. (Those of late articles do not ascend.)
     reach: u64,
-    /// The rows from the first place to the second were found sound.
-    sound: Cell<(u32, u32)>,
+    /// The place of the block's header in the verified parts of its file.
+    part: u32,
 }
 
 /// The segment that is filed into: a block a commit.
@@ -68,6 +78,10 @@ struct Current {
     base: u64,
     /// Bytes of it that were looked through.
     read: usize,
+    /// Places in the verified parts that its blocks have.
+    parts: usize,
+    /// Where its rows are damaged.
+    damage: Option<(u64, usize)>,
     groups: HashMap<Vec<u8>, Vec<Extent>>,
 }
 
@@ -81,6 +95,8 @@ struct Known {
     /// ... up to here: the current one, of which so many are.
     until: u64,
     current: usize,
+    /// Where tables are damaged that may lead to rows of the group: in the overview of a segment, at a byte.
+    damage: Option<(u64, usize)>,
 }
 
 /// Rows of an extent, as they lie in the map.
@@ -90,7 +106,7 @@ struct Spot<'c> {
     base: u64,
     rows: GroupRows<'c>,
     text_at: usize,
-    sound: &'c Cell<(u32, u32)>,
+    block: CheckedBlock<'c, 'c>,
 }
 
 /// Rows that come next: those of a place, up to a number.
@@ -108,13 +124,13 @@ impl GroupIndex {
     }
 
     /// Hands on the rows of a group with numbers in a range, ascending, in stretches of at most so many rows. Where rows are dead, the
-    /// stretch is empty.
+    /// stretch is empty. Of rows whose text is damaged those are handed on that agree with the articles.
     ///
     /// # Errors
     /// The overview of a segment cannot be read.
     pub fn walk<B>(
         &mut self,
-        log: &LogView,
+        (log, articles): (&LogView, &mut OpenSegments),
         group: &[u8],
         ((low, high), at_once, look): ((u64, u64), usize, Look),
         mut each: impl FnMut(&VisibleRows<'_>) -> ControlFlow<B>,
@@ -134,7 +150,9 @@ impl GroupIndex {
                 let most = end.min(place.saturating_add(at_once.max(1)));
                 let (mut is_alive, mut next) = tally.stretch(spot.base, &spot.rows, (place, most));
                 if is_alive && look == Look::Text {
-                    (is_alive, next) = spot.stretch((place, next));
+                    (is_alive, next) = spot.stretch((place, next), |row| {
+                        is_of_its_article(row, (log, articles), (spot.base, group))
+                    });
                     if !is_alive {
                         damage = Some((spot.base, spot.text_at + spot.rows.text_start(place)));
                     }
@@ -161,12 +179,8 @@ impl GroupIndex {
 
     /// Remembers where damage was met: in the overview of a segment, at a byte.
     fn note_damage(&mut self, log: &LogView, place: Option<(u64, usize)>, what: &'static str) {
-        if let Some((base, offset)) = place {
-            self.damage = Some(Error::Damaged {
-                path: log.segments.path(base, SegmentFile::Ovr),
-                offset: offset as u64,
-                what,
-            });
+        if let Some(place) = place {
+            self.damage = Some(damaged(log, place, what));
         }
     }
 
@@ -190,7 +204,7 @@ impl GroupIndex {
     /// The position of the article that was filed with a number in a group, visible or not. `None`: there is no row of it.
     ///
     /// # Errors
-    /// As [`GroupIndex::walk`].
+    /// As [`GroupIndex::walk`]; or there may be one where rows are damaged.
     pub fn filed_position(
         &mut self,
         log: &LogView,
@@ -204,7 +218,11 @@ impl GroupIndex {
                 return Ok(record.map(|record| Position(spot.base + u64::from(record))));
             }
             if !self.find_older(log, group)? {
-                return Ok(None);
+                let damage = self.groups.get(group).and_then(|known| known.damage);
+                return match damage {
+                    Some(place) => Err(damaged(log, place, ROWS_DAMAGED)),
+                    None => Ok(None),
+                };
             }
         }
     }
@@ -264,14 +282,18 @@ impl GroupIndex {
     }
 
     fn spot<'c>(&'c self, extent: &'c Extent) -> Option<Spot<'c>> {
-        let live = self.maps.get(&extent.base)?;
+        let SegmentRows { live, sound } = self.maps.get(&extent.base)?;
         let block = Block::parse(live.bytes().get(extent.block..)?)?;
         Some(Spot {
             live,
             base: extent.base,
             rows: block.group(extent.place as usize)?,
             text_at: extent.block + block.text_at(),
-            sound: &extent.sound,
+            block: CheckedBlock {
+                block,
+                sound,
+                place: extent.part as usize,
+            },
         })
     }
 
@@ -355,15 +377,15 @@ impl GroupIndex {
             ..Known::default()
         });
         let had = known.extents.len();
-        let mut damage = None;
+        let mut damage = self.current.damage;
         let is_anew = known.until != base;
         if is_anew {
             let fresh = known.until..base;
             known.extents.retain(|extent| extent.base < fresh.start);
             let sealed = log.bases.iter().copied();
             for sealed in sealed.filter(|sealed| fresh.contains(sealed)) {
-                let live = map(&mut self.maps, log, sealed)?;
-                damage = push_rows(live, (sealed, group), known).or(damage);
+                let rows = map(&mut self.maps, log, sealed)?;
+                damage = push_rows(rows, (sealed, group), known).or(damage);
             }
             known.until = base;
             known.current = 0;
@@ -377,6 +399,7 @@ impl GroupIndex {
             put_in_order(&mut known.extents, if is_anew { 0 } else { had });
             self.kept += known.extents.len().saturating_sub(had);
         }
+        known.damage = damage.or(known.damage);
         self.note_damage(log, damage, BLOCK_DAMAGED);
         Ok(())
     }
@@ -390,8 +413,9 @@ impl GroupIndex {
         let sealed = log.bases.partition_point(|base| *base < known.from);
         let had = known.extents.len();
         for &base in log.bases.get(..sealed).into_iter().flatten().rev() {
-            let live = map(&mut self.maps, log, base)?;
-            damage = push_rows(live, (base, group), known).or(damage);
+            let rows = map(&mut self.maps, log, base)?;
+            damage = push_rows(rows, (base, group), known).or(damage);
+            known.damage = damage.or(known.damage);
             known.from = base;
             if known.extents.len() > had {
                 put_in_order(&mut known.extents, 0);
@@ -413,36 +437,49 @@ impl GroupIndex {
         if self.current.base != base {
             // Its rows lie in another file now, in one block.
             self.maps.remove(&self.current.base);
-            self.maps.insert(base, log.growing_overview(base)?);
+            self.maps.insert(base, segment_rows(log, base)?);
             self.current = Current {
                 base,
                 ..Current::default()
             };
         }
-        let Some(live) = self.maps.get_mut(&base) else {
+        let Some(SegmentRows { live, sound }) = self.maps.get_mut(&base) else {
             return Ok(());
         };
         let path = || log.segments.path(base, SegmentFile::Ovr);
         live.grow_to(end)
             .map_err(|source| Error::io("map", &path(), source))?;
-        let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
+        let current = &mut self.current;
+        let fresh = live.bytes().get(current.read..).unwrap_or_default();
         for block in overview::blocks(fresh) {
-            for (place, rows) in (0..).zip(block.groups()) {
-                let extent = Extent::of((base, self.current.read, place), &rows);
-                let extents = self.current.groups.entry_ref(rows.name).or_default();
-                extents.push(extent);
+            let checked = CheckedBlock {
+                block,
+                sound,
+                place: current.parts,
+            };
+            match checked.check_tables() {
+                Ok(()) => {
+                    for (place, rows) in (0..).zip(block.groups()) {
+                        let at = (base, current.read, place);
+                        let extent = Extent::of(at, current.parts, &rows);
+                        let extents = current.groups.entry_ref(rows.name).or_default();
+                        extents.push(extent);
+                    }
+                }
+                Err(Damaged) => current.damage = Some((base, current.read)),
             }
-            self.current.read += block.bytes.len();
+            current.parts += block.places();
+            current.read += block.bytes.len();
         }
-        let read = self.current.read;
-        let damage = (read < live.bytes().len()).then_some((base, read));
-        self.note_damage(log, damage, BLOCK_DAMAGED);
+        if current.read < live.bytes().len() {
+            current.damage = Some((base, current.read));
+        }
         Ok(())
     }
 }
 
 impl Extent {
-    fn of((base, block, place): (u64, usize, u32), rows: &GroupRows<'_>) -> Extent {
+    fn of((base, block, place): (u64, usize, u32), part: usize, rows: &GroupRows<'_>) -> Extent {
         Extent {
             base,
             block,
@@ -451,66 +488,108 @@ impl Extent {
             first: rows.number_at(0),
             last: rows.last_number(),
             reach: rows.last_number(),
-            sound: Cell::default(),
+            part: part as u32,
         }
     }
 }
 
 impl Spot<'_> {
-    /// Whether the row at the first place is sound, and the place of the first for which that is not the same. Each row is checked
-    /// once, as long as its neighbours are asked for.
-    fn stretch(&self, (from, to): (usize, usize)) -> (bool, usize) {
-        let (first, behind) = self.sound.get();
-        let (first, behind) = (first as usize, behind as usize);
-        let known = match first <= from && from < behind {
-            true => behind.min(to),
-            false => from,
-        };
-        let sound = (known..to).find(|place| !self.rows.is_sound(*place));
-        let sound = sound.unwrap_or(to);
-        if sound == from {
-            let damaged = (from + 1..to).find(|place| self.rows.is_sound(*place));
-            return (false, damaged.unwrap_or(to));
+    /// Whether the row at the first place is sound, and the place of the first for which that is not the same. A row is sound if the
+    /// checksums of its text are right, or `is_right`.
+    fn stretch(
+        &self,
+        (from, to): (usize, usize),
+        mut is_right: impl FnMut(Row<'_>) -> bool,
+    ) -> (bool, usize) {
+        let text = self.block.block.text_at();
+        let of = |place: usize| text.saturating_add(self.rows.text_start(place));
+        if self.block.check(of(from)..of(to)).is_ok() {
+            return (true, to);
         }
-        let together = match from <= behind && first <= sound {
-            true => (first.min(from), behind.max(sound)),
-            false => (from, sound),
+        let mut is_sound = |place: usize| {
+            self.block.check(of(place)..of(place + 1)).is_ok()
+                || self.rows.row(place).is_some_and(&mut is_right)
         };
-        self.sound.set((together.0 as u32, together.1 as u32));
-        (true, sound)
+        let first = is_sound(from);
+        let next = (from + 1..to).find(|place| is_sound(*place) != first);
+        (first, next.unwrap_or(to))
+    }
+}
+
+/// Whether a row of a group is that of the article which it names: its text is compared with one made of the article.
+fn is_of_its_article(
+    row: Row<'_>,
+    (log, articles): (&LogView, &mut OpenSegments),
+    (base, group): (u64, &[u8]),
+) -> bool {
+    let position = Position(base.saturating_add(u64::from(row.record)));
+    let mut copy = Vec::new();
+    if articles.copy(log, position, &mut copy).is_err() {
+        return false;
+    }
+    let Some(record) = Record::trust(&copy) else {
+        return false;
+    };
+    let line = HistoryLine::parse(record.line());
+    let line = line.filter(|line| line.is_in(group, row.number));
+    line.is_some_and(|line| row.is_of(&record, line.id))
+}
+
+fn damaged(log: &LogView, (base, offset): (u64, usize), what: &'static str) -> Error {
+    Error::Damaged {
+        path: log.segments.path(base, SegmentFile::Ovr),
+        offset: offset as u64,
+        what,
     }
 }
 
 /// The rows of a segment, mapped when first asked for.
 fn map<'c>(
-    maps: &'c mut BTreeMap<u64, GrowingMap>,
+    maps: &'c mut BTreeMap<u64, SegmentRows>,
     log: &LogView,
     base: u64,
-) -> Result<&'c GrowingMap, Error> {
+) -> Result<&'c SegmentRows, Error> {
     use std::collections::btree_map::Entry;
     Ok(match maps.entry(base) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(place) => place.insert(log.growing_overview(base)?),
+        Entry::Vacant(place) => place.insert(segment_rows(log, base)?),
+    })
+}
+
+fn segment_rows(log: &LogView, base: u64) -> Result<SegmentRows, Error> {
+    Ok(SegmentRows {
+        live: log.growing_overview(base)?,
+        sound: SoundParts::default(),
     })
 }
 
 /// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.
 fn push_rows(
-    live: &GrowingMap,
+    SegmentRows { live, sound }: &SegmentRows,
     (base, group): (u64, &[u8]),
     known: &mut Known,
 ) -> Option<(u64, usize)> {
-    let mut at = 0;
+    let (mut at, mut part) = (0, 0);
+    let mut damage = None;
     for block in overview::blocks(live.bytes()) {
-        let place = block.place_of(group);
-        let rows = block.group(place).filter(|rows| rows.name == group);
-        if let Some(rows) = rows.filter(|rows| !rows.is_empty()) {
-            let extent = Extent::of((base, at, place as u32), &rows);
-            known.extents.push(extent);
+        let place = part;
+        let checked = CheckedBlock {
+            block,
+            sound,
+            place,
+        };
+        match checked.find(group) {
+            Ok(Some((place, rows))) if !rows.is_empty() => {
+                let extent = Extent::of((base, at, place as u32), part, &rows);
+                known.extents.push(extent);
+            }
+            Ok(_) => {}
+            Err(Damaged) => damage = Some((base, at)),
         }
         at += block.bytes.len();
+        part += block.places();
     }
-    (at < live.bytes().len()).then_some((base, at))
+    damage.or((at < live.bytes().len()).then_some((base, at)))
 }
 
 /// Puts extents in order of which the first `sorted` are.

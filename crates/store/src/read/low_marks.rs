@@ -36,6 +36,8 @@ impl Snapshot {
         for &base in self.segments() {
             // Nothing is there any more where expire has removed the segment since.
             let map = self.log.overview_map(base)?;
+            let segments = &self.log.segments;
+            let is_sound = overview::has_sound_tables(map.bytes());
             for rows in overview::blocks(map.bytes()).flat_map(|block| block.groups()) {
                 let numbers = match found.get_mut(rows.name) {
                     Some(numbers) => numbers,
@@ -53,8 +55,11 @@ impl Snapshot {
                 numbers.lowest = first.map(|row| row.number).or(numbers.lowest);
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = self.log.segments.path(base, SegmentFile::Ovr);
+                let path = segments.path(base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
+            }
+            if !is_sound {
+                return Err(overview::damaged(segments, base));
             }
         }
         let marks = active.ids().map(|id| {

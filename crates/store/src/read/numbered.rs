@@ -4,8 +4,11 @@ use std::ops::ControlFlow;
 
 use groups::GroupId;
 
+use crate::history::HistoryLine;
+use crate::log::segments::SegmentFile;
 use crate::overview::Row;
-use crate::read::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
+use crate::read::caches::Cache;
+use crate::read::group_index::{Look, ROWS_AT_ONCE};
 use crate::read::snapshot::Snapshot;
 use crate::read::stretch::{self, Stretch};
 use crate::read::visible_rows::{Run, VisibleRows};
@@ -31,9 +34,11 @@ impl Snapshot {
         asked: ((u64, u64), usize, Look),
         each: impl FnMut(&VisibleRows<'_>) -> ControlFlow<B>,
     ) -> Result<Option<B>, Error> {
-        let walked = self
-            .caches
-            .lend(|cache| cache.group_index.walk(&self.log, group, asked, each));
+        let walked = self.caches.lend(|cache| {
+            let articles = &mut cache.open_segments;
+            let index = &mut cache.group_index;
+            index.walk((&self.log, articles), group, asked, each)
+        });
         Ok(walked?.break_value())
     }
 
@@ -55,10 +60,47 @@ impl Snapshot {
     /// Where the article with a number in a group is, if it is alive.
     ///
     /// # Errors
-    /// As [`Snapshot::count`].
+    /// As [`Snapshot::count`]; or the rows are damaged that would tell.
     pub fn position(&self, group: &[u8], number: u64) -> Result<Option<Position>, Error> {
-        self.caches
-            .lend(|cache| cache.group_index.position(&self.log, group, number))
+        let found = self
+            .caches
+            .lend(|cache| cache.group_index.position(&self.log, group, number));
+        match found {
+            // A number that was not given yet has no row, whatever is damaged.
+            Err(Error::Damaged { .. }) if !self.is_given(group, number) => Ok(None),
+            found => found,
+        }
+    }
+
+    fn is_given(&self, group: &[u8], number: u64) -> bool {
+        let group = self.active().find(group);
+        group.is_none_or(|group| number <= self.marks(group).1)
+    }
+
+    /// Damage of rows that was met since the last call of this, or of [`Snapshot::rows`].
+    pub fn take_damage(&self) -> Option<Error> {
+        self.caches.lend(|cache| cache.group_index.take_damage())
+    }
+
+    /// Checks that the history line of an article, which a row led to, names the number in the group.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]: it is another article.
+    pub fn check_number(
+        &self,
+        (group, number): (&[u8], u64),
+        line: Option<HistoryLine<'_>>,
+        position: Position,
+    ) -> Result<(), Error> {
+        if line.is_some_and(|line| line.is_in(group, number)) {
+            return Ok(());
+        }
+        let base = self.log.base_of(position)?;
+        Err(Error::Damaged {
+            path: self.log.segments.path(base, SegmentFile::Ovr),
+            offset: 0,
+            what: "a row leads to an article that has another number: run `broadsheet fsck --repair'",
+        })
     }
 
     /// Whether expire or a cancel removed the article with a number in a group. False where nothing says so: the article is visible, or
@@ -175,24 +217,24 @@ impl Snapshot {
         each: impl FnMut(Run),
     ) -> Result<RowsRead, Error> {
         self.caches.lend(|cache| {
-            let index = &mut cache.group_index;
             Ok(RowsRead {
-                next: self.runs(index, group, (range, bytes_max), each)?,
-                damage: index.take_damage(),
+                next: self.runs(cache, group, (range, bytes_max), each)?,
+                damage: cache.group_index.take_damage(),
             })
         })
     }
 
     fn runs(
         &self,
-        index: &mut GroupIndex,
+        cache: &mut Cache,
         group: &[u8],
         (range, bytes_max): ((u64, u64), usize),
         mut each: impl FnMut(Run),
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked, mut is_first) = (bytes_max, 0, true);
         let asked = (range, ROWS_AT_ONCE, Look::Text);
-        let walked = index.walk(&self.log, group, asked, |rows| {
+        let from = (&*self.log, &mut cache.open_segments);
+        let walked = cache.group_index.walk(from, group, asked, |rows| {
             looked += rows.looked_at();
             if let Some(last) = rows.last() {
                 let first = rows.articles().next().map_or(last, |(number, _)| number);
@@ -227,11 +269,10 @@ impl Snapshot {
         let (walked, damage) = self.caches.lend(|cache| {
             let index = &mut cache.group_index;
             let asked = (range, ROWS_AT_ONCE, Look::Text);
-            let walked = index.walk(&self.log, group, asked, |rows| {
-                match rows.each_row(&mut each) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => ControlFlow::Break(error),
-                }
+            let from = (&*self.log, &mut cache.open_segments);
+            let walked = index.walk(from, group, asked, |rows| match rows.each_row(&mut each) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
             });
             (walked, index.take_damage())
         });
@@ -256,9 +297,8 @@ impl Snapshot {
         for (group, number) in found.links() {
             let mut row = None;
             let asked = ((number, number), 0);
-            self.caches.lend(|cache| {
-                self.runs(&mut cache.group_index, group, asked, |run| row = Some(run))
-            })?;
+            self.caches
+                .lend(|cache| self.runs(cache, group, asked, |run| row = Some(run)))?;
             if let Some(run) = row
                 && let Some(tab) = memchr::memchr(b'\t', run.bytes())
             {

@@ -555,10 +555,15 @@ impl Snapshot {
         number: u64,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Option<Record<'b>>, Error> {
-        match self.position(group, number)? {
-            Some(position) => self.record(position, buffer),
-            None => Ok(None),
+        let Some(position) = self.position(group, number)? else {
+            return Ok(None);
+        };
+        let record = self.record(position, buffer)?;
+        if let Some(record) = &record {
+            let line = HistoryLine::parse(record.line());
+            self.check_number((group, number), line, position)?;
         }
+        Ok(record)
     }
 }
 

@@ -99,11 +99,21 @@ impl Spool {
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
         for base in self.segments.bases()? {
             let map = self.segments.map_derived(base, SegmentFile::Ovr)?;
-            overview::blocks(map.bytes()).for_each(|block| each(&block));
+            // A write that failed may have left a part of a block behind the last one.
+            let end = match base == self.art.header.base {
+                true => self.derived.ovr.end,
+                false => u64::MAX,
+            };
+            let bytes = map.bytes().get(..end as usize).unwrap_or(map.bytes());
+            let is_sound = overview::has_sound_tables(bytes);
             if let Some(offset) = map.unreadable_from() {
                 let path = self.segments.path(base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
             }
+            if !is_sound {
+                return Err(overview::damaged(&self.segments, base));
+            }
+            overview::blocks(bytes).for_each(|block| each(&block));
         }
         Ok(())
     }

@@ -83,10 +83,7 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
     };
     let is_news = has_one(NEWS_FIELDS, header, context.is_end)?;
     let is_enough = match is_dated {
-        true => {
-            is_news
-                || context.is_after_blank && has_one(OTHER_FIELDS, header, context.is_end)?
-        }
+        true => is_news || context.is_after_blank && has_one(OTHER_FIELDS, header, context.is_end)?,
         false => is_news && !has_dates,
     };
     Some(match is_enough {

@@ -333,6 +333,25 @@ fn batches_go_through_the_log() {
         told.err.contains("neither a batch nor an article"),
         "{told:?}"
     );
+    // Articles in CRLF, and of early B News, are converted before they are proposed; a batch without an id is bad here, too.
+    let crlf = many("crlf", 2, "comp.test", 100);
+    let crlf = crlf.iter().map(|text| {
+        let text = String::from_utf8_lossy(text);
+        text.replace('\n', "\r\n").into_bytes()
+    });
+    let told = programs[0].rnews(&batch(&crlf.collect::<Vec<_>>()));
+    assert_eq!((told.status, told.count("accepted")), (0, 2), "{told:?}");
+    let early = b"Path: a!u\nFrom: a!u\nNewsgroups: comp.test\nTitle: t\nArticle-I.D.: a.12\nPosted: Sat Apr 16 01:34:35 1983\n\nbody\n";
+    let told = programs[0].rnews(&batch(&[early.to_vec()]));
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    let without_at =
+        String::from_utf8_lossy(early).replace("Article-I.D.: a.12", "Message-ID: <12>");
+    let told = programs[0].rnews(&batch(&[without_at.into_bytes()]));
+    assert_eq!((told.status, told.count("refused")), (1, 1), "{told:?}");
+    assert!(
+        told.err.contains("none of its 1 articles has the header"),
+        "{told:?}"
+    );
     // A file in in.coming/ of the other node.
     let late = many("late", 50, "comp.misc", 100);
     programs[1].write("batch", &batch(&late));
@@ -368,7 +387,7 @@ fn batches_go_through_the_log() {
     }
     let first = seen(&programs[0], &GROUPS);
     assert!(first == seen(&programs[1], &GROUPS));
-    assert_eq!(first["comp.test"].lines().count(), 800);
+    assert_eq!(first["comp.test"].lines().count(), 803);
     assert_eq!(first["comp.misc"].lines().count(), 55);
 }
 

@@ -6,8 +6,9 @@
 //! | a sender and a date | yes | none of these | text that looks like a beginning |
 //! | a sender and a date | no | yes | a beginning: writers exist that put no empty line there |
 //! | a sender and a date | no | no | text that looks like a beginning |
-//! | anything else | yes | – | text that looks like a beginning; a beginning if the first line of the mailbox has no sender and date either, and the header has one of both fields |
-//! | anything else | no | – | text |
+//! | anything else | – | yes | text that looks like a beginning; a beginning if the first line of the mailbox has no sender and date either |
+//! | anything else | yes | no | text that looks like a beginning |
+//! | anything else | no | no | text |
 //!
 //! A header must follow: a field, behind lines that newsreaders and UUCP put there (`Article 415 of comp.x:`, `>From … remote from …`). Without one, a line
 //! with a sender and a date looks like a beginning, and all others are text. A number in place of sender and date is as good as both: archives of Google
@@ -66,9 +67,6 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
         return is_known.then_some(Beginning::Text);
     };
     let is_dated = is_dated(bytes.get(..end)?);
-    if !is_dated && !context.is_after_blank {
-        return Some(Beginning::Text);
-    }
     let rest = bytes.get(end + 1..)?;
     let header = rest.get(lines_between(rest, context.is_end)?..)?;
     let without_header = match is_dated {
@@ -80,17 +78,18 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
         Field::Unknown | Field::None => return Some(without_header),
         Field::Named => {}
     }
-    let is_enough = match context.has_dates {
-        None => true,
-        Some(_) if is_dated && context.is_after_blank => {
-            has_one(&[NEWS_FIELDS, OTHER_FIELDS], header, context.is_end)?
-        }
-        Some(has_dates) if !is_dated && has_dates => false,
-        Some(_) => has_one(&[NEWS_FIELDS], header, context.is_end)?,
+    let Some(has_dates) = context.has_dates else {
+        return Some(Beginning::Message);
+    };
+    let is_news = has_one(NEWS_FIELDS, header, context.is_end)?;
+    let is_enough = match is_dated {
+        true => is_news || context.is_after_blank && has_one(OTHER_FIELDS, header, context.is_end)?,
+        false => is_news && !has_dates,
     };
     Some(match is_enough {
         true => Beginning::Message,
-        false => Beginning::Apparent,
+        false if is_dated || is_news || context.is_after_blank => Beginning::Apparent,
+        false => Beginning::Text,
     })
 }
 
@@ -177,7 +176,7 @@ fn field(bytes: &[u8]) -> Field {
 }
 
 /// Whether a header has one of some fields; `None`: more bytes are needed.
-fn has_one(names: &[&[&[u8]]], header: &[u8], is_end: bool) -> Option<bool> {
+fn has_one(names: &[&[u8]], header: &[u8], is_end: bool) -> Option<bool> {
     let window = header.get(..header.len().min(HEADER_SEARCHED_BYTES_MAX))?;
     let mut rest = window;
     loop {
@@ -192,7 +191,7 @@ fn has_one(names: &[&[&[u8]]], header: &[u8], is_end: bool) -> Option<bool> {
             let start = line.get(..name.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(name))
         };
-        if names.iter().copied().flatten().any(has) {
+        if names.iter().any(has) {
             return Some(true);
         }
         let is_folded = line.starts_with(b" ") || line.starts_with(b"\t");
@@ -272,7 +271,9 @@ mod tests {
             ("From x\n", id, true, Some(false), Beginning::Message),
             ("From x\n", note, true, Some(false), Beginning::Apparent),
             ("From x\n", note, true, None, Beginning::Message),
-            ("From x\n", id, false, Some(false), Beginning::Text),
+            ("From x\n", id, false, Some(false), Beginning::Message),
+            ("From x\n", id, false, Some(true), Beginning::Apparent),
+            ("From x\n", note, false, Some(false), Beginning::Text),
             ("From x\n", "text\n", true, Some(true), Beginning::Text),
         ] {
             for between in ["", between] {

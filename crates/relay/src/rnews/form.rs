@@ -1,7 +1,7 @@
 //! Inputs of which nothing has the form of an article, and what follows the end of compressed ones.
 
 use article::wrap::UpToEnd;
-use article::{Article, Form};
+use article::{Article, Form, Header, message_id, old};
 
 use super::{InputState, Run, Status};
 use crate::file::Verdict;
@@ -68,12 +68,17 @@ pub(super) fn has_form(bytes: &[u8]) -> bool {
 }
 
 fn fault(bytes: &[u8]) -> Option<String> {
-    let article = Article::parse(bytes, Form::Native);
-    let error = article
-        .error()
-        .copied()
-        .or_else(|| article.required().err());
-    error.map(|error| error.to_string())
+    let mut converted = Vec::new();
+    let mut article = Article::parse(bytes, Form::Native);
+    if old::convert(&article, &mut converted) {
+        article = Article::parse(&converted, Form::Native);
+    }
+    let error = article.error().copied();
+    if let Some(error) = error.or_else(|| article.required().err()) {
+        return Some(error.to_string());
+    }
+    let id = article.value(Header::MessageId).unwrap_or_default();
+    message_id::check(id).err().map(|error| error.to_string())
 }
 
 impl Run<'_> {
@@ -105,6 +110,29 @@ impl Run<'_> {
             self.report_bad(source, state, Status::Bad, &error.to_string());
         } else if let Some(trailer) = wrapped.unwrapped().trailer() {
             self.watch.message(&format!("{}: {trailer}", source.name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filed_has_the_form_of_an_article() {
+        let early = "Path: a!u\nFrom: a!u\nNewsgroups: net.x\nTitle: t\nArticle-I.D.: a.12\n\
+                     Posted: Sat Apr 16 01:34:35 1983\n\nbody\n";
+        let five =
+            "Aucbvax.1234\nNET.general\nucbvax!mark\nSat Apr 16 01:34:35 1983\na title\nbody\n";
+        let without_at = early.replace("Article-I.D.: a.12", "Message-ID: <12>");
+        for (text, right) in [
+            (early, None),
+            (five, None),
+            (&without_at, Some("no @ in Message-ID")),
+            ("X: y\n\n", Some("no Message-ID: header")),
+        ] {
+            let found = fault(text.as_bytes());
+            assert_eq!(found.as_deref(), right, "{text}");
         }
     }
 }

@@ -32,6 +32,8 @@ pub const LANES_MAX: u32 = 16;
 pub const HASH_BYTES_MAX: usize = 64;
 /// The longest password, bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
+/// The longest new password, bytes: `AUTHINFO PASS` and CRLF leave so many of the 512 of a command (RFC 3977, 3.1).
+pub const NEW_PASSWORD_BYTES_MAX: usize = 496;
 
 /// Smallest allocation for a check, KiB. glibc returns allocations above 32 MiB to the system at once; smaller ones stay in the arenas
 /// of all threads (the threshold of mmap rises to 32 MiB): 400 MB after some hundred logins. Unused pages cost nothing.
@@ -176,18 +178,17 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
             "the password begins with a blank, which AUTHINFO PASS cannot send".to_owned(),
         );
     }
-    let too_long = || {
-        error(format!(
-            "the password is longer than {PASSWORD_BYTES_MAX} bytes"
-        ))
-    };
-    if text.len() > PASSWORD_BYTES_MAX {
-        return too_long();
+    if text.len() > NEW_PASSWORD_BYTES_MAX {
+        return error(format!(
+            "the password is longer than {NEW_PASSWORD_BYTES_MAX} bytes, the most that AUTHINFO PASS can send"
+        ));
     }
     match prepared(text) {
         Err(what) => error(format!("the password {what}")),
         Ok(text) if text.is_empty() => error("the password is empty".to_owned()),
-        Ok(text) if text.len() > PASSWORD_BYTES_MAX => too_long(),
+        Ok(text) if text.len() > PASSWORD_BYTES_MAX => error(format!(
+            "the password is longer than {PASSWORD_BYTES_MAX} bytes as SASLprep (RFC 4013) writes it"
+        )),
         Ok(text) => Ok(text),
     }
 }

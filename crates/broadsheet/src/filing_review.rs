@@ -133,7 +133,7 @@ fn space(segments: &Path, settings: &Settings) -> Option<String> {
     if disk.f_files > 0 && disk.f_favail == 0 {
         return Some("no inodes are free on this disk: nothing can be filed".to_owned());
     }
-    let free = store::free_bytes(segments).ok()?;
+    let free = store::free_bytes(segments).ok()??;
     let (what, key, least) = match settings.incoming.keep_free {
         least if free < least => (
             "rnews, newsrun and inews file nothing",

@@ -301,6 +301,7 @@ fixed! {
     access::users::NAME_BYTES_MAX, Unit::Bytes, "name of a user", "A login with a longer name fails.";
     access::users::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates of a user", "More are an error.";
     access::password::PASSWORD_BYTES_MAX, Unit::Bytes, "password", "A login with a longer one fails.";
+    access::password::NEW_PASSWORD_BYTES_MAX, Unit::Bytes, "new password", "`user add' and `user passwd' refuse a longer one, which AUTHINFO PASS cannot send (RFC 3977, 3.1).";
     access::password::MEMORY_KIB_MAX, Unit::Count("KiB"), "memory for checking a password", "A line of users that asks for more is an error; new ones ask for 19 MiB.";
     access::password::PASSES_MAX, Unit::Count("passes"), "passes for checking a password", "A line of users that asks for more is an error; new ones ask for 2.";
     access::password::LANES_MAX, Unit::Count("lanes"), "lanes for checking a password", "A line of users that asks for more is an error; new ones ask for 1.";

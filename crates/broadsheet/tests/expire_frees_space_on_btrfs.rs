@@ -6,6 +6,7 @@ use crate::program;
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use program::Program;
 use program::articles::{batch, many};
@@ -16,12 +17,18 @@ const IN_A_ROW: usize = 100;
 const BODY_BYTES: usize = 4000;
 const DAY_SECONDS: u64 = 86_400;
 
+/// With little space on one, the others' commits decide when it is full.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 /// A small btrfs, unmounted at the end.
-struct Mounted(PathBuf);
+struct Mounted(PathBuf, #[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Mounted {
     /// `None`, and a line that says so, where this machine or this user cannot.
     fn new(program: &Program, options: &str) -> Option<Mounted> {
+        let alone = ONE_AT_A_TIME
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let (image, at) = (program.path("image"), program.path("news"));
         let file = std::fs::File::create(&image).unwrap();
         file.set_len(256 << 20).unwrap();
@@ -38,14 +45,14 @@ impl Mounted {
                 return None;
             }
         }
-        Some(Mounted(at))
+        Some(Mounted(at, alone))
     }
 
     /// Free bytes, when the file system has written what it holds back.
     fn free(&self) -> u64 {
         let dir = std::fs::File::open(&self.0).unwrap();
         rustix::fs::syncfs(&dir).unwrap();
-        store::free_bytes(&self.0).unwrap()
+        store::free_bytes(&self.0).unwrap().unwrap()
     }
 
     /// Allocates all but so many bytes.
@@ -113,6 +120,32 @@ fn expire(program: &Program, day: u64) -> (u64, u64, i32) {
     let report = told.summary();
     let number = |key: &str| report[key].as_u64().unwrap();
     (number("links"), number("bytes_freed"), told.status)
+}
+
+/// The space of removed files counts at once, which btrfs itself counts with its next commit.
+#[test]
+fn and_sees_what_was_just_removed() {
+    let program = Program::new();
+    let Some(mounted) = Mounted::new(&program, "loop") else {
+        return;
+    };
+    program.write("active.list", ACTIVE.as_bytes());
+    program.init("news", "news.example.org");
+    let filler = mounted.0.join("filler");
+    let piece = vec![0; 1 << 20];
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write_all(&mut file, &piece).is_ok() {}
+    drop(file);
+    let text = batch(&many("full", 10, "comp.short", BODY_BYTES));
+    program.write("batch", &text);
+    let words = ["rnews", "--dir", "news", "batch"];
+    let full = program.run(&words);
+    assert_eq!(full.status, 2, "{full:?}");
+    std::fs::remove_file(&filler).unwrap();
+    let free = store::free_bytes_for(&mounted.0, u64::MAX).unwrap();
+    assert!(free.is_some_and(|free| free >= 128 << 20), "{free:?}");
+    let again = program.run(&words);
+    assert_eq!(again.status, 0, "{again:?}");
 }
 
 #[test]

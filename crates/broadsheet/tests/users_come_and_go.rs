@@ -4,6 +4,7 @@ use crate::program;
 use std::os::unix::fs::PermissionsExt;
 
 use program::Program;
+use program::nntp::{Served, listen};
 
 fn user(program: &Program, words: &[&str], input: &str) -> (i32, String) {
     let words = [&["user"], words, &["--dir", "news"]].concat();
@@ -123,4 +124,29 @@ fn a_file_with_a_bad_line_is_not_written_over() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 1);
     assert!(told.out.contains("users: ERROR: "), "{told:?}");
+}
+
+/// The longest password that can be set can be sent: a command has 512 bytes (RFC 3977, 3.1).
+#[test]
+fn the_longest_password_logs_in() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(
+        &program,
+        "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n",
+    );
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
+    let longest = "x".repeat(496);
+    let (status, said) = user(&program, &["add", "anna"], &format!("{longest}x\n"));
+    assert_eq!(status, 1, "{said}");
+    assert!(
+        said.contains("longer than 496 bytes, the most that AUTHINFO PASS can send"),
+        "{said}"
+    );
+    let (status, said) = user(&program, &["add", "anna"], &format!("{longest}\n"));
+    assert_eq!(status, 0, "{said}");
+    let served = Served::start(&program);
+    let mut client = served.client();
+    assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
+    let answer = client.ask(&format!("AUTHINFO PASS {longest}"));
+    assert!(answer.starts_with("281 "), "{answer}");
 }

@@ -175,8 +175,8 @@ pub struct Store {
     pub index_used: u64,
     /// Capacity of the index, ids.
     pub index_slots: u64,
-    /// Free space on the disk, bytes.
-    pub free_bytes: u64,
+    /// Free space on the disk, bytes; `None` where the file system does not report its size.
+    pub free_bytes: Option<u64>,
 }
 
 impl From<Spread> for Took {
@@ -313,14 +313,13 @@ impl Entry {
 
 impl Store {
     fn look(commits: &Commits, dir: &Path) -> Store {
-        let free = rustix::fs::statvfs(dir);
         Store {
             articles: commits.articles.load(Ordering::Relaxed),
             bytes: commits.bytes.load(Ordering::Relaxed),
             commits: commits.took.read().into(),
             index_used: commits.index_used.load(Ordering::Relaxed),
             index_slots: commits.index_slots.load(Ordering::Relaxed),
-            free_bytes: free.map_or(0, |told| told.f_bavail.saturating_mul(told.f_frsize)),
+            free_bytes: store::free_bytes(dir).unwrap_or_default(),
         }
     }
 }

@@ -242,7 +242,7 @@ impl Closures {
             Some(_) => keep_free.saturating_add(keep_free / 16),
             None => *keep_free,
         };
-        self.full = (free < least).then(|| {
+        self.full = free.filter(|free| *free < least).map(|free| {
             let why = format!(
                 "The disk is too full: {} are free, {} must stay free",
                 groups::size::rough_bytes(free),

@@ -240,7 +240,8 @@ fn difference(before: &DaemonStatus, now: &DaemonStatus) -> DaemonFigures {
         logins_failed: nntp.logins_failed.saturating_sub(nntp_before.logins_failed),
         connections: nntp.connections,
         intake: now.intake.state.clone(),
-        free_bytes: now.store.free_bytes,
+        // Of a file system without a size `disk_bytes' is 0: nothing is known.
+        free_bytes: now.store.free_bytes.unwrap_or_default(),
         entries: entries.filter(|entry| !entry.counts.is_empty()).collect(),
         ..DaemonFigures::default()
     }

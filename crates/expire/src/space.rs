@@ -28,8 +28,8 @@ const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
 /// The state of the disk with the segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Free bytes of the file system, for unprivileged users ([`store::free_bytes`]).
-    pub free: u64,
+    /// Free bytes of the file system, for unprivileged users ([`store::free_bytes`]); `None`: it does not report its size.
+    pub free: Option<u64>,
     /// Bytes of the blocks of the segments.
     pub used: u64,
 }
@@ -40,7 +40,8 @@ impl DiskSpace {
     /// # Errors
     /// The directory cannot be read, or the file system cannot be examined.
     pub fn of(segments: &Path) -> io::Result<DiskSpace> {
-        let free = store::free_bytes(segments)?;
+        // Nothing expires for space that is there.
+        let free = store::free_bytes_for(segments, u64::MAX)?;
         let mut used = 0;
         for entry in std::fs::read_dir(segments)? {
             match entry?.metadata() {
@@ -55,7 +56,9 @@ impl DiskSpace {
 
     /// Bytes that must be freed; `pending` bytes are being freed already.
     pub fn missing(&self, space: &SpaceLimits, pending: u64) -> u64 {
-        let free = self.free.saturating_add(pending);
+        let free = self
+            .free
+            .map_or(u64::MAX, |free| free.saturating_add(pending));
         let used = self.used.saturating_sub(pending);
         let kept_free = space.keep_free.unwrap_or(0).saturating_sub(free);
         let above = used.saturating_sub(space.max_size.unwrap_or(u64::MAX));

@@ -211,7 +211,7 @@ fn model(articles: &[Arriving], sizes: &[u64], wanted: u64) -> (u32, u64) {
 
 fn ask(dir: &Path, wanted: u64) -> RunReport {
     let disk = DiskSpace {
-        free: 1 << 30,
+        free: Some(1 << 30),
         used: 0,
     };
     expire::run(
@@ -268,7 +268,13 @@ fn space_not_yet_reclaimed_counts_as_free() {
             ..SpaceLimits::default()
         },
         disk: None,
-        ..run_options(0, DiskSpace { free: 0, used: 0 })
+        ..run_options(
+            0,
+            DiskSpace {
+                free: Some(0),
+                used: 0,
+            },
+        )
     };
     let first = expire::run(news.path(), explist(), &limits, Archiving::default()).unwrap();
     assert_eq!(first.plan.total.articles, 3, "{:?}", first.shortage);

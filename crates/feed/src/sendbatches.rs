@@ -228,7 +228,7 @@ impl Sending<'_> {
     }
 }
 
-/// Free space on the file system of a directory, bytes; `None` without the directory.
+/// Free space on the file system of a directory, bytes; `None` without the directory, or where the file system does not report its size.
 fn free(place: &Path) -> Option<u64> {
-    store::free_bytes(place).ok()
+    store::free_bytes(place).ok()?
 }

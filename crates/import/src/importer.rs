@@ -608,14 +608,15 @@ impl<'a> Importer<'a> {
 }
 
 fn check_space(dir: &Path, keep_free: u64) -> Result<(), Error> {
-    let free = store::free_bytes(dir).map_err(Error::io("read the free space of", dir))?;
-    match free < keep_free {
-        false => Ok(()),
-        true => Err(Error::NoRoom {
+    let free =
+        store::free_bytes_for(dir, keep_free).map_err(Error::io("read the free space of", dir))?;
+    match free {
+        Some(free) if free < keep_free => Err(Error::NoRoom {
             path: dir.to_owned(),
             free,
             keep_free,
         }),
+        _ => Ok(()),
     }
 }
 

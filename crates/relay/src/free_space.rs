@@ -11,14 +11,15 @@ use crate::error::Error;
 /// # Errors
 /// [`Error::NoRoom`]; or the free space cannot be read.
 pub(crate) fn check(dir: &Path, bytes: u64, keep_free: u64) -> Result<(), Error> {
-    let free = store::free_bytes(dir)
+    let least = keep_free.saturating_add(bytes);
+    let free = store::free_bytes_for(dir, least)
         .map_err(|source| StoreError::io("read the free space of", dir, source))?;
-    match free < keep_free.saturating_add(bytes) {
-        true => Err(Error::NoRoom {
+    match free {
+        Some(free) if free < least => Err(Error::NoRoom {
             path: dir.to_owned(),
             free,
             keep_free,
         }),
-        false => Ok(()),
+        _ => Ok(()),
     }
 }

@@ -41,13 +41,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let segments = directory.file("segments");
     let room = DiskSpace::of(&segments)
         .with_context(|| format!("cannot read the free space of {}", segments.display()))?;
-    if room.free >= wanted {
-        given.print(
-            &EnoughSpace {
-                free: (room.free < u64::MAX).then_some(room.free),
-            },
-            out,
-        )?;
+    if room.free.is_none_or(|free| free >= wanted) {
+        given.print(&EnoughSpace { free: room.free }, out)?;
         return Ok(Status::OK);
     }
     let file = given.operands.get(1).map(|file| file.as_os_str());

@@ -216,16 +216,18 @@ impl Fetching {
                 size::rough_bytes(all),
                 listing.files.len(),
                 size::rough_bytes(missing),
+                free.map_or("unknown bytes".to_owned(), size::rough_bytes)
+            );
+        }
+        if let Some(free) = free {
+            ensure!(
+                needed <= free,
+                "the copy needs {} more in {}, where {} are free: what is here stays until the copy is whole",
+                size::rough_bytes(needed),
+                self.staged.display(),
                 size::rough_bytes(free)
             );
         }
-        ensure!(
-            needed <= free,
-            "the copy needs {} more in {}, where {} are free: what is here stays until the copy is whole",
-            size::rough_bytes(needed),
-            self.staged.display(),
-            size::rough_bytes(free)
-        );
         if let Some(bar) = &self.bar {
             bar.set_length(self.fetched_bytes.saturating_add(missing));
         }

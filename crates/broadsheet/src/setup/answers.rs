@@ -156,8 +156,8 @@ pub fn ask(
         rustix::fs::statvfs(place).map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
     let free = store::free_bytes(place).unwrap_or_default();
     let are_free = match free {
-        u64::MAX => "its file system does not report its size".to_owned(),
-        free => format!(
+        None => "its file system does not report its size".to_owned(),
+        Some(free) => format!(
             "{} of {} are free now",
             size::rough_bytes(free),
             size::rough_bytes(whole)
@@ -169,7 +169,7 @@ pub fn ask(
             "\n6. Disk: space to leave free at {} ({are_free}); articles expire earlier when less is left:",
             place.display()
         ),
-        &usual_keep_free(whole, free),
+        &usual_keep_free(whole, free.unwrap_or(whole)),
         |text| keep_free(text, free),
     )?;
     let keep_days = asker.number("keep-days", KEEP_DAYS)?;
@@ -397,15 +397,15 @@ fn usual_certificate(name: &str) -> String {
     }
 }
 
-fn keep_free(text: &str, free: u64) -> Result<u64, String> {
+fn keep_free(text: &str, free: Option<u64>) -> Result<u64, String> {
     let bytes = size::parse(text)
         .ok_or_else(|| format!("`{text}' is not a size with a unit ({})", size::UNITS))?;
-    match bytes < free {
-        true => Ok(bytes),
-        false => Err(format!(
+    match free {
+        Some(free) if bytes >= free => Err(format!(
             "only {} are free: leave less, or choose another disk with --dir",
             size::rough_bytes(free)
         )),
+        _ => Ok(bytes),
     }
 }
 
@@ -518,7 +518,8 @@ mod tests {
     fn space_to_leave_is_less_than_what_is_free() {
         assert_eq!(usual_keep_free(100 << 30, 90 << 30), "10 GiB");
         assert_eq!(usual_keep_free(100 << 30, 3 << 20), "1 MiB");
-        assert!(keep_free("2 GiB", 3 << 30).is_ok() && keep_free("3 GiB", 3 << 30).is_err());
-        assert!(keep_free("many", 3 << 30).is_err());
+        let free = Some(3 << 30);
+        assert!(keep_free("2 GiB", free).is_ok() && keep_free("3 GiB", free).is_err());
+        assert!(keep_free("many", free).is_err() && keep_free("9 GiB", None).is_ok());
     }
 }

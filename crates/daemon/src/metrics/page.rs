@@ -181,7 +181,9 @@ impl Text {
         self.gauge("index_used_slots", help, store.index_used);
         self.gauge("index_slots", "Slots of the index.", store.index_slots);
         let help = "Bytes free where the news directory is.";
-        self.gauge("disk_free_bytes", help, store.free_bytes);
+        if let Some(free) = store.free_bytes {
+            self.gauge("disk_free_bytes", help, free);
+        }
     }
 
     fn of_shelf(&mut self, shelf: &Shelf) {

@@ -1,19 +1,38 @@
 //! The free space of a file system.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Bytes of the file system of a directory that are free for unprivileged users; `u64::MAX` where it reports no size (ramfs, and FUSE file systems without
+use crate::io::mount_instance::BTRFS;
+
+/// Bytes of the file system of a directory that are free for unprivileged users; `None` where it reports no size (ramfs, and FUSE file systems without
 /// statfs): no limit is known there.
 ///
 /// # Errors
 /// The file system cannot be examined.
-pub fn free_bytes(dir: &Path) -> io::Result<u64> {
+pub fn free_bytes(dir: &Path) -> io::Result<Option<u64>> {
     let facts = rustix::fs::statvfs(dir)?;
-    Ok(match facts.f_blocks {
-        0 => u64::MAX,
-        _ => facts.f_bavail.saturating_mul(facts.f_frsize),
-    })
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    Ok((facts.f_blocks > 0).then_some(free))
+}
+
+/// As [`free_bytes`], for a caller that stops below `least`: btrfs counts the space of removed files only when it commits, up to 30 s
+/// later, and is synced first where less than that is free.
+///
+/// # Errors
+/// The file system cannot be examined.
+pub fn free_bytes_for(dir: &Path, least: u64) -> io::Result<Option<u64>> {
+    let free = free_bytes(dir)?;
+    if free.is_none_or(|free| free >= least) {
+        return Ok(free);
+    }
+    let directory = fs::File::open(dir)?;
+    let facts = rustix::fs::fstatfs(&directory)?;
+    if facts.f_type != BTRFS || rustix::fs::syncfs(&directory).is_err() {
+        return Ok(free);
+    }
+    free_bytes(dir)
 }
 
 #[cfg(test)]
@@ -26,9 +45,8 @@ mod tests {
         // The kernel's own file systems report no size.
         let facts = rustix::fs::statvfs("/proc").unwrap();
         assert_eq!((facts.f_blocks, facts.f_bavail), (0, 0));
-        assert_eq!(free_bytes(Path::new("/proc")).unwrap(), u64::MAX);
-        let here = free_bytes(Path::new(".")).unwrap();
-        assert!(here < u64::MAX);
+        assert_eq!(free_bytes(Path::new("/proc")).unwrap(), None);
+        assert!(free_bytes(Path::new(".")).unwrap().is_some());
         assert!(free_bytes(Path::new("/none/such")).is_err());
     }
 }

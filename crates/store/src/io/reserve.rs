@@ -80,7 +80,7 @@ impl Reserve {
     }
 
     fn has_less_than(&self, bytes: u64) -> bool {
-        let free = self.path.parent().and_then(|dir| free_bytes(dir).ok());
+        let free = self.path.parent().and_then(|dir| free_bytes(dir).ok()?);
         free.is_some_and(|free| free < bytes)
     }
 

@@ -26,12 +26,9 @@ pub fn write(daemon: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
             milliseconds(store.commits.p99_micros),
         )?;
     }
-    writeln!(
-        out,
-        "{:16} {}",
-        "free disk space",
-        text::rough_bytes(store.free_bytes)
-    )?;
+    if let Some(free) = store.free_bytes {
+        writeln!(out, "{:16} {}", "free disk space", text::rough_bytes(free))?;
+    }
     let intake = &daemon.intake;
     let intake = match intake.why.as_str() {
         "" => intake.state.clone(),

@@ -13,7 +13,7 @@ use crate::rig;
 
 /// Most cuts of one workload; then another workload is recorded.
 const POINTS_PER_RUN: u64 = 120;
-/// With `seconds`, one of this number of runs tests write errors, one bad sectors, and one feeds.
+/// With `seconds`, one of this number of runs tests write errors, one bad sectors (every other time under large folios), and one feeds.
 const RUNS_PER_FAULTS: u64 = 5;
 
 /// The options.
@@ -65,6 +65,7 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
         let verb = match number % RUNS_PER_FAULTS {
             _ if options.seconds.is_none() => "run",
             1 => "feeds",
+            2 if number / RUNS_PER_FAULTS % 2 == 1 => "folios",
             2 => "sectors",
             3 => "faults",
             _ => "run",

@@ -146,6 +146,10 @@ impl State {
             return Err(Errno::EIO);
         }
         self.image.write(offset, bytes);
+        // As a disk with spare sectors.
+        let end = offset + bytes.len() as u64;
+        self.bad_sectors
+            .retain(|bad| *bad < offset || *bad + SECTOR_BYTES > end);
         self.note(Event::Write {
             offset,
             bytes: bytes.to_vec(),

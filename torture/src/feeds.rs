@@ -2,8 +2,7 @@
 //! there.
 
 use std::collections::HashSet;
-use std::fs::OpenOptions;
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -46,7 +45,10 @@ pub fn run(run: &Run) -> Result<u64> {
     let news = News::at(&rig.mounted().join("news"))?;
     news.make(&plan, &run.sync, rig.beside())?;
     let peer = Peer::start()?;
-    add_site(&news, &peer.address)?;
+    news.add_site(&format!(
+        "name = \"peer\"\ngroups = \"all\"\nstart = \"oldest\"\nvia = {{ nntp = \"{}\" }}\n",
+        peer.address
+    ))?;
     rustix::fs::sync();
     rig.mark(READY.as_bytes())?;
     peer.record(Some(rig.marks()?));
@@ -86,17 +88,6 @@ pub fn run(run: &Run) -> Result<u64> {
         begun.elapsed().as_secs_f64()
     );
     Ok(losses)
-}
-
-/// Adds the peer to the settings, durably.
-fn add_site(news: &News, address: &str) -> Result<()> {
-    let path = news.dir().join("broadsheet.toml");
-    let mut settings = OpenOptions::new().append(true).open(path)?;
-    let site = format!(
-        "\n[[site]]\nname = \"peer\"\ngroups = \"all\"\nstart = \"oldest\"\nvia = {{ nntp = \"{address}\" }}\n"
-    );
-    settings.write_all(site.as_bytes())?;
-    Ok(settings.sync_all()?)
 }
 
 /// Files all articles in several lives of the daemon, some of which end while it feeds.

@@ -6,6 +6,7 @@ mod cuts;
 mod device;
 mod faults;
 mod feeds;
+mod folios;
 mod image;
 mod news;
 mod peer;
@@ -26,6 +27,7 @@ const USAGE: &str = "Usage: torture all [--fs NAME]... [--seed N] [--points N | 
        torture faults --fs NAME [--seed N] [--size PERCENT]
        torture feeds --fs NAME [--seed N] [--points N]
        torture sectors --fs NAME [--seed N] [--size PERCENT]
+       torture folios --fs NAME [--seed N]
        torture replay --fs NAME --seed N --recording FILE --point EVENTS.SEED...
        torture device DIR BYTES SECTOR    (serves the device; started by the others)";
 
@@ -100,7 +102,7 @@ fn start() -> Result<u64> {
             device::serve(at.as_ref(), bytes(size)?, bytes(sector)?)?;
             Ok(0)
         }
-        "run" | "faults" | "feeds" | "sectors" => {
+        "run" | "faults" | "feeds" | "folios" | "sectors" => {
             if let Some(reason) = rig::missing(&run.file_system) {
                 println!("skipped: {}: {reason}", run.file_system);
                 return Ok(0);
@@ -109,6 +111,7 @@ fn start() -> Result<u64> {
                 "run" => cuts::run(&run),
                 "faults" => faults::run(&run),
                 "feeds" => feeds::run(&run),
+                "folios" => folios::run(&run),
                 _ => sectors::run(&run),
             }
         }

@@ -131,6 +131,16 @@ impl News {
 
     /// Creates the news directory. `sync` is the setting store.sync.
     pub fn make(&self, plan: &Plan, sync: &str, beside: &Path) -> Result<()> {
+        self.make_with(plan, (sync, &SMALL), beside)
+    }
+
+    /// As [`News::make`], with other settings than the small ones: pairs of a line of `init` and its replacement.
+    pub fn make_with(
+        &self,
+        plan: &Plan,
+        (sync, settings): (&str, &[(&str, &str)]),
+        beside: &Path,
+    ) -> Result<()> {
         let active = beside.join("active");
         std::fs::write(&active, &plan.active)?;
         let mut command = self.command(&["init", "--name", SITE]);
@@ -142,7 +152,7 @@ impl News {
         // Synced, too.
         store::make_directories(&self.objects(), 0o755)?;
         let own = [("sync = \"commit\"", &*sync), ("url = \"\"", &*url)];
-        for (usual, small) in SMALL.into_iter().chain(own) {
+        for (usual, small) in settings.iter().copied().chain(own) {
             let changed = text.replacen(usual, small, 1);
             ensure!(usual == small || changed != text, "no setting {usual}");
             text = changed;
@@ -158,6 +168,14 @@ impl News {
         std::fs::remove_file(self.dir.join("index"))?;
         expect(self.rnews(b"", &[])?)?;
         Ok(())
+    }
+
+    /// Adds a site to the settings.
+    pub fn add_site(&self, lines: &str) -> Result<()> {
+        let path = self.dir.join("broadsheet.toml");
+        let mut settings = std::fs::OpenOptions::new().append(true).open(path)?;
+        settings.write_all(format!("\n[[site]]\n{lines}").as_bytes())?;
+        Ok(settings.sync_all()?)
     }
 
     /// A command of the binary.

@@ -7,9 +7,18 @@ use std::process::Command;
 
 #[test]
 fn everybody_else_is_served() {
+    run("sectors");
+}
+
+#[test]
+fn large_folios_cost_no_more() {
+    run("folios");
+}
+
+fn run(verb: &str) {
     for file_system in ["ext4", "xfs", "btrfs"] {
         let output = Command::new(env!("CARGO_BIN_EXE_torture"))
-            .args(["sectors", "--fs", file_system, "--seed", "2"])
+            .args([verb, "--fs", file_system, "--seed", "2"])
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout);

@@ -191,7 +191,7 @@ fixed! {
     store::fsck::LOST_IDS_MAX, Unit::Count("ids"), "lost articles that fsck lists", "The ids of this many are written to bad/lost.ids; more are only counted.";
     store::MAPS_MAX, Unit::Count("maps"), "files of the store mapped at a time", "Further files cannot be opened.";
     store::UNREADABLE_KEPT, Unit::Count("articles"), "unreadable articles that a network thread remembers", "The disk is not read again for these articles for a minute; for further ones it is.";
-    store::PASSED_BYTES_MAX, Unit::Bytes, "unreadable part of a segment that feeds skip", "A feed waits at a longer unreadable part.";
+    store::PASSED_BYTES_MAX, Unit::Bytes, "unreadable part of a segment that feeds pass", "A feed waits at a longer unreadable part.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table grows when this part of it is used.";
     cluster::entry::ENTRY_BYTES_MAX, Unit::Bytes, "entry of the log of a cluster", "limits.article_bytes_max must be less by 256 KiB; NATS servers must accept such messages.";
     cluster::settings_change::SETTINGS_BYTES_MAX, Unit::Bytes, "settings by which the nodes of a cluster decide", "`cluster apply' refuses larger ones: sites, sys, control.ctl and the keys together.";

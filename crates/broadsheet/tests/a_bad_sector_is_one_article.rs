@@ -77,17 +77,27 @@ impl Mounted {
         true
     }
 
-    /// Makes the blocks unreadable in which these bytes lie.
-    fn spoil(&self, wanted: &[&[u8]]) {
+    /// Makes the blocks unreadable in which these bytes lie; returns where.
+    fn spoil(&self, wanted: &[&[u8]]) -> Vec<usize> {
+        assert!(self.unmount());
+        let bytes = std::fs::read(&self.image).unwrap();
+        let mut places = Vec::new();
+        for wanted in wanted {
+            let found = memchr::memmem::find_iter(&bytes, wanted).map(|at| at + 1);
+            let before = places.len();
+            places.extend(found);
+            assert!(places.len() > before, "{}", String::from_utf8_lossy(wanted));
+        }
+        assert!(self.mount());
+        self.flip(&places);
+        places
+    }
+
+    /// Changes these bytes, or changes them back.
+    fn flip(&self, places: &[usize]) {
         assert!(self.unmount());
         let mut bytes = std::fs::read(&self.image).unwrap();
-        for wanted in wanted {
-            let found: Vec<usize> = memchr::memmem::find_iter(&bytes, wanted).collect();
-            assert!(!found.is_empty(), "{}", String::from_utf8_lossy(wanted));
-            for at in found {
-                bytes[at + 1] ^= 0xff;
-            }
-        }
+        places.iter().for_each(|at| bytes[*at] ^= 0xff);
         std::fs::write(&self.image, &bytes).unwrap();
         assert!(self.mount());
     }
@@ -259,6 +269,82 @@ fn derived_files_fail_where_they_are_bad_and_are_made_again() {
     );
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
     assert_eq!(rows.out.lines().count(), ARTICLES);
+}
+
+/// It waits for each site that has come to it, all others are sent, and it is sent when it can be read, to the site that gets it.
+#[test]
+fn a_feed_keeps_what_cannot_be_read_and_a_backup_has_the_rest() {
+    let program = Program::new();
+    let Some(disk) = Mounted::new(&program) else {
+        return;
+    };
+    program.write(
+        "active.list",
+        b"comp.test 0000000000 00001 y\nmisc.test 0000000000 00001 y\n",
+    );
+    program.init("news", "news.example.org");
+    let sites = |name: &str, groups: &str| {
+        let out = program.path(name);
+        let out = out.display();
+        format!(
+            "\n[[site]]\nname = \"{name}\"\ngroups = \"{groups}\"\nvia = {{ directory = \"{out}\" }}\n"
+        )
+    };
+    let settings = program.path("news/broadsheet.toml");
+    let mut text = std::fs::read_to_string(&settings).unwrap();
+    text += &sites("north", "comp");
+    text += &sites("south", "misc");
+    std::fs::write(&settings, text).unwrap();
+    let sent = |name: &str| {
+        let told = program.run(&["sendbatches", "--dir", "news", "--json", name]);
+        let lines = told.out.lines().next_back().unwrap_or("{}");
+        let line: serde_json::Value = serde_json::from_str(lines).unwrap();
+        let count = |key: &str| line[key].as_u64().unwrap_or(0) as usize;
+        (told.status, count("articles"), count("unreadable"))
+    };
+    assert_eq!(sent("north"), (0, 0, 0));
+    let all: Vec<_> = (1..=ARTICLES).map(article).collect();
+    assert_eq!(
+        program.rnews(&batch(&all)).count("accepted"),
+        ARTICLES as u64
+    );
+    settle(&program);
+    let places = disk.spoil(&[format!("line 1000 of {BAD}.\r\n").as_bytes()]);
+
+    assert_eq!(sent("north"), (2, ARTICLES - 1, 1));
+    assert_eq!(sent("north"), (2, 0, 1));
+    assert_eq!(sent("south"), (2, 0, 1));
+    let told = program.run(&["sendbatches", "--dir", "news"]);
+    assert!(
+        told.err
+            .contains("1 article waits that the disk cannot read"),
+        "{told:?}"
+    );
+
+    let backup = |status| {
+        let told = program.run(&["backup", "--dir", "news", "backups"]);
+        assert_eq!(told.status, status, "{told:?}");
+        told
+    };
+    let told = backup(2);
+    assert!(
+        told.err.contains("the disk cannot read 4096 bytes"),
+        "{told:?}"
+    );
+    // The file did not change, and is read again.
+    backup(2);
+    let told = program.run(&["restore", "backups", "--dir", "restored"]);
+    assert!(program.path("restored/active").exists(), "{told:?}");
+    let told = program.run(&["fsck", "--dir", "restored", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(report["articles"], ARTICLES as u64 - 1, "{told:?}");
+    assert_eq!(report["lost_ids"], serde_json::json!([id(BAD)]));
+
+    disk.flip(&places);
+    assert_eq!(sent("north"), (0, 1, 0));
+    assert_eq!(sent("north"), (0, 0, 0));
+    assert_eq!(sent("south"), (0, 0, 0));
+    backup(0);
 }
 
 /// A file is mapped by rnews, and its article must not be filed with zeros in it.

@@ -173,6 +173,7 @@ mod tests {
             packed_bytes: 0,
             oversize: 0,
             backlog,
+            unreadable: 0,
             stopped,
         }
     }

@@ -1,4 +1,4 @@
-//! Articles that a site did not want yet: `feeds/SITE/deferred`, a line for each, to be offered again.
+//! Articles that a site did not want yet, or that the disk could not read: `feeds/SITE/deferred`, a line for each, to be offered again.
 
 use std::path::Path;
 
@@ -14,8 +14,10 @@ pub const FILE: &str = "deferred";
 pub const DEFERRED_MAX: usize = 100_000;
 
 const MAGIC: &[u8] = b"BSdeferred1 ";
-/// The last word of a line, for [`Deferred::is_blamed`]. Earlier builds ignore it.
+/// A word at the end of a line, for [`Deferred::is_blamed`]. Earlier builds ignore it.
 const BLAMED: &[u8] = b"broke";
+/// As [`BLAMED`], for [`Deferred::is_unreadable`].
+const UNREADABLE: &[u8] = b"unread";
 
 /// A deferred article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Deferred {
     pub attempts: u64,
     /// Connections broke at it: it is offered last, and alone.
     pub is_blamed: bool,
+    /// The disk could not read it when the cursor passed it: whether the site gets it is to be checked.
+    pub is_unreadable: bool,
 }
 
 /// Longest delay before the next offer, seconds.
@@ -49,6 +53,15 @@ impl Deferred {
             due: now.saturating_add(delay(attempts)),
             attempts,
             is_blamed: false,
+            is_unreadable: false,
+        }
+    }
+
+    /// An article that the disk cannot read now, after so many attempts.
+    pub fn unreadable(position: Position, attempts: u64, now: i64) -> Deferred {
+        Deferred {
+            is_unreadable: true,
+            ..Deferred::new(position, attempts, now)
         }
     }
 
@@ -97,12 +110,18 @@ fn parse(text: &[u8]) -> Option<Vec<Deferred>> {
     lines
         .map(|line| {
             let mut words = line.split(|&byte| byte == b' ');
-            Some(Deferred {
+            let mut one = Deferred {
                 position: Position(decimal::parse(words.next()?)?),
                 due: decimal::parse_signed(words.next()?)?,
                 attempts: decimal::parse(words.next()?)?,
-                is_blamed: words.next() == Some(BLAMED),
-            })
+                is_blamed: false,
+                is_unreadable: false,
+            };
+            for word in words {
+                one.is_blamed |= word == BLAMED;
+                one.is_unreadable |= word == UNREADABLE;
+            }
+            Some(one)
         })
         .collect()
 }
@@ -135,9 +154,10 @@ pub fn write(dir: &Path, site: &str, list: &[Deferred]) -> Result<(), Error> {
         decimal::push_signed(&mut lines, one.due);
         lines.push(b' ');
         decimal::push(&mut lines, one.attempts);
-        if one.is_blamed {
+        let words = [(one.is_blamed, BLAMED), (one.is_unreadable, UNREADABLE)];
+        for (_, word) in words.into_iter().filter(|(is_said, _)| *is_said) {
             lines.push(b' ');
-            lines.extend_from_slice(BLAMED);
+            lines.extend_from_slice(word);
         }
         lines.push(b'\n');
     }
@@ -163,6 +183,7 @@ mod tests {
                 due,
                 attempts,
                 is_blamed: attempts > 0,
+                is_unreadable: position == 4096,
             });
         write(dir.path(), "x", &list).unwrap();
         assert_eq!(read(dir.path()).unwrap(), list);

@@ -92,6 +92,12 @@ impl Teller {
         let mut list = look.deferred.clone();
         list.sort_by_key(|one| one.position);
         let mut cursor = look.cursor;
+        // The other node can read it, and finds out whether the site gets it.
+        if let Some(first) = list.iter().find(|one| one.is_unreadable) {
+            cursor.position = cursor.position.min(first.position);
+            cursor.ahead = None;
+            list.retain(|one| !one.is_unreadable);
+        }
         if let Some(first) = list.get(deferred_max) {
             // It is sent again in its turn, with all behind it.
             cursor.position = cursor.position.min(first.position);
@@ -187,6 +193,7 @@ pub fn go_on(
                 due: article.due,
                 attempts: article.attempts,
                 is_blamed: false,
+                is_unreadable: false,
             }),
             // What expired meanwhile is not found; a damaged one cannot be sent, and `fsck` reports it.
             Ok(None) | Err(store::Error::Damaged { .. }) => {}

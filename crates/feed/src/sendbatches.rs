@@ -38,6 +38,11 @@ pub trait ArticleSource {
     /// It cannot be read.
     fn waiting_bytes(&mut self) -> Result<u64, Error>;
 
+    /// Number of waiting articles that were met and that the disk cannot read. They still wait when [`ArticleSource::delivered`] has returned.
+    fn unreadable(&self) -> u64 {
+        0
+    }
+
     /// Whether the feed was paused meanwhile: then no batch is delivered any more.
     fn is_paused(&self) -> bool {
         false
@@ -76,6 +81,8 @@ pub struct Sent {
     pub oversize: u64,
     /// Estimated number of waiting batches.
     pub backlog: u64,
+    /// Number of waiting articles that the disk cannot read.
+    pub unreadable: u64,
     /// The reason of the end.
     pub stopped: Stopped,
 }
@@ -132,6 +139,7 @@ impl Sending<'_> {
             packed_bytes: 0,
             oversize: 0,
             backlog: 0,
+            unreadable: 0,
             stopped: Stopped::Empty,
         };
         let transport = self.transport();
@@ -165,7 +173,8 @@ impl Sending<'_> {
             sent.packed_bytes += packed;
             sent.oversize += u64::from(bytes > self.parms.size_max);
         };
-        if !matches!(sent.stopped, Stopped::Empty) {
+        sent.unreadable = source.unreadable();
+        if !matches!(sent.stopped, Stopped::Empty) || sent.unreadable > 0 {
             sent.backlog = source.waiting_bytes()?.div_ceil(self.parms.size.max(1));
         }
         Ok(sent)

@@ -20,6 +20,7 @@ use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
 use crate::nntp::{self, PeerPlan};
 use crate::permit::Permit;
 use crate::program::{self, Program};
+use crate::sendbatches::ArticleSource;
 use crate::togo::LateSelection;
 use crate::tree::Tree;
 use crate::waiting::{self, Waiting};
@@ -85,6 +86,18 @@ pub enum Served {
 
 /// The name of a feed, and the result of serving it.
 pub type ServedFeed<'n> = (&'n [u8], Result<Served, Error>);
+
+/// Why articles wait that the disk cannot read. `None`: there are none.
+pub(crate) fn why_unreadable(count: u64) -> Option<String> {
+    let articles = match count {
+        0 => return None,
+        1 => "1 article waits that".to_owned(),
+        count => format!("{count} articles wait that"),
+    };
+    Some(format!(
+        "{articles} the disk cannot read (`broadsheet fsck' names them): they are sent when it can, and `fsck --repair' gives them up"
+    ))
+}
 
 /// The result for a feed that has nothing to serve.
 const NOTHING: Served = Served::Delivered {
@@ -226,8 +239,9 @@ impl<'a> Serving<'a> {
         } = &site.via
         {
             let directory = root.join(directory);
-            let articles = self.write_tree(taken, site, (&directory, *overview), snapshot)?;
-            let waits = pause(root, name);
+            let (articles, unreadable) =
+                self.write_tree(taken, site, (&directory, *overview), snapshot)?;
+            let waits = pause(root, name).or_else(|| why_unreadable(unreadable));
             return Ok(Served::Delivered { articles, waits });
         }
         let builder = match &parms {
@@ -285,7 +299,9 @@ impl<'a> Serving<'a> {
         };
         Ok(Served::Delivered {
             articles,
-            waits: waits.or_else(|| pause(root, name)),
+            waits: waits
+                .or_else(|| pause(root, name))
+                .or_else(|| why_unreadable(ArticleSource::unreadable(&togo))),
         })
     }
 
@@ -318,17 +334,18 @@ impl<'a> Serving<'a> {
             .collect())
     }
 
-    /// Writes what waits for a site into its tree; returns the number of articles.
+    /// Writes what waits for a site into its tree; returns the number of articles, and of those that the disk cannot read.
     fn write_tree(
         &mut self,
         taken: SiteState,
         site: &Site,
         (directory, has_overview): (&Path, bool),
         snapshot: &Snapshot,
-    ) -> Result<u64, Error> {
+    ) -> Result<(u64, u64), Error> {
         let feed = taken.site().to_vec();
-        // Only a feed by NNTP leaves deferred articles: then it was not the tree that got the others.
-        let is_begun = taken.cursor().last.is_some() && taken.deferred().is_empty();
+        // Only a feed by NNTP leaves other deferred articles: then it was not the tree that got the others.
+        let is_begun =
+            taken.cursor().last.is_some() && taken.deferred().iter().all(|one| one.is_unreadable);
         let kept = self.tree.take().filter(|(name, _)| *name == feed);
         let mut tree = match kept {
             Some((_, tree)) => tree,
@@ -342,12 +359,13 @@ impl<'a> Serving<'a> {
         let limit = self.limit.clone();
         let mut togo = self.togo(taken, snapshot);
         let written = tree.run(&mut togo, (snapshot, is_begun), &limit);
+        let unreadable = ArticleSource::unreadable(&togo);
         drop(togo);
         if let Some(notice) = tree.take_notice() {
             (self.notice)(&format!("{}: {notice}", groups::shown(&feed)));
         }
         self.tree = Some((feed, tree));
-        written
+        written.map(|written| (written, unreadable))
     }
 
     /// The builder of the batches; `dir` is the site's directory.
@@ -527,6 +545,7 @@ fn failure_of(served: &Result<Served, Error>) -> Option<String> {
         Err(error) => Some(error.to_string()),
         Ok(Served::Delivered { waits, .. }) => waits.clone(),
         Ok(Served::Sent(sent)) => match sent.stopped {
+            _ if sent.unreadable > 0 => sent.why_it_waits(),
             Stopped::Failed(_) | Stopped::DiskFull { .. } => sent.why_it_waits(),
             Stopped::Empty
             | Stopped::Enough
@@ -542,7 +561,7 @@ impl Sent {
     /// The reason why articles still wait, if any do.
     pub fn why_it_waits(&self) -> Option<String> {
         match &self.stopped {
-            Stopped::Empty | Stopped::Enough => None,
+            Stopped::Empty | Stopped::Enough => why_unreadable(self.unreadable),
             Stopped::Off | Stopped::QueueFull { .. } | Stopped::DiskFull { .. }
                 if self.backlog == 0 =>
             {

@@ -311,6 +311,8 @@ impl SiteState {
         self.cursor.last.is_some_and(|(last, commit_sequence)| {
             match snapshot.record(last, &mut Vec::new()) {
                 Ok(Some(record)) => record.head.commit_sequence != commit_sequence,
+                // It was whole when it was sent, and is there.
+                Err(error) if error.is_unreadable() => false,
                 // Newer records overlap that position, or it is damaged; then some articles are sent twice.
                 Err(store::Error::Damaged { .. }) => true,
                 // The segment was removed: the log continues after it.

@@ -1,10 +1,12 @@
-//! The articles that wait for a site: those that a peer deferred when the site was fed by NNTP, then those from its cursor on.
+//! The articles that wait for a site: those that a peer deferred when the site was fed by NNTP, or that the disk could not read, then those from
+//! its cursor on.
 
 use std::collections::VecDeque;
 
 use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
+use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::sendbatches::ArticleSource;
 use crate::site_state::{Progress, SiteState};
@@ -25,6 +27,10 @@ pub struct FromCursor<'a> {
     late_selection: LateSelection<'a>,
     /// Number of deferred articles, from the first on, that are taken.
     deferred_taken: usize,
+    /// Number of deferred articles that are to be offered. Behind them in the list are those that this run found unreadable.
+    deferred_left: usize,
+    /// The articles that were met since the last delivery and that the disk cannot read.
+    unreadable: Vec<Deferred>,
     items: VecDeque<Item>,
     /// The scanned position of the log.
     seen: Position,
@@ -47,9 +53,11 @@ impl<'a> FromCursor<'a> {
         FromCursor {
             snapshot,
             record: Vec::new(),
+            deferred_left: state.deferred().len(),
             state,
             late_selection,
             deferred_taken: 0,
+            unreadable: Vec::new(),
             items: VecDeque::new(),
             seen: position,
             gone: 0,
@@ -89,26 +97,30 @@ impl<'a> FromCursor<'a> {
         Ok(())
     }
 
-    /// Offers the deferred articles, which no other way than NNTP leaves; returns whether all are taken.
+    /// Offers the deferred articles; returns whether all are taken.
     fn offer_deferred(
         &mut self,
         put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
     ) -> Result<bool, Error> {
-        while let Some(one) = self.state.deferred().get(self.deferred_taken).copied() {
+        while self.deferred_taken < self.deferred_left
+            && let Some(one) = self.state.deferred().get(self.deferred_taken).copied()
+        {
             // The scan meets those behind the cursor.
             if self.state.cursor().has_passed(one.position) {
                 let bytes = self.waiting_size(one.position)?;
-                let taken = match bytes {
-                    Some(_) => self.offer_one(one.position, put)?,
-                    None => None,
+                let offered = match bytes {
+                    Some(_) => self.offer_one((one.position, one.is_unreadable), put)?,
+                    None => Offered::Gone,
                 };
-                match taken {
-                    Some(false) => return Ok(false),
-                    Some(true) => {
+                match offered {
+                    Offered::Refused => return Ok(false),
+                    Offered::Taken => {
                         self.progress.sent += 1;
                         self.progress.sent_bytes += bytes.unwrap_or(0);
                     }
-                    None => self.progress.skipped += 1,
+                    Offered::Gone => self.progress.skipped += 1,
+                    Offered::NotSelected => {}
+                    Offered::Unreadable => self.keep(one.position, one.attempts),
                 }
             }
             self.deferred_taken += 1;
@@ -139,19 +151,57 @@ impl<'a> FromCursor<'a> {
         }
     }
 
-    /// Offers an article; `None` if it expired or was cancelled.
+    /// Offers an article, to a site that may get another selection if it could not be read before.
     fn offer_one(
         &mut self,
-        position: Position,
+        (position, was_unreadable): (Position, bool),
         put: &mut dyn FnMut(Position, &Record<'_>) -> bool,
-    ) -> Result<Option<bool>, Error> {
-        match self.snapshot.record(position, &mut self.record) {
-            Ok(Some(record)) => Ok(Some(put(position, &record))),
+    ) -> Result<Offered, Error> {
+        let record = match self.snapshot.record(position, &mut self.record) {
+            Ok(Some(record)) => record,
+            Err(error) if error.is_unreadable() => return Ok(Offered::Unreadable),
             // It expired meanwhile; `fsck` reports damage.
-            Ok(None) | Err(store::Error::Damaged { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+            Ok(None) | Err(store::Error::Damaged { .. }) => return Ok(Offered::Gone),
+            Err(error) => return Err(error.into()),
+        };
+        let selected_from = self.state.cursor().selected_from;
+        let site = self.state.site();
+        let is_selected = !was_unreadable
+            || match position >= selected_from {
+                true => names_site(&record, site),
+                false => (self.late_selection)(&record, site),
+            };
+        Ok(match is_selected && put(position, &record) {
+            true => Offered::Taken,
+            false if is_selected => Offered::Refused,
+            false => Offered::NotSelected,
+        })
     }
+
+    /// Keeps an article that the disk cannot read: the list of deferred articles has it before the cursor passes it.
+    fn keep(&mut self, position: Position, attempts: u64) {
+        let now = relay::Now::read().seconds;
+        let kept = Deferred::unreadable(position, attempts.saturating_add(1), now);
+        self.unreadable.push(kept);
+    }
+}
+
+/// Whether a record names a site.
+pub(crate) fn names_site(record: &Record<'_>, site: &[u8]) -> bool {
+    let mut sites = record.sites().split(|&byte| byte == b' ');
+    sites.any(|name| name == site)
+}
+
+/// The fate of an offered article.
+enum Offered {
+    Taken,
+    /// It belongs to the next batch.
+    Refused,
+    /// It expired or was cancelled.
+    Gone,
+    /// It was unreadable, and the site does not get it.
+    NotSelected,
+    Unreadable,
 }
 
 impl FromCursor<'_> {
@@ -168,20 +218,26 @@ impl FromCursor<'_> {
         }
         loop {
             while let Some(item) = self.items.front().copied() {
-                let taken = self.offer_one(item.position, put)?;
-                if taken == Some(false) {
+                let was_unreadable = item.commit_sequence.is_none();
+                let offered = self.offer_one((item.position, was_unreadable), put)?;
+                if matches!(offered, Offered::Refused) {
                     return Ok(());
                 }
                 self.items.pop_front();
                 self.next = item.next;
                 self.progress.skipped += item.gone;
-                match taken {
-                    Some(_) => {
+                match offered {
+                    Offered::Taken => {
                         self.progress.sent += 1;
                         self.progress.sent_bytes += item.bytes;
-                        self.progress.last = Some((item.position, item.commit_sequence));
+                        let last = item
+                            .commit_sequence
+                            .map(|sequence| (item.position, sequence));
+                        self.progress.last = last.or(self.progress.last);
                     }
-                    None => self.progress.skipped += 1,
+                    Offered::Unreadable => self.keep(item.position, 0),
+                    Offered::Gone => self.progress.skipped += 1,
+                    Offered::NotSelected | Offered::Refused => {}
                 }
             }
             self.progress.skipped += std::mem::take(&mut self.gone);
@@ -202,13 +258,21 @@ impl ArticleSource for FromCursor<'_> {
     fn delivered(&mut self) -> Result<(), Error> {
         let mut progress = std::mem::take(&mut self.progress);
         progress.now = relay::Now::read().seconds;
+        let taken = std::mem::take(&mut self.deferred_taken);
+        let unreadable = std::mem::take(&mut self.unreadable);
+        if taken > 0 || !unreadable.is_empty() {
+            let left = self.state.deferred().iter().skip(taken).copied();
+            let list = left.chain(unreadable).collect();
+            self.deferred_left = self.deferred_left.saturating_sub(taken);
+            self.state.set_deferred(list)?;
+        }
         // A cursor that passed only articles for other sites may be reset.
-        self.state.pass(self.next, progress, progress.sent > 0)?;
-        let left = match std::mem::take(&mut self.deferred_taken) {
-            0 => return Ok(()),
-            taken => self.state.deferred().iter().skip(taken).copied().collect(),
-        };
-        self.state.set_deferred(left)
+        self.state.pass(self.next, progress, progress.sent > 0)
+    }
+
+    fn unreadable(&self) -> u64 {
+        let listed = self.state.deferred().len();
+        listed.saturating_sub(self.deferred_left) as u64
     }
 
     /// The size of the known waiting articles, with a proportional estimate for the rest of the log, so that a backlog is scanned once.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
-use store::{HistoryLine, Logged, Position, Record, Snapshot};
+use store::{HistoryLine, Met, Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -30,8 +30,8 @@ pub struct Item {
     pub position: Position,
     /// The cursor after its delivery.
     pub next: Position,
-    /// The commit sequence number of its record.
-    pub commit_sequence: u64,
+    /// The commit sequence number of its record; `None`: the disk cannot read it, and it may be for other sites.
+    pub commit_sequence: Option<u64>,
     /// Size in native form, bytes.
     pub bytes: u64,
     /// Time of arrival, seconds since 1970.
@@ -94,7 +94,7 @@ pub fn round_until(
         (snapshot, end),
         sites,
         chosen,
-        |which, logged, (line, is_alive)| {
+        |which, met, (line, is_alive)| {
             let Some(waiting) = found.get_mut(which) else {
                 return ControlFlow::Continue(());
             };
@@ -102,18 +102,25 @@ pub fn round_until(
                 waiting.gone += 1;
                 return ControlFlow::Continue(());
             }
-            if room == 0 && logged.position != noted {
+            let (position, next, commit_sequence) = match met {
+                Met::Article(logged) => {
+                    let commit_sequence = logged.record.head.commit_sequence;
+                    (logged.position, logged.next, Some(commit_sequence))
+                }
+                Met::Unreadable { position, next, .. } => (*position, *next, None),
+            };
+            if room == 0 && position != noted {
                 // The sites of this article continue here in the next pass. The pass ends only between two articles, since an article is collected
                 // for all of its sites or for none.
-                end = logged.position;
+                end = position;
                 return ControlFlow::Break(());
             }
             room = room.saturating_sub(1);
-            noted = logged.position;
+            noted = position;
             waiting.items.push(Item {
-                position: logged.position,
-                next: logged.next,
-                commit_sequence: logged.record.head.commit_sequence,
+                position,
+                next,
+                commit_sequence,
                 bytes: line.size.unwrap_or(0),
                 arrival: line.arrival.unwrap_or(0),
                 gone: std::mem::take(&mut waiting.gone),
@@ -200,12 +207,12 @@ impl<'a> Named<'a> {
 }
 
 /// Calls `found` for each article after a site's cursor that the site gets, with the site's index in `sites`, the article, its history
-/// line, and whether it is still readable; as far as `end`.
+/// line, and whether it is still readable; as far as `end`. Every site may get an article that the disk cannot read.
 fn each(
     (snapshot, end): (&Snapshot, Position),
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
-    mut found: impl FnMut(usize, &Logged<'_>, (&HistoryLine<'_>, bool)) -> ControlFlow<()>,
+    mut found: impl FnMut(usize, &Met<'_>, (&HistoryLine<'_>, bool)) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Error> {
     let Some(from) = sites.iter().map(|site| site.cursor.position).min() else {
         return Ok(ControlFlow::Continue(()));
@@ -213,7 +220,20 @@ fn each(
     let mut named = Named::new(sites);
     let late = sites.iter().map(|site| site.cursor.selected_from).max();
     let late = late.unwrap_or(from);
-    Ok(snapshot.each_article((from, end), |logged| {
+    Ok(snapshot.each_met((from, end), |met| {
+        let logged = match met {
+            Met::Article(logged) => logged,
+            Met::Unreadable { position, line, .. } => {
+                let line = (&line, snapshot.is_alive(&line));
+                let mut sites = sites.iter().enumerate();
+                return sites.try_for_each(|(which, site)| {
+                    match site.cursor.has_passed(position) {
+                        true => ControlFlow::Continue(()),
+                        false => found(which, &met, line),
+                    }
+                });
+            }
+        };
         let record = &logged.record;
         let position = logged.position;
         let mut line = None;
@@ -228,7 +248,7 @@ fn each(
                 Some((line, is_alive))
             });
             match line {
-                Some((line, is_alive)) => found(which, &logged, (line, *is_alive)),
+                Some((line, is_alive)) => found(which, &met, (line, *is_alive)),
                 None => ControlFlow::Continue(()),
             }
         };

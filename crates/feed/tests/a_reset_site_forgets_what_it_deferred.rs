@@ -32,6 +32,7 @@ fn deferred_articles_go_with_the_cursor() {
             due: 7,
             attempts: 1,
             is_blamed: false,
+            is_unreadable: false,
         });
         state.set_deferred(list.to_vec()).unwrap();
         // A sendme message that is answered in part.

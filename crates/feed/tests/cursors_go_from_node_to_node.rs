@@ -88,7 +88,7 @@ proptest! {
         {
             let mut snapshot = one.snapshot();
             let mut state = SiteState::take(one.dir(), NORTH, &mut snapshot).unwrap();
-            let list = deferred.iter().map(|place| Deferred { position: of_one[*place], due: 7, attempts: 3, is_blamed: false });
+            let list = deferred.iter().map(|place| Deferred { position: of_one[*place], due: 7, attempts: 3, is_blamed: false, is_unreadable: false });
             state.set_deferred(list.collect()).unwrap();
             let cursor = Cursor {
                 position: end(at),

@@ -88,7 +88,9 @@ fn in_rounds_of_any_size() {
                 for item in waiting.items.iter().take(taken) {
                     got.push(item.position);
                     let progress = Progress {
-                        last: Some((item.position, item.commit_sequence)),
+                        last: item
+                            .commit_sequence
+                            .map(|sequence| (item.position, sequence)),
                         sent: 1,
                         sent_bytes: item.bytes,
                         skipped: item.gone,

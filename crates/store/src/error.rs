@@ -191,6 +191,15 @@ impl Error {
         }
     }
 
+    /// Whether the disk cannot read what was asked for, which may be as it was.
+    pub fn is_unreadable(&self) -> bool {
+        match self {
+            Error::Damaged { what, .. } => *what == UNREADABLE,
+            Error::Io { source, .. } => is_unreadable(source),
+            _ => false,
+        }
+    }
+
     /// Wraps a system error with what was being done to which file. An error of the object store that the reading of a segment brought stays
     /// what it is.
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {

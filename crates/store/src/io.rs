@@ -14,6 +14,7 @@ pub(crate) mod mount_instance;
 pub(crate) mod once;
 pub mod regular;
 pub(crate) mod replace;
+pub(crate) mod reread;
 pub(crate) mod reserve;
 pub(crate) mod salvage;
 pub(crate) mod zeros;

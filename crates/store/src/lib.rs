@@ -64,7 +64,7 @@ pub use log::segments::{SegmentFile, is_news_directory};
 pub use overview::row::{OverviewFields, push_row_of};
 pub use overview::{GroupRows, Row};
 pub use read::entry_places::EntryEnd;
-pub use read::follow::Logged;
+pub use read::follow::{Logged, Met};
 pub use read::histogram;
 pub use read::histogram::{Histogram, Spread};
 pub use read::low_marks::LowMark;

@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::{Report, fsck_on};
-use store::{Error, Options, Position, Published, Snapshot, Spool};
+use store::{Error, Met, Options, Position, Published, Snapshot, Spool};
 
 /// So long that the blocks in the middle of an article are its own.
 fn filler(number: usize) -> String {
@@ -193,6 +193,25 @@ fn a_reader_and_a_feed_miss_that_article_alone() {
     assert!(walked.unwrap().is_continue());
     assert_eq!(met.len(), 39);
     assert!(!met.contains(&positions[7]));
+    // The history tells a feed what it misses, and where it goes on.
+    let mut missed = Vec::new();
+    let walked = reader.each_met((Position(0), reader.end()), |met| {
+        if let Met::Unreadable {
+            position,
+            next,
+            line,
+        } = met
+        {
+            missed.push((position, next, line.id.to_vec()));
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    assert!(walked.unwrap().is_continue());
+    let [(position, next, known)] = &missed[..] else {
+        panic!("{missed:?}");
+    };
+    assert_eq!((*position, *next), (positions[7], positions[8]));
+    assert_eq!(*known, id(7).into_bytes());
 }
 
 /// The end of a file under a map, taken away: each page of it raises SIGBUS, as one that the disk cannot read.

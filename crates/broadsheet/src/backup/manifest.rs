@@ -41,6 +41,11 @@ impl Stamp {
         }
     }
 
+    /// A stamp that no file has: the next backup reads the file again.
+    pub fn of_none(self) -> Stamp {
+        Stamp { inode: 0, ..self }
+    }
+
     /// Whether the last change was before a time, seconds since 1970.
     pub fn is_older_than(&self, time: i64) -> bool {
         self.changed.max(self.modified) < i128::from(time) * 1_000_000_000

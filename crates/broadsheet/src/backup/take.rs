@@ -4,10 +4,10 @@
 //! next backup. Segments are copied afterwards; `lock.expire` keeps them as they are until the end.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -64,8 +64,11 @@ pub struct Taken {
     pub new_bytes: u64,
     /// Number of old backups that were removed.
     pub removed: usize,
-    /// The segments without a valid header, the fault of an `active` with which nothing can be filed, and a damaged list of an older backup.
+    /// The segments without a valid header, the fault of an `active` with which nothing can be filed, a damaged list of an older backup, and the
+    /// files that the disk cannot read as a whole.
     pub faults: Vec<String>,
+    /// Number of files that the disk cannot read as a whole.
+    pub unreadable: u64,
 }
 
 /// A file to copy.
@@ -132,6 +135,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         known: HashMap::new(),
         entries: Vec::new(),
         new_bytes: 0,
+        unreadable: Vec::new(),
     };
     if let Some(last) = last {
         // A file that changed in the same moment in which it was copied may have the same times with another content.
@@ -155,7 +159,10 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         for source in &now {
             taking.copy(source)?;
         }
-        let mut faults = store::fsck::segment_faults(&root)?;
+        let mut faults = match store::fsck::segment_faults(&root) {
+            Err(error) if error.is_unreadable() => vec![error],
+            faults => faults?,
+        };
         faults.extend(store::check_active(&root).err());
         (later, faults)
     };
@@ -173,6 +180,8 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
     };
     manifest.write(&backups)?;
     let mut faults: Vec<String> = faults.iter().map(store::Error::to_string).collect();
+    let unreadable = taking.unreadable.len() as u64;
+    faults.append(&mut taking.unreadable);
     let mut removed = 0;
     // The older ones may be without the damage.
     if let Some(keep) = keep.filter(|_| faults.is_empty()) {
@@ -188,6 +197,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         new_bytes: taking.new_bytes,
         removed,
         faults,
+        unreadable,
     })
 }
 
@@ -256,6 +266,8 @@ struct Taking<'a> {
     known: HashMap<PathBuf, Entry>,
     entries: Vec<Entry>,
     new_bytes: u64,
+    /// The files that the disk cannot read as a whole, as messages.
+    unreadable: Vec<String>,
 }
 
 impl Taking<'_> {
@@ -348,6 +360,7 @@ impl Taking<'_> {
         };
         let data = file.metadata().with_context(doing)?;
         let stamp = Stamp::of(&data);
+        let file = store::disk::salvaged(file, &source.from);
         let known = self.known.get(&source.path).filter(|known| {
             known.stamp == stamp
                 && known.size == source.bytes_max
@@ -358,8 +371,8 @@ impl Taking<'_> {
             None => {
                 let from = match source.path.extension().is_some_and(|end| end == "art") {
                     // What is in the object store stays there; the cache is not copied.
-                    true => Zeroed::new(&file, store::offload::cached_bytes(&source.from)?),
-                    false => Zeroed::new(&file, 0..0),
+                    true => Zeroed::new(&*file, store::offload::cached_bytes(&source.from)?),
+                    false => Zeroed::new(&*file, 0..0),
                 };
                 let stored = self.contents.store(from, source.bytes_max);
                 let (checksum, size, is_new) = stored.with_context(doing)?;
@@ -373,26 +386,59 @@ impl Taking<'_> {
                 (checksum, size)
             }
         };
+        let is_whole = !file.was_unreadable(0..size);
+        if !is_whole {
+            // The records and rows of a segment have checksums; nothing else would show that bytes are missing.
+            let is_kept = source.path.starts_with("segments");
+            let fault = unreadable_fault(&source.from, &*file, (size, is_kept));
+            self.unreadable.push(fault);
+            if !is_kept {
+                return Ok(());
+            }
+        }
         self.entries.push(Entry {
             checksum,
             size,
             mode: data.permissions().mode() & 0o777,
-            stamp,
+            stamp: if is_whole { stamp } else { stamp.of_none() },
             path: source.path.clone(),
         });
         Ok(())
     }
 }
 
+/// Tells which bytes of a file are not in the backup, and what to do.
+fn unreadable_fault(
+    path: &Path,
+    file: &dyn store::disk::File,
+    (size, is_kept): (u64, bool),
+) -> String {
+    let block = store::disk::BLOCK_BYTES as u64;
+    let blocks = (0..size).step_by(store::disk::BLOCK_BYTES);
+    let mut bad = blocks.filter(|at| file.was_unreadable(*at..at + block));
+    let first = bad.next().unwrap_or(0);
+    let bytes = block * (1 + bad.count() as u64);
+    let (path, bytes) = (path.display(), bytes.min(size));
+    let unreadable = format!("{path}: the disk cannot read {bytes} bytes, the first at {first}");
+    match is_kept {
+        true => format!(
+            "{unreadable}: this backup has all else of it; look into the log of the system, run `broadsheet fsck --repair`"
+        ),
+        false => format!(
+            "{unreadable}: it is not in this backup; look into the log of the system, replace the file"
+        ),
+    }
+}
+
 /// A file with zeros in the place of some bytes.
 struct Zeroed<'f> {
-    file: &'f File,
+    file: &'f dyn store::disk::File,
     zeros: Range<u64>,
     offset: u64,
 }
 
 impl<'f> Zeroed<'f> {
-    fn new(file: &'f File, zeros: Range<u64>) -> Zeroed<'f> {
+    fn new(file: &'f dyn store::disk::File, zeros: Range<u64>) -> Zeroed<'f> {
         Zeroed {
             file,
             zeros,

@@ -39,10 +39,16 @@ The headers of the segments are verified; fsck verifies the articles.
         )
         .value("N"),
     ],
-    exits: &[Meaning {
-        status: Status::NO,
-        when: "the backup was made, but a segment or active is damaged in it, or the list of an older backup is: do what the message says, and back up again",
-    }],
+    exits: &[
+        Meaning {
+            status: Status::NO,
+            when: "the backup was made, but a segment or active is damaged in it, or the list of an older backup is: do what the message says, and back up again",
+        },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "the backup was made, but the disk cannot read parts of some files; each is reported, and all else is in the backup",
+        },
+    ],
     run,
 };
 
@@ -62,9 +68,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let taken = take::take(directory.root(), backups, keep)?;
     given.print(&taken, out)?;
-    Ok(match taken.faults.is_empty() {
-        true => Status::OK,
-        false => Status::NO,
+    Ok(match (taken.unreadable, taken.faults.is_empty()) {
+        (1.., _) => Status::ATTENTION,
+        (0, true) => Status::OK,
+        (0, false) => Status::NO,
     })
 }
 
@@ -93,6 +100,7 @@ impl Answer for Taken {
         json!({
             "time": self.time, "files": self.files, "bytes": self.bytes, "new_bytes": self.new_bytes,
             "removed": self.removed, "faults": self.faults,
+            "unreadable": self.unreadable,
         })
     }
 }

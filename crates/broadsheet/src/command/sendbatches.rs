@@ -75,6 +75,10 @@ The result for each site is written to `batchlog' in the news directory, in the 
             status: Status::NO,
             when: "articles wait: a command failed, a queue or a disk is full, a site is paused or busy",
         },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "articles wait that the disk cannot read; all others were sent",
+        },
     ],
     run,
 };
@@ -109,7 +113,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let began = Now::read().seconds;
     serving.batchparms()?;
-    let (mut status, mut lines) = (Status::OK, Vec::new());
+    let (mut status, mut lines, mut unreadable) = (Status::OK, Vec::new(), 0);
     let mut turns = Vec::new();
     for (name, site) in feeds::chosen(&sites, &given.operands)? {
         match &site.via {
@@ -154,6 +158,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             sent,
         };
         given.print(&batched, out)?;
+        unreadable += batched.sent.unreadable;
         if batched.why.is_some() {
             status = Status::NO;
         }
@@ -169,7 +174,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Now::read().seconds,
         )?;
     }
-    Ok(status)
+    Ok(match unreadable {
+        0 => status,
+        _ => Status::ATTENTION,
+    })
 }
 
 /// The batches of one site; the text says nothing when there were none.
@@ -218,6 +226,7 @@ impl Answer for Batched {
             "packed_bytes": sent.packed_bytes,
             "oversize": sent.oversize,
             "backlog": sent.backlog,
+            "unreadable": sent.unreadable,
             "state": self.state,
             "why": self.why,
         })

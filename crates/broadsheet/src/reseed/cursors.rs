@@ -126,6 +126,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
             due,
             attempts,
             is_blamed: false,
+            is_unreadable: false,
         });
         state.set_deferred(deferred.collect())?;
         state.move_to(Position(position))?;

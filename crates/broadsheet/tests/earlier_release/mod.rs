@@ -166,6 +166,7 @@ pub fn make() {
         due: made as i64,
         attempts: 3,
         is_blamed: false,
+        is_unreadable: false,
     };
     feed::deferred::write(&program.path("news/feeds/south"), "south", &[deferred]).unwrap();
     run(

@@ -29,6 +29,8 @@ pub(super) struct Deferrals {
     next_due: Option<i64>,
     /// Those of the list at which connections broke.
     blamed: Vec<Deferred>,
+    /// Those of the list that the disk could not read.
+    unreadable: HashSet<Position>,
     /// Those at which connections broke since the list was written.
     newly_blamed: HashSet<Position>,
     /// All positions of the list.
@@ -45,6 +47,8 @@ impl Deferrals {
         self.listed.clear();
         self.listed.extend(list.iter().map(|one| one.position));
         self.blamed = list.iter().filter(|one| one.is_blamed).copied().collect();
+        let unreadable = list.iter().filter(|one| one.is_unreadable);
+        self.unreadable = unreadable.map(|one| one.position).collect();
         self.find_next_due(list);
     }
 
@@ -89,6 +93,16 @@ impl Deferrals {
     /// Whether the list has an article: then the list offers it, and not the lane.
     pub fn has(&self, position: Position) -> bool {
         self.listed.contains(&position)
+    }
+
+    /// Whether the disk could not read an article of the list: then it is not known whether the peer gets it.
+    pub fn is_unreadable(&self, position: Position) -> bool {
+        self.unreadable.contains(&position)
+    }
+
+    /// Number of articles of the list that the disk could not read.
+    pub fn unreadable_count(&self) -> u64 {
+        self.unreadable.len() as u64
     }
 
     /// Whether these are the articles of the list that was read or written last.
@@ -165,7 +179,7 @@ impl Deferrals {
     /// Notes the answer about one.
     pub fn settle(&mut self, position: Position, settled: Settled) {
         self.on_the_way.remove(&position);
-        self.answered.insert(position, settled);
+        self.answered.entry(position).or_insert(settled);
     }
 
     /// Takes one back whose connection failed.
@@ -201,7 +215,7 @@ impl Deferrals {
                     progress.sent_bytes += size(*position);
                 }
                 Settled::Gone => progress.skipped += 1,
-                Settled::Refused | Settled::Deferred => {}
+                Settled::Refused | Settled::Deferred | Settled::Unreadable => {}
             }
         }
         progress
@@ -216,12 +230,12 @@ impl Deferrals {
         }
     }
 
-    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time, each once; and those
-    /// that are given up.
+    /// The list to write: as it was, with the answers since and the articles that are `deferred` for the first time, each once, with whether
+    /// the disk cannot read it; and those that are given up.
     pub fn list(
         &self,
         list: &[Deferred],
-        deferred: impl Iterator<Item = Position>,
+        deferred: impl Iterator<Item = (Position, bool)>,
         now: i64,
     ) -> (Vec<Deferred>, Vec<Position>) {
         let mut given_up = Vec::new();
@@ -238,11 +252,23 @@ impl Deferrals {
                     ATTEMPTS_MAX.. => given_up.push(one.position),
                     attempts => fresh.push(again(one.position, attempts)),
                 },
+                // It is never given up.
+                Some(Settled::Unreadable) => fresh.push(Deferred {
+                    is_blamed: one.is_blamed,
+                    ..Deferred::unreadable(
+                        one.position,
+                        one.attempts.saturating_add(1).min(ATTEMPTS_TO_LONGEST),
+                        now,
+                    )
+                }),
                 Some(_) => {}
             }
         }
-        let deferred = deferred.filter(|position| known.insert(*position));
-        fresh.extend(deferred.map(|position| again(position, 1)));
+        let deferred = deferred.filter(|(position, _)| known.insert(*position));
+        fresh.extend(deferred.map(|(position, is_unreadable)| Deferred {
+            is_unreadable,
+            ..again(position, 1)
+        }));
         (fresh, given_up)
     }
 
@@ -268,7 +294,11 @@ mod tests {
     #[test]
     fn each_is_offered_again_and_given_up_in_the_end() {
         let mut deferrals = Deferrals::default();
-        let (mut list, _) = deferrals.list(&[], [Position(8), Position(16)].into_iter(), 1000);
+        let (mut list, _) = deferrals.list(
+            &[],
+            [(Position(8), false), (Position(16), false)].into_iter(),
+            1000,
+        );
         deferrals.written(&list, 1000);
         let (mut now, mut offers, mut given_up) = (1000, 1, Vec::new());
         while !list.is_empty() {
@@ -302,7 +332,7 @@ mod tests {
     fn none_is_given_up_while_the_peer_accepts_nothing() {
         let mut deferrals = Deferrals::default();
         deferrals.accepted(999);
-        let (mut list, _) = deferrals.list(&[], [Position(8)].into_iter(), 1000);
+        let (mut list, _) = deferrals.list(&[], [(Position(8), false)].into_iter(), 1000);
         deferrals.written(&list, 1000);
         let mut now = 1000;
         let mut defer = |deferrals: &mut Deferrals, list: &mut Vec<Deferred>| {
@@ -409,10 +439,35 @@ mod tests {
     }
 
     #[test]
+    fn what_the_disk_cannot_read_is_never_given_up() {
+        let mut deferrals = Deferrals::default();
+        let fresh = [(Position(8), true)].into_iter();
+        let (mut list, _) = deferrals.list(&[], fresh, 1000);
+        deferrals.written(&list, 1000);
+        for _ in 0..1000 {
+            let now = deferrals.next_due().unwrap();
+            assert_eq!(deferrals.next(&list, now), Some(Position(8)));
+            assert!(deferrals.is_unreadable(Position(8)));
+            deferrals.settle(Position(8), Settled::Unreadable);
+            deferrals.accepted(now);
+            let (fresh, given_up) = deferrals.list(&list, std::iter::empty(), now);
+            assert_eq!(given_up, []);
+            deferrals.written(&fresh, now);
+            list = fresh;
+        }
+        // It can be read, and the peer defers it.
+        let now = deferrals.next_due().unwrap();
+        assert_eq!(deferrals.next(&list, now), Some(Position(8)));
+        deferrals.settle(Position(8), Settled::Deferred);
+        let (list, _) = deferrals.list(&list, std::iter::empty(), now);
+        assert!(!list[0].is_unreadable);
+    }
+
+    #[test]
     fn a_position_is_listed_once() {
         let list = [3, 1].map(|attempts| Deferred::new(Position(8), attempts, 0));
         let deferrals = Deferrals::default();
-        let again = [Position(8), Position(16), Position(16)].into_iter();
+        let again = [8, 16, 16].map(|one| (Position(one), false)).into_iter();
         let (list, given_up) = deferrals.list(&list, again, 1000);
         let listed = list.iter().map(|one| (one.position.0, one.attempts));
         assert_eq!(listed.collect::<Vec<_>>(), [(8, 3), (16, 1)]);

@@ -34,7 +34,7 @@ pub struct Lane {
     passed: Position,
     /// Number of expired or cancelled articles behind the last of `noted`.
     gone: u64,
-    /// Number of articles in `flight` that are [`Settled::Deferred`].
+    /// Number of articles in `flight` that the list of deferred articles is to have.
     deferred: usize,
 }
 
@@ -55,6 +55,15 @@ pub enum Settled {
     Gone,
     /// The peer wants it later: the cursor passes it when the list of deferred articles has it.
     Deferred,
+    /// The disk cannot read it: as [`Settled::Deferred`].
+    Unreadable,
+}
+
+impl Settled {
+    /// Whether the list of deferred articles is to have it.
+    pub fn is_listed(self) -> bool {
+        matches!(self, Settled::Deferred | Settled::Unreadable)
+    }
 }
 
 impl Lane {
@@ -143,16 +152,21 @@ impl Lane {
         if let Some(ticket) = self.again.pop_front() {
             return Some((ticket, self.position(ticket)?));
         }
-        if self.flight.len() >= FLIGHT_ARTICLES_MAX {
-            return None;
+        while self.flight.len() < FLIGHT_ARTICLES_MAX {
+            let item = self.noted.pop_front()?;
+            let ticket = self.first + self.flight.len() as u64;
+            // Whether the peer gets it is not known before it can be read.
+            let is_unreadable = item.commit_sequence.is_none();
+            self.flight.push_back(Offered {
+                item,
+                settled: is_unreadable.then_some(Settled::Unreadable),
+            });
+            if !is_unreadable {
+                return Some((ticket, item.position));
+            }
+            self.deferred += 1;
         }
-        let item = self.noted.pop_front()?;
-        let ticket = self.first + self.flight.len() as u64;
-        self.flight.push_back(Offered {
-            item,
-            settled: None,
-        });
-        Some((ticket, item.position))
+        None
     }
 
     /// The position of an offered article.
@@ -179,7 +193,7 @@ impl Lane {
             && offered.settled.is_none()
         {
             offered.settled = Some(settled);
-            self.deferred += usize::from(settled == Settled::Deferred);
+            self.deferred += usize::from(settled.is_listed());
         }
     }
 
@@ -195,13 +209,12 @@ impl Lane {
         self.deferred > 0
     }
 
-    /// The positions of articles that are to be noted in the list of deferred articles.
-    pub fn deferred(&self) -> impl Iterator<Item = Position> {
-        let deferred = |offered: &&Offered| offered.settled == Some(Settled::Deferred);
-        self.flight
-            .iter()
-            .filter(deferred)
-            .map(|offered| offered.item.position)
+    /// The positions of articles that are to be noted in the list of deferred articles, and whether the disk cannot read them.
+    pub fn deferred(&self) -> impl Iterator<Item = (Position, bool)> {
+        self.flight.iter().filter_map(|offered| {
+            let settled = offered.settled.filter(|settled| settled.is_listed())?;
+            Some((offered.item.position, settled == Settled::Unreadable))
+        })
     }
 
     /// The deferred articles are noted: the cursor may pass them.
@@ -210,7 +223,7 @@ impl Lane {
             return;
         }
         for offered in &mut self.flight {
-            if offered.settled == Some(Settled::Deferred) {
+            if offered.settled.is_some_and(Settled::is_listed) {
                 offered.settled = Some(Settled::Refused);
             }
         }
@@ -222,7 +235,7 @@ impl Lane {
         let mut progress = Progress::default();
         while let Some(offered) = self.flight.front() {
             match offered.settled {
-                None | Some(Settled::Deferred) => break,
+                None | Some(Settled::Deferred | Settled::Unreadable) => break,
                 Some(Settled::Accepted) => {
                     progress.sent += 1;
                     progress.sent_bytes += offered.item.bytes;
@@ -231,7 +244,9 @@ impl Lane {
                 Some(Settled::Refused) => {}
             }
             progress.skipped += offered.item.gone;
-            progress.last = Some((offered.item.position, offered.item.commit_sequence));
+            let sequence = offered.item.commit_sequence;
+            let last = sequence.map(|sequence| (offered.item.position, sequence));
+            progress.last = last.or(progress.last);
             self.passed = offered.item.next;
             self.flight.pop_front();
             self.first += 1;
@@ -253,7 +268,7 @@ mod tests {
         let items = range.map(|number| Item {
             position: Position(number * 10),
             next: Position(number * 10 + 9),
-            commit_sequence: number,
+            commit_sequence: Some(number),
             bytes: 1,
             arrival: 0,
             gone: 0,
@@ -277,7 +292,7 @@ mod tests {
                 match what {
                     0..3 => offered.extend(lane.next()),
                     5 => {
-                        for position in lane.deferred() {
+                        for (position, _) in lane.deferred() {
                             open.remove(&(position.0 / 10));
                         }
                         lane.deferred_are_noted();
@@ -292,7 +307,7 @@ mod tests {
                         let (ticket, position) = offered.remove(pick.index(offered.len()));
                         lane.settle(ticket, Settled::Deferred);
                         deferred += 1;
-                        prop_assert!(lane.has_deferred() && lane.deferred().any(|one| one == position));
+                        prop_assert!(lane.has_deferred() && lane.deferred().any(|one| one == (position, false)));
                     }
                     _ => {
                         let (ticket, position) = offered.remove(pick.index(offered.len()));
@@ -327,6 +342,33 @@ mod tests {
         assert_eq!(lane.advance().unwrap().skipped, 2);
         assert!(lane.is_done());
         assert_eq!(lane.passed(), Position(100));
+    }
+
+    #[test]
+    fn what_the_disk_cannot_read_is_listed_and_not_offered() {
+        let mut lane = Lane::new(Position(0), None);
+        let mut found = items(1..4);
+        found.items[1].commit_sequence = None;
+        found.items[2].commit_sequence = None;
+        lane.found(found, Position(100), |_| false);
+        let (ticket, position) = lane.next().unwrap();
+        assert_eq!((position, lane.next()), (Position(10), None));
+        lane.settle(ticket, Settled::Accepted);
+        let listed: Vec<_> = lane.deferred().collect();
+        assert_eq!(listed, [(Position(20), true), (Position(30), true)]);
+        // The cursor passes them when the list has them; the last one that was sent stays the last.
+        let progress = lane.advance().unwrap();
+        assert_eq!(
+            (progress.last, lane.passed()),
+            (Some((Position(10), 1)), Position(19))
+        );
+        lane.deferred_are_noted();
+        let progress = lane.advance().unwrap();
+        assert_eq!(
+            (progress.last, progress.sent, progress.skipped),
+            (None, 0, 0)
+        );
+        assert!(lane.is_empty() && lane.passed() == Position(100));
     }
 
     #[test]

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use article::date::LocalZone;
+use groups::Sites;
 use groups::sites::{NntpVia, Site, Via};
+use relay::sites::Selector;
 use rustix::event::epoll::EventFlags;
 use store::{Position, Snapshot};
 
@@ -37,6 +39,7 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::permit::Permit;
 use crate::remote::Remote;
+use crate::serving::why_unreadable;
 use crate::site_state::{self, SiteState};
 
 /// Where and how a peer is reached.
@@ -150,6 +153,9 @@ pub(super) struct Context<'a> {
     pub shared: &'a mut SharedArticles,
     /// Other peers may want the same articles next.
     pub is_sharing: bool,
+    /// Selects the sites of articles that were filed before the sites were known; made when first needed.
+    pub selector: &'a mut Option<Selector>,
+    pub sites: &'a Sites,
 }
 
 impl PeerPlan {
@@ -293,6 +299,11 @@ impl Peer {
             why => format!("paused: {why}"),
         });
         paused.or_else(|| Some(self.why.clone()).filter(|why| !why.is_empty()))
+    }
+
+    /// Why articles wait that the disk cannot read, if there are any.
+    pub fn why_unreadable(&self) -> Option<String> {
+        why_unreadable(self.deferrals.unreadable_count())
     }
 
     /// Somebody asks for a pass: what failed is tried again at once, deferred articles are due, and the files are read again if nothing is

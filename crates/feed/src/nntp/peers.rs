@@ -200,7 +200,7 @@ pub fn deliver(
         name: peer.name().to_vec(),
         articles: peer.counts().answered(),
         is_busy: peer.is_busy(),
-        waits: peer.why().or_else(|| {
+        waits: peer.why().or_else(|| peer.why_unreadable()).or_else(|| {
             let is_over = !peer.is_at_rest(end, Now::read().seconds);
             is_over.then(|| "the time is over".to_owned())
         }),
@@ -472,9 +472,7 @@ impl Peers {
             .collect();
         let (snapshot, selector, all) = (&self.snapshot, &mut self.selector, &self.sites);
         let mut late = |record: &store::Record<'_>, name: &[u8]| {
-            let selector =
-                selector.get_or_insert_with(|| Selector::new(snapshot.active(), all.clone()));
-            selector.wants(record, name, snapshot.active())
+            wants_late((snapshot, selector, all), record, name)
         };
         // For a peer without a connection it is enough to know that something waits.
         let each = match is_connected {
@@ -581,9 +579,21 @@ impl Peers {
             buffer: &mut self.buffer,
             shared: &mut self.shared,
             is_sharing,
+            selector: &mut self.selector,
+            sites: &self.sites,
         };
         Some(act(peer, &mut context))
     }
+}
+
+/// Whether a site gets an article that was filed before the site was known.
+pub(super) fn wants_late(
+    (snapshot, selector, all): (&Snapshot, &mut Option<Selector>, &Sites),
+    record: &store::Record<'_>,
+    name: &[u8],
+) -> bool {
+    let selector = selector.get_or_insert_with(|| Selector::new(snapshot.active(), all.clone()));
+    selector.wants(record, name, snapshot.active())
 }
 
 #[cfg(test)]

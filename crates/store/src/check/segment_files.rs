@@ -367,6 +367,17 @@ impl Checked<'_> {
         report: &mut Report,
     ) -> Result<bool, Error> {
         let bytes = to - from;
+        if self.art.was_unreadable(from..to) {
+            // The disk may have failed for a moment: it is asked again before anything is overwritten.
+            let mut again = vec![0; bytes as usize];
+            let read = self.art.read_at(&mut again, from);
+            read.map_err(|source| self.read_error(source))?;
+            if !self.art.was_unreadable(from..to) {
+                let what = "the disk did not read it at first, and reads it now: run this again";
+                report.tell(&self.art_path, from, what, false);
+                return Ok(false);
+            }
+        }
         let what = match self.art.was_unreadable(from..to) {
             true => format!("{bytes} bytes, of which the disk cannot read some"),
             false => format!("{bytes} bytes are not a sound record"),

@@ -9,8 +9,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fc
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::error::is_unreadable;
 use crate::io::directories::sync_directory;
-use crate::io::{mount_instance, regular};
+use crate::io::{mount_instance, regular, reread, salvage};
 
 pub use crate::io::map::{MapRef, MapWords};
 
@@ -97,7 +98,8 @@ impl Access {
 pub trait File: Send + Sync + Debug {
     /// Its length, bytes.
     fn length(&self) -> io::Result<u64>;
-    /// Fills `buffer` as far as the file has bytes; returns their number.
+    /// Fills `buffer` as far as the file has bytes; returns their number. Fails only if the disk cannot read one of the blocks that contain
+    /// the bytes.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `bytes`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
@@ -261,6 +263,17 @@ impl Disk for RealDisk {
     }
 }
 
+/// An open file with this name, whose unreadable blocks are replaced: [`File::was_unreadable`] tells which. For copies.
+pub fn salvaged(file: fs::File, path: &Path) -> Box<dyn File> {
+    let file = RealFile {
+        file,
+        how: Open::Read,
+        path: path.to_owned(),
+        direct: OnceLock::new(),
+    };
+    salvage::over(Box::new(file), u64::MAX)
+}
+
 #[derive(Debug)]
 struct RealFile {
     file: fs::File,
@@ -291,7 +304,12 @@ impl File for RealFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        fill(&self.file, buffer, offset, 1)
+        match fill(&self.file, buffer, offset, 1) {
+            Err(error) if is_unreadable(&error) => {
+                reread::read_at((&self.file, &self.path), buffer, offset, error)
+            }
+            read => read,
+        }
     }
 
     fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
@@ -383,11 +401,15 @@ impl File for RealFile {
     }
 
     fn map(&self, length: u64) -> io::Result<MapRef> {
-        MapRef::new(&self.file, length)
+        MapRef::named((&self.file, &self.path), length)
     }
 
     fn map_words(&self, length: u64) -> io::Result<MapWords> {
-        MapWords::new(&self.file, length, self.how != Open::Read)
+        MapWords::new(
+            (&self.file, Some(&self.path)),
+            length,
+            self.how != Open::Read,
+        )
     }
 
     fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {

@@ -1,7 +1,8 @@
 //! Mapped files: the only file of this crate with `unsafe`.
 //!
 //! A page of a map that the disk cannot read, or that lies beyond the end of a truncated file, raises SIGBUS, which
-//! ends a process. Here a handler maps a page of zeros in its place and records it. A reader that finds invalid data (a wrong
+//! ends a process. So does a page that only shares its folio of the page cache with a bad sector. A handler reads the page past the cache and
+//! maps a copy in its place; if the disk cannot read it either, it maps a page of zeros and records it. A reader that finds invalid data (a wrong
 //! checksum, a line of another id) calls [`is_unreadable`] for the reason; a reader without a checksum always calls it. An access
 //! error outside these maps ends the process as usual. Bytes of a map in a system call raise no signal: the call fails
 //! with EFAULT.
@@ -10,11 +11,18 @@
 use std::fs;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::io::reread::{self, Named};
 
 /// Maximum number of maps of a process; another one is refused with an error. Linux itself allows 65,530 areas of memory.
 pub const MAPS_MAX: usize = 1 << 16;
+
+/// Maximum number of accesses of a map that are repeated because the page cannot be copied. Another reader may use its folio meanwhile, so
+/// that it cannot be dropped.
+const REPEATS_MAX: usize = 64;
 
 /// What the handler knows of a map. It may interrupt any code, so it takes no lock and allocates nothing.
 #[derive(Debug)]
@@ -27,6 +35,14 @@ struct Area {
     unreadable_not_from: AtomicUsize,
     /// ... and the upper one.
     unreadable_to: AtomicUsize,
+    /// The file; null if it cannot be opened again. It belongs to the [`Watched`] of the map.
+    file: AtomicPtr<Named>,
+    /// Others change bytes of the map: a copy of a page would not follow.
+    is_changing: AtomicBool,
+    /// Copies are in the place of some pages.
+    has_copies: AtomicBool,
+    /// How many accesses were repeated.
+    repeats: AtomicUsize,
 }
 
 impl Area {
@@ -37,12 +53,56 @@ impl Area {
             end: AtomicUsize::new(0),
             unreadable_not_from: AtomicUsize::new(0),
             unreadable_to: AtomicUsize::new(0),
+            file: AtomicPtr::new(std::ptr::null_mut()),
+            is_changing: AtomicBool::new(false),
+            has_copies: AtomicBool::new(false),
+            repeats: AtomicUsize::new(0),
         }
     }
 
     fn unreadable(&self) -> Option<Range<usize>> {
         let not_from = self.unreadable_not_from.load(Ordering::Acquire);
         (not_from != 0).then(|| !not_from..self.unreadable_to.load(Ordering::Relaxed))
+    }
+
+    /// Reads a page past the page cache, in which its folio cannot be read. Returns false if the disk cannot read it; otherwise a copy is in the
+    /// place of the page, or the access is to be repeated.
+    fn read_page(&self, page: usize) -> bool {
+        use rustix::mm::{
+            Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap_anonymous, mremap_fixed, munmap,
+        };
+        // SAFETY: null, or the file of a map that is accessed, and so not dropped meanwhile.
+        let named = unsafe { self.file.load(Ordering::Acquire).as_ref() };
+        let Some(file) = named.and_then(Named::open_singly) else {
+            return false;
+        };
+        let (length, both) = (page_bytes(), ProtFlags::READ | ProtFlags::WRITE);
+        let null = std::ptr::null_mut();
+        // SAFETY: a new map at an address that the system chooses.
+        let Ok(copy) = (unsafe { mmap_anonymous(null, length, both, MapFlags::PRIVATE) }) else {
+            return false;
+        };
+        // SAFETY: it was just mapped, and nothing else refers to it.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(copy.cast::<u8>(), length) };
+        // The other pages of the folio are read one by one from now on.
+        let folio = reread::drop_folio(&file, page as u64);
+        let got = rustix::io::pread(&file, bytes, page as u64).unwrap_or(0);
+        let start = self.start.load(Ordering::Relaxed);
+        let mapped = self.end.load(Ordering::Relaxed).saturating_sub(start);
+        let [from, to] = [folio.start, folio.end].map(|at| (at as usize).min(mapped));
+        let at = |offset| std::ptr::with_exposed_provenance_mut(start.saturating_add(offset));
+        // SAFETY: the bytes belong to this map, and the advice changes nothing of them.
+        let _ = unsafe { madvise(at(from), to - from, Advice::Random) };
+        if got == length && !self.is_changing.load(Ordering::Relaxed) {
+            self.has_copies.store(true, Ordering::Release);
+            let flags = MremapFlags::MAYMOVE;
+            // SAFETY: the page belongs to this map, which is unmapped as a whole; nothing refers to the copy where it was.
+            return unsafe { mremap_fixed(copy, length, length, flags, at(page)) }.is_ok();
+        }
+        // SAFETY: nothing refers to it any more.
+        let _ = unsafe { munmap(copy, length) };
+        // The last page grows with the file.
+        got > 0 && self.repeats.fetch_add(1, Ordering::Relaxed) < REPEATS_MAX
     }
 }
 
@@ -67,7 +127,7 @@ pub fn is_any_unreadable() -> bool {
 }
 
 /// Returns true if zeros replaced some of these bytes, because they lie in a map whose file cannot be read there, or
-/// ends before. Call it after reading them. All bytes between two such places of a map count as unreadable. Costs
+/// ends before. Call it after reading them. In a map with more than one such place, all between them counts as unreadable. Costs
 /// one load as long as every page could be read.
 pub fn is_unreadable<T>(bytes: &[T]) -> bool {
     if !is_any_unreadable() {
@@ -78,13 +138,12 @@ pub fn is_unreadable<T>(bytes: &[T]) -> bool {
     AREAS.iter().take(used).any(|area| {
         let end = area.end.load(Ordering::Acquire);
         let begin = area.start.load(Ordering::Relaxed);
-        let unreadable = area
-            .unreadable()
-            .filter(|_| begin <= start && start < end && area.end.load(Ordering::Acquire) == end);
-        unreadable.is_some_and(|there| {
-            let from = start - begin;
-            there.start < from.saturating_add(size_of_val(bytes)) && from < there.end
-        })
+        let is_of = begin <= start && start < end && area.end.load(Ordering::Acquire) == end;
+        is_of
+            && area.unreadable().is_some_and(|there| {
+                let from = start - begin;
+                there.start < from.saturating_add(size_of_val(bytes)) && from < there.end
+            })
     })
 }
 
@@ -98,13 +157,21 @@ pub fn can_be_read(bytes: &[u8]) -> bool {
     !is_unreadable(bytes)
 }
 
-/// A mapped range of memory that the handler protects.
+/// A mapped range of memory that the handler protects, and its file.
 #[derive(Debug)]
-struct Watched(&'static Area);
+struct Watched(
+    &'static Area,
+    #[expect(dead_code, reason = "the area refers to it")] Option<Box<Named>>,
+);
 
 impl Watched {
-    fn new(start: *const u8, length: usize) -> io::Result<Watched> {
+    fn new(
+        (start, length): (*const u8, usize),
+        file: Option<Named>,
+        is_changing: bool,
+    ) -> io::Result<Watched> {
         install()?;
+        let file = file.map(Box::new);
         let mut free = AREAS_FREE.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match free.pop() {
             Some(place) => place,
@@ -114,20 +181,25 @@ impl Watched {
         let Some(area) = AREAS.get(place) else {
             return Err(io::Error::other("too many files are mapped"));
         };
-        let page = page_bytes();
         area.start.store(start as usize, Ordering::Relaxed);
         area.unreadable_not_from.store(0, Ordering::Relaxed);
         area.unreadable_to.store(0, Ordering::Relaxed);
-        let end = (start as usize).saturating_add(length.next_multiple_of(page));
+        let named = file.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+        area.file.store(named.cast_mut(), Ordering::Relaxed);
+        area.repeats.store(0, Ordering::Relaxed);
+        area.is_changing.store(is_changing, Ordering::Relaxed);
+        area.has_copies.store(false, Ordering::Relaxed);
+        let end = (start as usize).saturating_add(length.next_multiple_of(page_bytes()));
         area.end.store(end, Ordering::Release);
         AREAS_USED.fetch_max(place + 1, Ordering::Release);
-        Ok(Watched(area))
+        Ok(Watched(area, file))
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
         self.0.end.store(0, Ordering::Release);
+        self.0.file.store(std::ptr::null_mut(), Ordering::Release);
         // SAFETY: both point into the same array.
         let place = unsafe { std::ptr::from_ref(self.0).offset_from(AREAS.as_ptr()) };
         let mut free = AREAS_FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,23 +208,28 @@ impl Drop for Watched {
 }
 
 /// Bytes of a page of memory.
-static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
-
-fn page_bytes() -> usize {
-    PAGE_BYTES.load(Ordering::Relaxed)
+pub(crate) fn page_bytes() -> usize {
+    /// 0: not known yet.
+    static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
+    match PAGE_BYTES.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: the call only returns a number.
+            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let page = usize::try_from(page).ok().filter(|page| *page > 0);
+            let page = page.unwrap_or(4096);
+            PAGE_BYTES.store(page, Ordering::Relaxed);
+            page
+        }
+        page => page,
+    }
 }
 
 /// Installs the handler, once.
 fn install() -> io::Result<()> {
     static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
-        // SAFETY: the call only returns a number.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        if let Some(page) = usize::try_from(page).ok().filter(|page| *page > 0) {
-            PAGE_BYTES.store(page, Ordering::Relaxed);
-        }
         // SAFETY: all zeros are a valid `sigaction`; the handler has the form that SA_SIGINFO asks for, and calls nothing
-        // but mmap(2) and sigaction(2), by system calls.
+        // but system calls.
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_bus_error as *const () as usize;
@@ -167,12 +244,12 @@ fn install() -> io::Result<()> {
     installed.map_err(io::Error::from_raw_os_error)
 }
 
-/// The handler of SIGBUS: maps a page of zeros in place of an unreadable page of a mapped file.
+/// The handler of SIGBUS: maps a copy of the page that was read past the page cache, or a page of zeros.
 extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the system passes a valid `siginfo_t`, of a fault if `si_code` says so.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     // Not an error of the memory itself (BUS_MCEERR_AR).
-    if code == libc::BUS_ADRERR && put_zeros(address) {
+    if code == libc::BUS_ADRERR && put_page(address, Area::read_page) {
         return;
     }
     // Another address: the instruction is repeated, and then the process ends as without the handler.
@@ -184,7 +261,8 @@ extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
     }
 }
 
-fn put_zeros(address: usize) -> bool {
+/// Makes the page of an address readable: by `read`, or by zeros if that returns false. Returns false for an address that is in no map.
+fn put_page(address: usize, read: impl Fn(&Area, usize) -> bool) -> bool {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     let page = page_bytes();
     let address = address - address % page;
@@ -196,8 +274,11 @@ fn put_zeros(address: usize) -> bool {
         if address < start || address >= end || area.end.load(Ordering::Acquire) != end {
             continue;
         }
-        // Recorded before another thread can see the zeros.
         let offset = address - start;
+        if read(area, offset) {
+            return true;
+        }
+        // Recorded before another thread can see the zeros.
         area.unreadable_to
             .fetch_max(offset + page, Ordering::Relaxed);
         area.unreadable_not_from
@@ -219,6 +300,16 @@ pub struct MapRef(Option<(Watched, memmap2::Mmap)>);
 impl MapRef {
     /// Maps the first `length` bytes; they may extend beyond the end of the file.
     pub fn new(file: &fs::File, length: u64) -> io::Result<MapRef> {
+        MapRef::of((file, None), length)
+    }
+
+    /// As [`MapRef::new`], of a file with a name: a page that cannot be read through the page cache is read past it. Such a page stays as it was
+    /// read, so bytes that the file has must not change, only become zeros.
+    pub fn named((file, path): (&fs::File, &Path), length: u64) -> io::Result<MapRef> {
+        MapRef::of((file, Named::new(file, path)), length)
+    }
+
+    fn of((file, named): (&fs::File, Option<Named>), length: u64) -> io::Result<MapRef> {
         if length == 0 {
             return Ok(MapRef(None));
         }
@@ -227,7 +318,8 @@ impl MapRef {
         // them only where no map is accessed, and only the news user can write the directory. A page that is missing nevertheless
         // reads as zeros.
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
-        Ok(MapRef(Some((Watched::new(map.as_ptr(), map.len())?, map))))
+        let watched = Watched::new((map.as_ptr(), map.len()), named, false)?;
+        Ok(MapRef(Some((watched, map))))
     }
 
     /// Maps a whole file.
@@ -235,10 +327,18 @@ impl MapRef {
         MapRef::new(file, file.metadata()?.len())
     }
 
+    /// Whether some pages are copies of what was read past the page cache: the file itself may have changed there, or fail when the system
+    /// sends it.
+    pub fn has_copies(&self) -> bool {
+        let copies = |(area, _): &(Watched, _)| area.0.has_copies.load(Ordering::Acquire);
+        self.0.as_ref().is_some_and(copies)
+    }
+
     /// Tells the system that the pages before `offset` are not needed now. They can still be read from the
     /// file.
     pub fn forget_before(&self, offset: u64) {
-        if let Some((_, map)) = &self.0 {
+        // A copy would become zeros.
+        if let Some((_, map)) = self.0.as_ref().filter(|_| !self.has_copies()) {
             let length = (offset as usize).min(map.len());
             // SAFETY: the map is of a file and never written, so a dropped page is read again unchanged.
             // An error only means that more memory stays in use.
@@ -259,7 +359,7 @@ impl MapRef {
         let end = bytes.end.min(self.bytes().len() as u64) as usize;
         let pages = (bytes.start as usize..end).step_by(page_bytes());
         for offset in pages {
-            put_zeros(start.saturating_add(offset));
+            put_page(start.saturating_add(offset), |_, _| false);
         }
     }
 
@@ -292,7 +392,11 @@ fn explain_no_maps(error: io::Error) -> io::Error {
 impl MapWords {
     /// Maps the first `length` bytes, a multiple of eight; the file must be that long. Storing into a map
     /// made with `write` false is an error of the caller that ends the program.
-    pub fn new(file: &fs::File, length: u64, write: bool) -> io::Result<MapWords> {
+    pub fn new(
+        (file, path): (&fs::File, Option<&Path>),
+        length: u64,
+        write: bool,
+    ) -> io::Result<MapWords> {
         let length = usize::try_from(length).map_err(io::Error::other)?;
         if length < 8 || !length.is_multiple_of(8) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -305,8 +409,9 @@ impl MapWords {
             options.map_raw_read_only(file)
         }
         .map_err(explain_no_maps)?;
+        let named = path.and_then(|path| Named::new(file, path));
         Ok(MapWords {
-            area: Watched::new(map.as_ptr(), map.len())?,
+            area: Watched::new((map.as_ptr(), map.len()), named, true)?,
             map,
         })
     }
@@ -337,7 +442,7 @@ mod tests {
     fn what_is_stored_in_a_map_is_in_the_file() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
-        let map = MapWords::new(&file, 4096, true).unwrap();
+        let map = MapWords::new((&file, None), 4096, true).unwrap();
         map.words()[2].store(7, Ordering::Relaxed);
         let mut bytes = [0; 8];
         file.read_exact_at(&mut bytes, 16).unwrap();
@@ -354,7 +459,7 @@ mod tests {
         file.write_all_at(&vec![7; 4 * page], 0).unwrap();
         let map = MapRef::whole(&file).unwrap();
         let other = MapRef::whole(&file).unwrap();
-        let words = MapWords::new(&file, 4 * page as u64, true).unwrap();
+        let words = MapWords::new((&file, None), 4 * page as u64, true).unwrap();
         file.set_len(2 * page as u64).unwrap();
         assert!(!is_unreadable(map.bytes()));
         let before = unreadable_pages();
@@ -368,6 +473,39 @@ mod tests {
         words.words()[3 * page / 8].store(1, Ordering::Relaxed);
         assert_eq!(words.unreadable_from(), Some(3 * page as u64));
         assert!(unreadable_pages() >= before + 2);
+    }
+
+    /// What the handler reads past the page cache is what the file has; the last page, which grows, is read again instead.
+    #[test]
+    fn a_page_of_a_folio_that_fails_is_read_past_the_cache() {
+        let (page, dir) = (page_bytes(), tempfile::tempdir().unwrap());
+        let path = dir.path().join("art");
+        let bytes: Vec<u8> = (0..3 * page + 100).map(|at| (at / 7 % 251) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        let file = fs::File::open(&path).unwrap();
+        let map = MapRef::named((&file, &path), bytes.len() as u64).unwrap();
+        let at = |offset: usize| map.bytes().as_ptr() as usize + offset;
+        assert!(put_page(at(3 * page + 50), Area::read_page) && !map.has_copies());
+        assert!(put_page(at(page + 50), Area::read_page) && map.has_copies());
+        assert!(map.bytes() == bytes && !is_unreadable(map.bytes()));
+        for _ in 0..REPEATS_MAX {
+            assert!(put_page(at(3 * page), Area::read_page));
+        }
+        assert!(map.bytes()[..3 * page] == bytes[..3 * page]);
+        assert!(
+            is_unreadable(&map.bytes()[3 * page..]) && !is_unreadable(&map.bytes()[..3 * page])
+        );
+        // Without a file of this name the disk cannot be asked.
+        fs::remove_file(&path).unwrap();
+        assert!(put_page(at(0), Area::read_page));
+        assert!(is_unreadable(&map.bytes()[..1]) && map.bytes()[0] == 0);
+        // Others change these.
+        fs::write(&path, &bytes).unwrap();
+        let file = fs::File::open(&path).unwrap();
+        let words = MapWords::new((&file, Some(&path)), 2 * page as u64, false).unwrap();
+        let word = words.words().as_ptr() as usize;
+        assert!(put_page(word, Area::read_page) && words.unreadable_from().is_none());
+        assert!(!words.area.0.has_copies.load(Ordering::Relaxed));
     }
 
     /// Areas are given to others, and the handler finds the right one among many, from several threads at a time.

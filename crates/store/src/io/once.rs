@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use crate::error::is_unreadable;
 use crate::io::blocks::Blocks;
 use crate::io::disk::{BLOCK_BYTES, File, MapRef, MapWords};
 
@@ -81,7 +82,13 @@ impl File for ReadOnce<'_> {
         while let Some(rest) = buffer.get_mut(total..).filter(|rest| !rest.is_empty()) {
             let at = offset + total as u64;
             if !window.range.contains(&at) {
-                window.fill(self.file, at)?;
+                match window.fill(self.file, at) {
+                    // Perhaps only what lies behind the wanted bytes.
+                    Err(error) if is_unreadable(&error) => {
+                        return Ok(total + self.file.read_at(rest, at)?);
+                    }
+                    filled => filled?,
+                }
             }
             match window.copy(rest, at) {
                 0 => break,

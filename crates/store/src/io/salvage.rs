@@ -92,7 +92,10 @@ impl Over {
                     piece.fill(FILLER);
                 }
                 Ok(got) if got < wanted => return Ok(total + got),
-                read => drop(read?),
+                read => {
+                    read?;
+                    self.forget(offset..offset + wanted as u64);
+                }
             }
             buffer = rest;
             offset += wanted as u64;
@@ -100,6 +103,21 @@ impl Over {
             total += wanted;
         }
         Ok(total)
+    }
+
+    /// What could not be read before can be read now.
+    fn forget(&self, read: Range<u64>) {
+        let mut met = self
+            .unreadable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let places = std::mem::take(&mut met.places);
+        let parts = places.into_iter().flat_map(|place| {
+            let before = place.start..place.end.min(read.start);
+            [before, place.start.max(read.end)..place.end]
+        });
+        met.places = parts.filter(|part| !part.is_empty()).collect();
+        met.bytes = met.places.iter().map(|part| part.end - part.start).sum();
     }
 
     fn note(&self, place: Range<u64>, error: io::Error) -> io::Result<()> {
@@ -131,6 +149,10 @@ impl File for Over {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.file.read_at(buffer, offset) {
             Err(error) if is_unreadable(&error) => self.read_blocks(buffer, offset),
+            Ok(got) => {
+                self.forget(offset..offset + got as u64);
+                Ok(got)
+            }
             read => read,
         }
     }

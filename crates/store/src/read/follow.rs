@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::history::{self, HistoryLine};
 use crate::io::disk::{File, Open};
+use crate::io::map::is_unreadable;
 use crate::io::salvage::PASSED_BYTES_MAX;
 use crate::log::record::{Kind, Record};
 use crate::log::segments::{SegmentFile, base_of};
@@ -20,6 +22,22 @@ pub struct Logged<'a> {
     pub next: Position,
     /// The record; its checksum was found right.
     pub record: Record<'a>,
+}
+
+/// What a walk along the log meets.
+#[derive(Debug, Clone, Copy)]
+pub enum Met<'a> {
+    /// An article.
+    Article(Logged<'a>),
+    /// An article that the disk cannot read. Only the history tells of it: no record says which sites get it.
+    Unreadable {
+        /// Its position.
+        position: Position,
+        /// The position of the next article, or behind what cannot be read.
+        next: Position,
+        /// Its history line.
+        line: HistoryLine<'a>,
+    },
 }
 
 impl Snapshot {
@@ -52,8 +70,23 @@ impl Snapshot {
     /// A segment cannot be read.
     pub fn each_article<B>(
         &self,
-        (from, until): (Position, Position),
+        reach: (Position, Position),
         mut each: impl FnMut(Logged<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        self.each_met(reach, |met| match met {
+            Met::Article(logged) => each(logged),
+            Met::Unreadable { .. } => ControlFlow::Continue(()),
+        })
+    }
+
+    /// As [`Snapshot::each_article`], also for articles that the disk cannot read.
+    ///
+    /// # Errors
+    /// A segment cannot be read, or the history of one with a part that cannot be read.
+    pub fn each_met<B>(
+        &self,
+        (from, until): (Position, Position),
+        mut each: impl FnMut(Met<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         let first = self.log.bases.partition_point(|&base| base <= from.0);
         let bases = self.log.bases.get(first.saturating_sub(1)..);
@@ -86,7 +119,7 @@ impl Snapshot {
         &self,
         base: u64,
         (from, until): (Position, Position),
-        each: &mut impl FnMut(Logged<'_>) -> ControlFlow<B>,
+        each: &mut impl FnMut(Met<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         let path = self.log.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
@@ -99,8 +132,17 @@ impl Snapshot {
         };
         let mut walk = self.walk_from(&*file, &path, base, from.0.saturating_sub(base))?;
         while let Some(step) = walk.next().map_err(at)? {
-            let Step::Record(offset, record) = step else {
-                continue;
+            let (offset, record) = match step {
+                Step::Record(offset, record) => (offset, record),
+                Step::Gap { from: gap, to, .. } if file.was_unreadable(gap..to) => {
+                    let gap = walk.positions((gap, to));
+                    let flow = self.each_in_gap(base, gap, (from, until), each)?;
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                    continue;
+                }
+                Step::Gap { .. } => continue,
             };
             let position = Position(base + offset);
             if position >= until {
@@ -115,7 +157,48 @@ impl Snapshot {
                 next,
                 record,
             };
-            if let ControlFlow::Break(told) = each(logged) {
+            if let ControlFlow::Break(told) = each(Met::Article(logged)) {
+                return Ok(ControlFlow::Break(told));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Calls `each` for the articles that lie at these positions of a segment, as its history tells.
+    fn each_in_gap<B>(
+        &self,
+        base: u64,
+        gap: (u64, u64),
+        (from, until): (Position, Position),
+        each: &mut impl FnMut(Met<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        let (history, _) = self.history(base)?;
+        let text = history.text();
+        if is_unreadable(text) {
+            let path = self.log.segments.path(base, SegmentFile::His);
+            return Err(Error::unreadable(&path, 0));
+        }
+        let lines = history::lines(text).filter_map(|(_, line)| HistoryLine::parse(line));
+        let lines = lines.filter_map(|line| {
+            let position = line.position?;
+            let offset = position.0.checked_sub(base)?;
+            let is_there = (gap.0..gap.1).contains(&offset) && (from..until).contains(&position);
+            is_there.then_some((position, line))
+        });
+        let mut lines: Vec<_> = lines.collect();
+        lines.sort_unstable_by_key(|(position, _)| *position);
+        let next_base = self.log.bases.iter().find(|later| **later > base);
+        let end = next_base.map_or(self.end(), |base| Position(*base));
+        let behind = Position(base.saturating_add(gap.1)).min(end);
+        let next = lines.iter().skip(1).map(|(position, _)| *position);
+        let next: Vec<_> = next.chain([behind]).collect();
+        for ((position, line), next) in lines.into_iter().zip(next) {
+            let met = Met::Unreadable {
+                position,
+                next,
+                line,
+            };
+            if let ControlFlow::Break(told) = each(met) {
                 return Ok(ControlFlow::Break(told));
             }
         }

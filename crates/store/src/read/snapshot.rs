@@ -496,7 +496,7 @@ impl Snapshot {
     }
 
     /// Copies the history line of the article at a position into a buffer, without reading the article. `None`: it is gone. Of an article in
-    /// an object store the line is that of the local history; only where that lacks it, the store is asked.
+    /// an object store, or one that the disk cannot read, the line is that of the local history; only where that lacks it, the store is asked.
     ///
     /// # Errors
     /// [`Error::Damaged`], or the segment cannot be read.
@@ -511,7 +511,8 @@ impl Snapshot {
                 .lend(|cache| cache.open_segments.copy_line(&self.log, at, buffer))
         };
         let mut copied = copy(false, buffer);
-        if matches!(copied, Err(Error::Offloaded(_))) {
+        let is_unreadable = copied.as_ref().is_err_and(Error::is_unreadable);
+        if is_unreadable || matches!(copied, Err(Error::Offloaded(_))) {
             let (history, _) = self.history(self.log.base_of(position)?)?;
             let line = history.line_of(position).filter(HistoryLine::is_intact);
             copied = match line {
@@ -520,6 +521,7 @@ impl Snapshot {
                     buffer.extend_from_slice(line.text);
                     Ok(())
                 }
+                None if is_unreadable => copied,
                 None => copy(self.log.segments.may_fetch(), buffer),
             };
         }

@@ -88,6 +88,10 @@ pub fn stretch(log: &LogView, position: Position) -> Result<Stretch, Error> {
     let record = Record::check(head, bytes);
     let record = record.ok_or_else(|| reason(head.covered()).error(&path, position))?;
     let end = place + record.bytes().len();
+    if map.has_copies() {
+        // The system would meet the bad sector beside the article.
+        return Err(Error::unreadable(&path, place as u64));
+    }
     let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;
     let range = telling(map.bytes(), (place, end));
     let sum = article::crc32c(map.bytes().get(range.clone()).unwrap_or_default());

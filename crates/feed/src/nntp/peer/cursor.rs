@@ -10,6 +10,7 @@ use super::super::lane::Lane;
 use super::{Context, Lanes, Peer, SECOND};
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::serving::why_unreadable;
 use crate::site_state::{Progress, SiteState};
 
 /// After a power cut the feed goes on where it was at most so long ago, seconds.
@@ -127,7 +128,7 @@ impl Peer {
             }
             Err(full @ Error::TooManyDeferred { .. }) => {
                 // The answers about listed articles make room for others.
-                let none = std::iter::empty();
+                let none = std::iter::empty::<(Position, bool)>();
                 let (list, _) = self.deferrals.list(state.deferred(), none, context.time);
                 state.set_deferred(list)?;
                 Err(full)
@@ -154,7 +155,14 @@ impl Peer {
                 "{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times"
             ));
         }
+        let known = self.deferrals.unreadable_count();
         self.deferrals.written(state.deferred(), context.time);
+        let unreadable = self.deferrals.unreadable_count();
+        if unreadable > known
+            && let Some(why) = why_unreadable(unreadable)
+        {
+            (context.tell)(&format!("{name}: {why}"));
+        }
         let mut cursor = *state.cursor();
         count(&mut cursor, &progress, context.time);
         if cursor != *state.cursor() {

@@ -9,10 +9,12 @@ use super::super::counts::add;
 use super::super::deferrals::Deferrals;
 use super::super::lane::{Lane, Settled};
 use super::super::pace::Pace;
+use super::super::peers::wants_late;
 use super::{Context, Peer, SECOND};
 use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::site_state;
+use crate::togo::names_site;
 
 /// Most bytes that a connection writes in one turn, so that other peers get theirs.
 const TURN_BYTES: u64 = 1 << 20;
@@ -66,11 +68,13 @@ impl Peer {
             if connection.is_backlog != is_backlog {
                 continue;
             }
-            let lane = self
-                .lanes
-                .as_mut()
-                .and_then(|lanes| lanes.of_kind(is_backlog));
-            let Some(lane) = lane else { continue };
+            let Some(lanes) = self.lanes.as_mut() else {
+                continue;
+            };
+            let selected_from = lanes.selected_from;
+            let Some(lane) = lanes.of_kind(is_backlog) else {
+                continue;
+            };
             let mut source = Source {
                 lane,
                 // Deferred articles go with the new ones.
@@ -79,6 +83,8 @@ impl Peer {
                 pace: &mut self.pace,
                 may_offer,
                 is_headfeed: self.plan.via.headfeed,
+                name: &self.plan.name,
+                selected_from,
                 offered: 0,
             };
             let mut written = 0;
@@ -131,6 +137,9 @@ struct Source<'a> {
     pace: &'a mut Pace,
     may_offer: bool,
     is_headfeed: bool,
+    name: &'a [u8],
+    /// The position from which records name the site.
+    selected_from: Position,
     offered: u64,
 }
 
@@ -151,14 +160,21 @@ impl Source<'_> {
             };
             let article = match position {
                 Some(position) => article(context, position)?,
-                None => None,
+                None => Err(Settled::Gone),
             };
             if let Some(position) = position {
                 self.pace.release(position);
             }
-            match connection.send(flying, article) {
-                Some(appended) => self.is_appended(flying, appended),
-                None => self.is_gone(flying),
+            match (connection.send(flying, article.ok()), article) {
+                (Some(appended), article) => {
+                    self.is_appended(flying, appended);
+                    // What the peer replies to an empty article does not count.
+                    if article == Err(Settled::Unreadable) {
+                        self.settle(flying, Settled::Unreadable);
+                    }
+                }
+                (None, Ok(_)) => self.settle(flying, Settled::Gone),
+                (None, Err(settled)) => self.settle(flying, settled),
             }
         }
         while self.may_offer && connection.has_room() && self.pace.allows(context.now) {
@@ -166,6 +182,10 @@ impl Source<'_> {
                 break;
             };
             has_filled = true;
+            if let Err(settled) = self.check_again(context, (flying, position))? {
+                self.settle(flying, settled);
+                continue;
+            }
             // A peer that is asked first may have it: only the id is read.
             let found = match connection.is_trusted() {
                 true => article(context, position)?.map(|(id, wire)| (id, wire, None)),
@@ -175,7 +195,7 @@ impl Source<'_> {
                 }
             };
             match found {
-                Some((id, wire, asked)) => {
+                Ok((id, wire, asked)) => {
                     self.offered += 1;
                     // When the peer wants it, it waits for it.
                     if let Some(bytes) = asked {
@@ -188,10 +208,38 @@ impl Source<'_> {
                     let appended = connection.offer(id, flying, wire);
                     self.is_appended(flying, appended);
                 }
-                None => self.is_gone(flying),
+                Err(settled) => self.settle(flying, settled),
             }
         }
         Ok(has_filled)
+    }
+
+    /// Checks an article that the disk could not read: whether it can now, and whether the peer gets it. An error is its fate.
+    fn check_again(
+        &self,
+        context: &mut Context<'_>,
+        (flying, position): (Flying, Position),
+    ) -> Result<Result<(), Settled>, Error> {
+        let is_of_list = matches!(flying, Flying::Deferred(_));
+        let mut deferrals = self.deferrals.iter().filter(|_| is_of_list);
+        if !deferrals.any(|deferrals| deferrals.is_unreadable(position)) {
+            return Ok(Ok(()));
+        }
+        let record = match context.snapshot.record(position, context.record) {
+            Ok(Some(record)) => record,
+            Err(error) if error.is_unreadable() => return Ok(Err(Settled::Unreadable)),
+            Ok(None) | Err(store::Error::Damaged { .. }) => return Ok(Err(Settled::Gone)),
+            Err(error) => return Err(error.into()),
+        };
+        let how = (&*context.snapshot, &mut *context.selector, context.sites);
+        let is_selected = match position >= self.selected_from {
+            true => names_site(&record, self.name),
+            false => wants_late(how, &record, self.name),
+        };
+        Ok(match is_selected {
+            true => Ok(()),
+            false => Err(Settled::Refused),
+        })
     }
 
     fn is_appended(&mut self, flying: Flying, appended: Appended) {
@@ -224,12 +272,11 @@ impl Source<'_> {
         Some((Flying::Deferred(position), position))
     }
 
-    fn is_gone(&mut self, flying: Flying) {
+    /// Settles an article that is not offered.
+    fn settle(&mut self, flying: Flying, settled: Settled) {
         match (flying, &mut self.deferrals) {
-            (Flying::Article(ticket), _) => self.lane.settle(ticket, Settled::Gone),
-            (Flying::Deferred(position), Some(deferrals)) => {
-                deferrals.settle(position, Settled::Gone)
-            }
+            (Flying::Article(ticket), _) => self.lane.settle(ticket, settled),
+            (Flying::Deferred(position), Some(deferrals)) => deferrals.settle(position, settled),
             (Flying::Deferred(_), None) => {}
         }
     }
@@ -238,46 +285,49 @@ impl Source<'_> {
 /// An article's id, and its text with the line of one dot.
 type IdAndText<'a> = (&'a [u8], &'a [u8]);
 
-/// An article; `None`: it expired, or was cancelled.
+/// An article; an error is its fate: it expired, or was cancelled, or the disk cannot read it.
 pub(in super::super) fn article<'c>(
     context: &'c mut Context<'_>,
     position: Position,
-) -> Result<Option<IdAndText<'c>>, Error> {
+) -> Result<Result<IdAndText<'c>, Settled>, Error> {
     if let Some(place) = context.shared.place(position) {
         let is_gone = context.snapshot.is_cancelled(position);
-        return Ok(context.shared.at(place).filter(|_| !is_gone));
+        let kept = context.shared.at(place).filter(|_| !is_gone);
+        return Ok(kept.ok_or(Settled::Gone));
     }
     let record = match context.snapshot.record(position, context.record) {
         Ok(record) => record,
+        Err(error) if error.is_unreadable() => return Ok(Err(Settled::Unreadable)),
         // `fsck` reports it.
         Err(store::Error::Damaged { .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let Some(record) = record else {
-        return Ok(None);
+        return Ok(Err(Settled::Gone));
     };
     let (wire, line) = (record.wire(), HistoryLine::parse(record.line()));
     let Some(line) = line else {
-        return Ok(None);
+        return Ok(Err(Settled::Gone));
     };
     if context.is_sharing {
         context.shared.keep(position, line.id, wire);
     }
-    Ok(Some((line.id, wire)))
+    Ok(Ok((line.id, wire)))
 }
 
-/// The history line of an article, without the article; `None`: it expired, or was cancelled.
+/// The history line of an article, without the article; an error is its fate, as of [`article`].
 fn id_line<'c>(
     context: &'c mut Context<'_>,
     position: Position,
-) -> Result<Option<HistoryLine<'c>>, Error> {
+) -> Result<Result<HistoryLine<'c>, Settled>, Error> {
     if context.snapshot.is_cancelled(position) {
-        return Ok(None);
+        return Ok(Err(Settled::Gone));
     }
     match context.snapshot.line_at(position, context.record) {
-        Ok(line) => Ok(line),
+        Ok(line) => Ok(line.ok_or(Settled::Gone)),
+        Err(error) if error.is_unreadable() => Ok(Err(Settled::Unreadable)),
         // `fsck` reports it.
-        Err(store::Error::Damaged { .. }) => Ok(None),
+        Err(store::Error::Damaged { .. }) => Ok(Err(Settled::Gone)),
         Err(error) => Err(error.into()),
     }
 }

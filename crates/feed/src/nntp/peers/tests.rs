@@ -309,6 +309,7 @@ fn a_deferred_article_that_breaks_the_connection_does_not_stop_the_feed() {
         due: 0,
         attempts: 3,
         is_blamed: false,
+        is_unreadable: false,
     }];
     place.set_deferred(list).unwrap();
     drop(place);
@@ -447,7 +448,7 @@ fn each_peer_gets_each_article_whole() {
         let found = fixture.peers.with_peer(0, |_, context| {
             super::super::peer::article(context, first)
                 .unwrap()
-                .is_none()
+                .is_err()
         });
         found.unwrap()
     };

@@ -116,6 +116,7 @@ fn the_cursor_passes_what_is_answered_beside_a_full_list() {
         due: if number == first.0 { 0 } else { later },
         attempts: 3,
         is_blamed: false,
+        is_unreadable: false,
     };
     let others = (0..deferred::DEFERRED_MAX as u64 - 1).map(|number| one((1 << 40) + number));
     let list: Vec<Deferred> = others.chain([one(first.0)]).collect();

@@ -66,7 +66,7 @@ impl Mounted {
     fn free(&self) -> u64 {
         let dir = std::fs::File::open(&self.0).unwrap();
         rustix::fs::syncfs(&dir).unwrap();
-        store::free_bytes(&self.0).unwrap()
+        store::free_bytes(&self.0).unwrap().unwrap()
     }
 
     /// Writes a file that leaves about [`FREE_BYTES`].

@@ -342,13 +342,6 @@ impl DerivedFiles {
         missing.sort_by_key(|(offset, _)| *offset);
         let old: Vec<_> = overview::blocks(self.old_ovr.bytes()).collect();
         let is_old_sound = !old.is_empty() && old.iter().all(|block| block.is_sound());
-        let had_row = |at: u64, (group, number): &(&[u8], u64)| {
-            let mut rows = old.iter().filter_map(|block| block.find(group));
-            rows.any(|rows| {
-                let mut found = rows.range(*number, *number);
-                found.any(|row| u64::from(row.record) == at)
-            })
-        };
         let mut merged = Vec::with_capacity(self.lines.len());
         let mut last = 0;
         let mut missing = missing.into_iter().peekable();
@@ -357,7 +350,7 @@ impl DerivedFiles {
             let is_before = |(at, _): &(u64, _)| next.is_none_or(|(next, _)| *at < next);
             while let Some((at, line)) = missing.next_if(is_before) {
                 let links = line.links();
-                let links = links.filter(|link| !is_old_sound || had_row(at, link));
+                let links = links.filter(|link| !is_old_sound || has_row(&old, at, *link));
                 // Two lines may name one position.
                 last = at.max(last + 1);
                 merged.extend_from_slice(&readable_part(&line, Position(self.base + last)));
@@ -403,6 +396,15 @@ impl DerivedFiles {
         let [his, ..] = &self.targets;
         sync_parent(disk, his)
     }
+}
+
+/// Whether rows name the record at an offset by this number in this group.
+fn has_row(blocks: &[overview::Block<'_>], record: u64, (group, number): (&[u8], u64)) -> bool {
+    let mut rows = blocks.iter().filter_map(|block| block.find(group));
+    rows.any(|rows| {
+        let mut found = rows.range(number, number);
+        found.any(|row| u64::from(row.record) == record)
+    })
 }
 
 /// The line of a dead article at a position, newline included. Of a damaged one, what can be read: its id stays known.

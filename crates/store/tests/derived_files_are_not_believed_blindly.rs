@@ -195,7 +195,7 @@ fn history_lines_that_end_with_another_file_are_made_again() {
             let mut bytes = right.clone();
             bytes[from..].copy_from_slice(&other[from..right.len()]);
             std::fs::write(path(view), &bytes).unwrap();
-            let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+            let spool = Spool::open(news.dir(), Options::default()).unwrap();
             let notices = spool.notices().join("\n");
             assert!(
                 notices.contains("ends with bytes that are no history lines"),

@@ -26,9 +26,7 @@ struct Mounted(PathBuf, #[allow(dead_code)] MutexGuard<'static, ()>);
 impl Mounted {
     /// `None`, and a line that says so, where this machine or this user cannot.
     fn new(program: &Program, options: &str) -> Option<Mounted> {
-        let alone = ONE_AT_A_TIME
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (image, at) = (program.path("image"), program.path("news"));
         let file = std::fs::File::create(&image).unwrap();
         file.set_len(256 << 20).unwrap();

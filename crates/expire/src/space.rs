@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn missing_is_the_worse_of_both_limits() {
         let disk = DiskSpace {
-            free: 100,
+            free: Some(100),
             used: 1000,
         };
         let missing = |keep_free, max_size, pending| {

@@ -1,6 +1,6 @@
 //! A derived file that is damaged is made again from the log, and being killed while that is done loses nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::double;
 use crate::news;
@@ -10,7 +10,10 @@ use std::time::SystemTime;
 
 use double::{Double, Fault};
 use news::News;
-use store::{ExpiryDecision, ReclaimPolicy, Snapshot, Spool, reclaim_on};
+use store::{
+    ExpiryDecision, Filing, Options, OverviewFields, Piece, ReclaimPolicy, Snapshot, Spool,
+    reclaim_on,
+};
 use story::small;
 
 const ARTICLES: u64 = 60;
@@ -137,4 +140,76 @@ fn what_has_expired_is_told_again_by_the_log() {
         let report = store::fsck::fsck_on(double.disk(), news.dir(), false).unwrap();
         assert!(report.is_clean(), "{report:?}");
     }
+}
+
+/// After a power cut a file system may show blocks of another file, or zeros, at the end of a file (ext4 with `data=writeback`).
+#[test]
+fn history_lines_that_end_with_another_file_are_made_again() {
+    let news = News::new(&["a.b"]);
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    for number in 1..=ARTICLES * 6 {
+        let id = format!("<{number}@x>");
+        let group = spool.active().find(b"a.b").unwrap();
+        let number = spool.active_mut().take_number(group).unwrap();
+        let header = format!("Path: x!u\nSubject: {id}\nMessage-ID: {id}\n\n");
+        spool
+            .append(&Filing {
+                id: id.as_bytes(),
+                arrival: 1000,
+                expires: Some(5000).into(),
+                is_late: false,
+                links: &[(b"a.b", number)],
+                sites: b"",
+                header: &[Piece::Native(header.as_bytes())],
+                body: Piece::Native(b"text\n"),
+                left_out: None,
+                overview: OverviewFields {
+                    subject: id.as_bytes(),
+                    id: id.as_bytes(),
+                    ..OverviewFields::default()
+                },
+            })
+            .unwrap();
+    }
+    spool.commit().unwrap();
+    drop(spool);
+    let path = |end: &str| {
+        let name = format!("segments/00000000000000004096.{end}");
+        news.dir().join(name)
+    };
+    let mut rows = std::fs::read(path("ovr")).unwrap();
+    rows.extend_from_within(..);
+    for view in ["his", "exp"] {
+        let right = std::fs::read(path(view)).unwrap();
+        assert!(right.len() > 8192 && rows.len() > right.len());
+        let last_block = right.len() - right.len() % 4096;
+        let zeros = vec![0; rows.len()];
+        for (other, from) in [
+            (&rows, last_block),
+            (&zeros, last_block),
+            (&rows, 0),
+            (&zeros, right.len() - 1),
+            (&rows, last_block - 4096),
+        ] {
+            let what = format!("{view} from {from}, {}", other.len());
+            let mut bytes = right.clone();
+            bytes[from..].copy_from_slice(&other[from..right.len()]);
+            std::fs::write(path(view), &bytes).unwrap();
+            let spool = Spool::open(news.dir(), Options::default()).unwrap();
+            let notices = spool.notices().join("\n");
+            assert!(
+                notices.contains("ends with bytes that are no history lines"),
+                "{what}: {notices}"
+            );
+            for number in 1..=ARTICLES * 6 {
+                let id = format!("<{number}@x>");
+                assert!(spool.has(id.as_bytes()).unwrap(), "{what}: {id}");
+            }
+            drop(spool);
+            assert_eq!(std::fs::read(path(view)).unwrap(), right, "{what}");
+            let spool = Spool::open(news.dir(), Options::default()).unwrap();
+            assert!(spool.notices().is_empty(), "{what}: {:?}", spool.notices());
+        }
+    }
+    assert!(store::fsck(news.dir(), false).unwrap().is_clean());
 }

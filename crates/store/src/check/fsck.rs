@@ -45,6 +45,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     };
     let options = Options {
         repair,
+        is_fsck: true,
         follows_log: is_of_cluster(dir),
         ..Options::default()
     };

@@ -95,8 +95,8 @@ impl<'a> Block<'a> {
     }
 
     fn is_sound_before(&self, end: usize) -> bool {
-        let parts = self.parts_of(&(BLOCK_HEADER_BYTES..end));
-        self.is_header_sound() && parts.into_iter().all(|part| self.is_part_sound(part))
+        let mut parts = self.parts_of(&(BLOCK_HEADER_BYTES..end));
+        self.is_header_sound() && parts.all(|part| self.is_part_sound(part))
     }
 
     /// Checks the header, and the checksums of the parts. A block of an earlier build has one checksum, of all its bytes.
@@ -195,7 +195,7 @@ impl<'a> CheckedBlock<'a, '_> {
     pub fn check(&self, bytes: Range<usize>) -> Result<(), Damaged> {
         let block = &self.block;
         let header = || block.is_header_sound();
-        let mut parts = block.parts_of(&bytes).into_iter();
+        let mut parts = block.parts_of(&bytes);
         let is_sound = self.sound.has(self.place, header)
             && parts.all(|part| {
                 let place = self.place + 1 + part;

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use crate::history::HistoryLine;
 use crate::history::cancels::{CancelLine, Cancels};
 use crate::history::exceptions::Exceptions;
 use crate::index::watermark::Watermark;
 use crate::io::append_file::AppendFile;
-use crate::io::disk::{Disk, Open};
+use crate::io::bytes::cut;
+use crate::io::disk::{BLOCK_BYTES, Disk, Open};
 use crate::io::map::MapRef;
 use crate::io::replace::replace;
 use crate::log::segment::SegmentHeader;
@@ -79,6 +81,30 @@ impl Derived {
             exp,
             exceptions: Exceptions::after(mark.newest),
         })
+    }
+
+    /// Whether the last lines of `.his` and `.exp` are lines of articles of the segment, whose log ends at `log_end`. After a power cut a file
+    /// system may show zeros, or blocks of another file, where it knew the length of a file and not its bytes (ext4 with `data=writeback`).
+    /// Reads two blocks of each.
+    ///
+    /// # Errors
+    /// The disk cannot read `.exp`.
+    pub fn end_in_lines(&self, (base, log_end): (u64, u64)) -> Result<bool, Error> {
+        let his = self.his_map.bytes().get(..self.his.end as usize);
+        let his = his.unwrap_or_default();
+        let from = end_blocks(self.his.end);
+        let span = (base, base.saturating_add(log_end));
+        if !are_lines(his.get(from as usize..).unwrap_or_default(), from, span) {
+            return Ok(false);
+        }
+        let from = end_blocks(self.exp.end);
+        let mut text = vec![0; (self.exp.end - from) as usize];
+        let read = match text.is_empty() {
+            true => Ok(0),
+            false => self.exp.file.read_at(&mut text, from),
+        };
+        let read = read.map_err(|source| Error::io("read", &self.exp.path, source))?;
+        Ok(read == text.len() && are_lines(&text, from, span))
     }
 
     /// Cuts off what lies beyond the ends.
@@ -216,6 +242,37 @@ impl Derived {
         self.ovr.end = self.ovr.length()?;
         Ok(())
     }
+}
+
+/// The offset of the last two blocks of a file that ends there.
+fn end_blocks(end: u64) -> u64 {
+    let block = BLOCK_BYTES as u64;
+    (end.saturating_sub(1) / block).saturating_sub(1) * block
+}
+
+/// Lines at the end of a file that an opening checks.
+const LINES_CHECKED: usize = 4;
+
+/// Whether a text from an offset of a file on ends in whole history lines; those of filed articles with positions in the log of the segment.
+fn are_lines(text: &[u8], from: u64, (base, end): (u64, u64)) -> bool {
+    let rest = match from {
+        0 => Some(text),
+        // The rest of a line.
+        _ => cut(text, b'\n').1,
+    };
+    let Some(rest) = rest else {
+        return false;
+    };
+    let Some(lines) = rest.strip_suffix(b"\n") else {
+        return rest.is_empty();
+    };
+    let mut last = lines.rsplit(|&byte| byte == b'\n').take(LINES_CHECKED);
+    last.all(|line| {
+        HistoryLine::parse(line).is_some_and(|line| match line.position {
+            Some(position) => (base..end).contains(&position.0) && line.is_intact(),
+            None => !line.is_filed(),
+        })
+    })
 }
 
 /// Merges the blocks of an `.ovr` file into one, under a temporary name first, durably.

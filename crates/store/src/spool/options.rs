@@ -27,6 +27,8 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
     pub repair: bool,
+    /// Opened by fsck, which compares all derived files itself: opening repairs no wrong ends of theirs.
+    pub is_fsck: bool,
     /// The news directory follows the log of a cluster: what is not on the disk comes from there again. The log here is synced with the
     /// derived files only, and after an interruption it ends with a whole entry of that log.
     pub follows_log: bool,
@@ -40,6 +42,7 @@ impl Default for Options {
             checkpoint_bytes: 64 << 20,
             patience: None,
             repair: false,
+            is_fsck: false,
             follows_log: false,
         }
     }

@@ -28,7 +28,7 @@ pub const TAKEN_UP: &str = "taken up again from the log after an interruption";
 impl Spool {
     /// Replays what the derived files lack, through all later segments. Returns whether `active` was edited, as the groups of the log tell.
     pub(super) fn catch_up(&mut self, mut start: Start, had_cancels: bool) -> Result<bool, Error> {
-        if start.sure && self.ends_agree()? {
+        if start.sure && self.ends_agree()? && self.end_in_lines(&start.mark)? {
             return Ok(false);
         }
         if let Some(whole) = start.whole.filter(|_| lost_end::is_listed(self.options)) {
@@ -55,6 +55,7 @@ impl Spool {
             };
             start.anew |= start.sure;
         }
+        let mut is_anew = false;
         if self.derived.his.length()? < from.his_end
             || self.derived.exp.length()? < from.exp_end
             || !self.derived.overview_ends_at(from.ovr_end)?
@@ -63,6 +64,16 @@ impl Spool {
                 "the derived files of segment {:020} did not fit: made again from .art",
                 from.base
             ));
+            is_anew = true;
+        } else if !self.end_in_lines(&start.mark)? {
+            self.notices.push(format!(
+                "segments/{:020}.his or .exp ends with bytes that are no history lines of the segment, as a file system can leave them after a power cut: \
+                 made again from .art",
+                from.base
+            ));
+            is_anew = true;
+        }
+        if is_anew {
             from = Watermark {
                 cancels_end: from.cancels_end,
                 ..Start::at(from.base).mark
@@ -204,6 +215,11 @@ impl Spool {
             }
         }
         Ok(true)
+    }
+
+    /// Whether the history lines up to a mark end in lines; fsck, which compares all of them, does not ask.
+    fn end_in_lines(&self, mark: &Watermark) -> Result<bool, Error> {
+        Ok(self.options.is_fsck || self.derived.end_in_lines((mark.base, mark.art_end))?)
     }
 
     /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is doubtful is written again:

@@ -490,31 +490,6 @@ fn positions_behind_a_lost_end_are_free_of_cancels() {
     );
 }
 
-/// A reader who asks for an article whose history line names a position far ahead hears of damage, not that there is no such article.
-#[test]
-fn a_position_far_ahead_is_damage_for_readers() {
-    let small = Small::new();
-    let base = small.bases[3];
-    let is_here = |filed: &&Filed| filed.position.0 >= base;
-    let filed = small.alive.iter().find(is_here).unwrap();
-    let copy = small.laid_down();
-    let path = his(copy.path(), base);
-    let text = fs::read_to_string(&path).unwrap();
-    let position = format!("~{}\t", filed.position.0);
-    let wrong = [8, 100_000, 1 << 40].map(|more| filed.position.0 + more);
-    for wrong in wrong.map(|wrong| format!("~{wrong}\t")) {
-        fs::write(&path, text.replace(&position, &wrong)).unwrap();
-        let reader = Snapshot::open(copy.path()).unwrap();
-        let mut buffer = Vec::new();
-        let found = reader.article(filed.id.as_bytes(), &mut buffer);
-        let told = found.map(|record| record.is_some());
-        assert!(
-            matches!(told, Err(store::Error::Damaged { .. })),
-            "{wrong}: {told:?}"
-        );
-    }
-}
-
 /// Expire takes the boundary of a segment from positions in its history: one that is too large moves it back, never forward.
 #[test]
 fn a_position_far_ahead_expires_nothing_more() {

@@ -255,19 +255,11 @@ impl OpenSegment {
         })
     }
 
-    /// The bytes of the map from a position on, and its place in the file. Behind the end of the file no article was ever: the number that names the
-    /// position is damaged, or the end of the file is lost.
-    fn bytes_from(&self, position: Position) -> Result<(&[u8], u64), Missing> {
-        let offset = position.0.saturating_sub(self.base);
-        let place = place_in_file(self.moved.as_deref(), offset)?;
-        let bytes = self.map.bytes().get(place as usize..);
-        let bytes = bytes.filter(|bytes| !bytes.is_empty());
-        Ok((bytes.ok_or(Missing::Damaged(place))?, place))
-    }
-
     /// A record as it lies in the map, and its place in the file. Its checksum may be wrong.
     fn lying(&self, position: Position) -> Result<(Option<Record<'_>>, &[u8], u64), Missing> {
-        let (bytes, place) = self.bytes_from(position)?;
+        let offset = position.0.saturating_sub(self.base);
+        let place = place_in_file(self.moved.as_deref(), offset)?;
+        let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
         let head = Head::parse(bytes);
         if head.is_some_and(|head| head.kind == Kind::Hole) {
             return Err(Missing::Hole);
@@ -318,7 +310,9 @@ impl OpenSegment {
     /// Copies the history line of an article's record. The checksum covers the whole record, which is not read: the line names its
     /// position instead.
     fn copy_line(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
-        let (bytes, place) = self.bytes_from(position)?;
+        let offset = position.0.saturating_sub(self.base);
+        let place = place_in_file(self.moved.as_deref(), offset)?;
+        let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
         let head = Head::parse(bytes);
         if head.is_some_and(|head| head.kind == Kind::Hole) {
             return Err(Missing::Hole);

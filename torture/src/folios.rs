@@ -187,7 +187,6 @@ impl Check<'_> {
 
     /// The feed keeps what the disk cannot read, and sends it when it can.
     fn feed(&mut self, rig: &Rig, spoil: &Command) -> Result<()> {
-        let count = |value: &Value, key: &str| value[key].as_u64().unwrap_or(0) as usize;
         let (_, first) = self.run(&["sendbatches"], 2)?;
         let (sent, kept) = (count(&first, "articles"), count(&first, "unreadable"));
         self.is_few("sendbatches", kept);
@@ -196,7 +195,7 @@ impl Check<'_> {
                 .push(format!("sendbatches: {sent} sent, {kept} kept: {first}"));
         }
         let (_, again) = self.run(&["sendbatches"], 2)?;
-        let said = again["why"].as_str().unwrap_or_default();
+        let said = again.get("why").and_then(Value::as_str).unwrap_or_default();
         if count(&again, "unreadable") != kept || !said.contains("the disk cannot read") {
             self.errors
                 .push(format!("sendbatches forgets what waits: {again}"));
@@ -218,7 +217,7 @@ impl Check<'_> {
         let backups = rig.beside().join("backups");
         let backups = backups.to_str().context("not UTF-8")?;
         let (_, taken) = self.run(&["backup", backups], 2)?;
-        if taken["unreadable"] != 1 {
+        if count(&taken, "unreadable") != 1 {
             self.errors.push(format!("backup: {taken}"));
         }
         let restored = rig.beside().join("restored");
@@ -227,14 +226,19 @@ impl Check<'_> {
         ensure!(restored.exists(), "restore: {output:?}");
         let output = news.run(&["fsck", "--json"])?;
         let report: Value = serde_json::from_slice(&output.stdout)?;
-        let left = report["articles"].as_u64().unwrap_or(0) as usize;
+        let left = count(&report, "articles");
         self.is_few("the restored backup", ARTICLES.saturating_sub(left));
         Ok(())
     }
 
     /// The repair gives up what the disk cannot read, and nothing else.
     fn repair(&mut self) -> Result<()> {
-        let lost_ids = |report: &Value| report["lost_ids"].as_array().map_or(0, Vec::len);
+        let lost_ids = |report: &Value| {
+            report
+                .get("lost_ids")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len)
+        };
         let (_, report) = self.run(&["fsck"], 1)?;
         let lost = lost_ids(&report);
         self.is_few("fsck", lost);
@@ -261,4 +265,9 @@ fn is_served(connection: &mut Connection, number: usize) -> Result<bool> {
         "{number} is served with another text"
     );
     Ok(true)
+}
+
+/// A number in a report; 0 if it is absent.
+fn count(report: &Value, key: &str) -> usize {
+    report.get(key).and_then(Value::as_u64).unwrap_or(0) as usize
 }

@@ -168,7 +168,9 @@ pub fn reclaim_on(
             .map(|base| (base, NOW)),
     );
     if noted.as_ref() != Some(&left) {
-        unreclaimed::write(&*job.disk, dir, &left)?;
+        // Without a list (on a full disk) the next run examines all segments.
+        unreclaimed::write(&*job.disk, dir, &left)
+            .or_else(|error| unreclaimed::forget(&*job.disk, dir).map_err(|_| error))?;
     }
     Ok(job.told)
 }

@@ -18,7 +18,8 @@ use program::daemon::PATIENCE;
 use program::nntp::{ALL_MAY, Client, Served, listen};
 use program::{Program, Told};
 
-const ARTICLES: usize = 40;
+/// Enough that the last lines of the history lie in another block than those of the bad articles.
+const ARTICLES: usize = 100;
 const BAD: usize = 17;
 /// Too large to be sent from a copy.
 const BAD_LARGE: usize = 30;
@@ -285,6 +286,7 @@ fn a_feed_keeps_what_cannot_be_read_and_a_backup_has_the_rest() {
     program.init("news", "news.example.org");
     let sites = |name: &str, groups: &str| {
         let out = program.path(name);
+        std::fs::create_dir(&out).unwrap();
         let out = out.display();
         format!(
             "\n[[site]]\nname = \"{name}\"\ngroups = \"{groups}\"\nvia = {{ directory = \"{out}\" }}\n"

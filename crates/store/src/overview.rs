@@ -337,7 +337,7 @@ pub fn damaged(segments: &Segments, base: u64) -> Error {
     Error::Damaged {
         path: segments.path(base, SegmentFile::Ovr),
         offset: 0,
-        what: "a block of rows is damaged: run `broadsheet fsck --repair'",
+        what: "a block of rows is damaged",
     }
 }
 

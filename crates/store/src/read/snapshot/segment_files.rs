@@ -15,11 +15,13 @@ impl Snapshot {
         self.log.segments.art_bytes(base)
     }
 
-    /// The segments from which the last run of expire did not return the space, because of an error, or which lost articles since. None where the file
+    /// The segments from which the last run of expire did not return the space, because of an error, or which lost articles since. All where the file
     /// that lists them is missing.
     pub fn unreclaimed(&self) -> Vec<u64> {
         let listed = unreclaimed::read(&**self.log.segments.disk(), &self.dir);
-        let listed = listed.ok().flatten().unwrap_or_default();
+        let Ok(Some(listed)) = listed else {
+            return self.segments().to_vec();
+        };
         let due_now = listed.into_iter().filter(|(_, due)| *due == NOW);
         due_now.map(|(base, _)| base).collect()
     }

@@ -90,22 +90,24 @@ pub fn shrink(
                 repacked: true,
                 ..Shrunk::default()
             };
-            match is_full(&repacked) || is_full(&with_rows) {
-                false => repacked.and(with_rows)?,
-                true => {
-                    let least = punch::HOLE_BYTES_MIN_ON_FULL_DISK;
-                    let punched = punch_runs(snapshot, &*file, (&found, least)).map_err(at)?;
-                    rows()?;
-                    match repack() {
-                        Err(error) if error.is_disk_full() => {
-                            told = Shrunk {
-                                is_unfinished: true,
-                                ..punched
-                            }
+            if is_full(&repacked) {
+                let least = punch::HOLE_BYTES_MIN_ON_FULL_DISK;
+                let punched = punch_runs(snapshot, &*file, (&found, least)).map_err(at)?;
+                match repack() {
+                    Err(error) if error.is_disk_full() => {
+                        told = Shrunk {
+                            is_unfinished: true,
+                            ..punched
                         }
-                        done => done?,
                     }
+                    done => done?,
                 }
+            } else {
+                repacked?;
+            }
+            match is_full(&with_rows) {
+                true => rows()?,
+                false => with_rows?,
             }
             Ok(told)
         }

@@ -119,7 +119,9 @@ pub fn shrink(
         }
     }?;
     // Last: without the lines of dead articles a later run could not tell where they lie.
-    compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
+    if !told.is_unfinished {
+        compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
+    }
     told.due = found.ids.due;
     Ok(told)
 }

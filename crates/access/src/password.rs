@@ -32,7 +32,7 @@ pub const LANES_MAX: u32 = 16;
 pub const HASH_BYTES_MAX: usize = 64;
 /// The longest password, bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
-/// The longest new password, bytes: `AUTHINFO PASS` and CRLF leave so many of the 512 of a command (RFC 3977, 3.1).
+/// The longest new password, bytes: a command has 512 (RFC 3977, 3.1), and `AUTHINFO PASS` and CRLF are part of it.
 pub const NEW_PASSWORD_BYTES_MAX: usize = 496;
 
 /// Smallest allocation for a check, KiB. glibc returns allocations above 32 MiB to the system at once; smaller ones stay in the arenas

@@ -17,14 +17,14 @@ pub fn report(error: &anyhow::Error) -> Status {
         if is_refused(error) && std::env::var_os(RUN_BY_ROOT).is_some() {
             let user = Account::mine().name;
             eprintln!(
-                "broadsheet: the command runs as {user}, the owner of the news directory, who may not use this file: give {user} access, or use standard input or output"
+                "broadsheet: the command runs as {user}, the owner of the news directory: give {user} access to the file, or use standard input or output"
             );
         }
     }
     status
 }
 
-/// Whether the system denied access to something.
+/// Whether the system denied an access.
 fn is_refused(error: &anyhow::Error) -> bool {
     let of_system = |cause: &(dyn std::error::Error + 'static)| {
         let cause = cause.downcast_ref::<io::Error>();

@@ -4,12 +4,9 @@
 
 use crate::program;
 
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use program::Program;
 use program::articles::{batch, many};
+use program::small_disk::SmallDisk;
 
 const ACTIVE: &str = "comp.short 0 1 y\ncomp.long 0 1 y\n";
 /// Articles of a group that are filed in a row: a run that is long enough for a hole.
@@ -17,60 +14,14 @@ const IN_A_ROW: usize = 100;
 const BODY_BYTES: usize = 4000;
 const DAY_SECONDS: u64 = 86_400;
 
-/// With little space on one, the others' commits decide when it is full.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// A small btrfs, unmounted at the end.
-struct Mounted(PathBuf, #[allow(dead_code)] MutexGuard<'static, ()>);
-
-impl Mounted {
-    /// `None`, and a line that says so, where this machine or this user cannot.
-    fn new(program: &Program, options: &str) -> Option<Mounted> {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let (image, at) = (program.path("image"), program.path("news"));
-        let file = std::fs::File::create(&image).unwrap();
-        file.set_len(256 << 20).unwrap();
-        std::fs::create_dir(&at).unwrap();
-        let mut make = Command::new("mkfs.btrfs");
-        make.args(["-q", "-M"]).arg(&image);
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "btrfs", "-o", options])
-            .args([&image, &at]);
-        for command in [&mut make, &mut mount] {
-            if !command.output().is_ok_and(|done| done.status.success()) {
-                eprintln!("skipped: btrfs (needs root, loop devices and mkfs.btrfs)");
-                return None;
-            }
-        }
-        Some(Mounted(at, alone))
-    }
-
-    /// Free bytes, when the file system has written what it holds back.
-    fn free(&self) -> u64 {
-        let dir = std::fs::File::open(&self.0).unwrap();
-        rustix::fs::syncfs(&dir).unwrap();
-        store::free_bytes(&self.0).unwrap().unwrap()
-    }
-
-    /// Allocates all but so many bytes.
-    fn fill(&self, left: u64) {
-        let filler = std::fs::File::create(self.0.join("filler")).unwrap();
-        let bytes = self.free().saturating_sub(left);
-        rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, bytes).unwrap();
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
-    }
+fn small_btrfs(program: &Program, options: &str) -> Option<SmallDisk> {
+    SmallDisk::new(program, "btrfs", 256, &["-q", "-M"], options)
 }
 
 /// Articles that expire after 10 days and after 60, in turn; `keep_free` asks for so many bytes more than are free.
-fn filed(options: &str, left: Option<u64>, missing: u64) -> Option<(Program, Mounted)> {
+fn filed(options: &str, left: Option<u64>, missing: u64) -> Option<(Program, SmallDisk)> {
     let program = Program::new();
-    let mounted = Mounted::new(&program, options)?;
+    let mounted = small_btrfs(&program, options)?;
     program.write("active.list", ACTIVE.as_bytes());
     program.init("news", "news.example.org");
     program.keep_nothing_free();
@@ -124,12 +75,12 @@ fn expire(program: &Program, day: u64) -> (u64, u64, i32) {
 #[test]
 fn and_sees_what_was_just_removed() {
     let program = Program::new();
-    let Some(mounted) = Mounted::new(&program, "loop") else {
+    let Some(mounted) = small_btrfs(&program, "loop") else {
         return;
     };
     program.write("active.list", ACTIVE.as_bytes());
     program.init("news", "news.example.org");
-    let filler = mounted.0.join("filler");
+    let filler = mounted.at.join("filler");
     let piece = vec![0; 1 << 20];
     let mut file = std::fs::File::create(&filler).unwrap();
     while std::io::Write::write_all(&mut file, &piece).is_ok() {}
@@ -140,7 +91,7 @@ fn and_sees_what_was_just_removed() {
     let full = program.run(&words);
     assert_eq!(full.status, 2, "{full:?}");
     std::fs::remove_file(&filler).unwrap();
-    let free = store::free_bytes_for(&mounted.0, u64::MAX).unwrap();
+    let free = store::free_bytes_for(&mounted.at, u64::MAX).unwrap();
     assert!(free.is_some_and(|free| free >= 128 << 20), "{free:?}");
     let again = program.run(&words);
     assert_eq!(again.status, 0, "{again:?}");

@@ -4,15 +4,13 @@
 
 use crate::program;
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use program::Program;
 use program::articles::{batch, many};
+use program::small_disk::SmallDisk;
 
 const ACTIVE: &str = "comp.short 0 1 y\ncomp.long 0 1 y\n";
 const DAY_SECONDS: u64 = 86_400;
-/// What is left free before expire runs, bytes.
+/// Free bytes before expire runs.
 const FREE_BYTES: u64 = 1 << 20;
 /// Bytes of all articles, about.
 const ARTICLES_BYTES: usize = 12 << 20;
@@ -37,57 +35,10 @@ const fn pattern(dead: usize, living: usize, body_bytes: usize) -> Pattern {
     }
 }
 
-/// A small file system, unmounted at the end.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    /// `None`, and a line that says so, where this machine or this user cannot.
-    fn new(program: &Program, kind: &str, make: &[&str], mib: u64) -> Option<Mounted> {
-        let (image, at) = (program.path("image"), program.path("news"));
-        let file = std::fs::File::create(&image).unwrap();
-        file.set_len(mib << 20).unwrap();
-        std::fs::create_dir(&at).unwrap();
-        let mut mkfs = Command::new(format!("mkfs.{kind}"));
-        mkfs.args(make).arg(&image);
-        let mut mount = Command::new("mount");
-        mount.args(["-t", kind, "-o", "loop"]).args([&image, &at]);
-        for command in [&mut mkfs, &mut mount] {
-            if !command.output().is_ok_and(|done| done.status.success()) {
-                eprintln!("skipped: {kind} (needs root, loop devices and mkfs.{kind})");
-                return None;
-            }
-        }
-        // A directory that is there, and empty, is accepted.
-        let _ = std::fs::remove_dir(at.join("lost+found"));
-        Some(Mounted(at))
-    }
-
-    /// Free bytes, when the file system has written what it holds back.
-    fn free(&self) -> u64 {
-        let dir = std::fs::File::open(&self.0).unwrap();
-        rustix::fs::syncfs(&dir).unwrap();
-        store::free_bytes(&self.0).unwrap().unwrap()
-    }
-
-    /// Writes a file that leaves about [`FREE_BYTES`].
-    fn fill(&self) {
-        use std::io::Write;
-        let mut filler = std::fs::File::create(self.0.join("filler")).unwrap();
-        let piece = vec![1; 256 << 10];
-        while self.free() > FREE_BYTES + piece.len() as u64 && filler.write_all(&piece).is_ok() {}
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
-    }
-}
-
 /// Percent of the dead bytes that came back, and what the run said.
 fn came_back(kind: &str, make: &[&str], mib: u64, pattern: &Pattern) -> Option<(u64, String)> {
     let program = Program::new();
-    let mounted = Mounted::new(&program, kind, make, mib)?;
+    let mounted = SmallDisk::new(&program, kind, mib, make, "loop")?;
     program.write("active.list", ACTIVE.as_bytes());
     program.init("news", "news.example.org");
     program.keep_nothing_free();
@@ -118,7 +69,7 @@ fn came_back(kind: &str, make: &[&str], mib: u64, pattern: &Pattern) -> Option<(
         let told = program.rnews(&batch(part));
         assert_eq!(told.status, 0, "{told:?}");
     }
-    mounted.fill();
+    mounted.fill(FREE_BYTES);
     let before = mounted.free();
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 20 * DAY_SECONDS;
     let now = now.to_string();

@@ -16,7 +16,7 @@ pub const DEFERRED_MAX: usize = 100_000;
 const MAGIC: &[u8] = b"BSdeferred1 ";
 /// A word at the end of a line, for [`Deferred::is_blamed`]. Earlier builds ignore it.
 const BLAMED: &[u8] = b"broke";
-/// As [`BLAMED`], for [`Deferred::is_unreadable`].
+/// A word at the end of a line, for [`Deferred::is_unreadable`].
 const UNREADABLE: &[u8] = b"unread";
 
 /// A deferred article.

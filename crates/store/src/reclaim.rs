@@ -168,9 +168,7 @@ pub fn reclaim_on(
             .map(|base| (base, NOW)),
     );
     if noted.as_ref() != Some(&left) {
-        // Without a list (on a full disk) the next run examines all segments.
-        unreclaimed::write(&*job.disk, dir, &left)
-            .or_else(|error| unreclaimed::forget(&*job.disk, dir).map_err(|_| error))?;
+        unreclaimed::write(&*job.disk, dir, &left)?;
     }
     Ok(job.told)
 }

@@ -36,6 +36,7 @@ pub mod pulling;
 pub mod s3_server;
 pub mod screen;
 pub mod small;
+pub mod small_disk;
 pub mod taker;
 pub mod uucp;
 pub mod wire;

@@ -69,7 +69,7 @@ pub fn cut_empty_tails(segments: &Segments, dir: &Path, report: &mut Report) -> 
     Ok(())
 }
 
-/// What is said of such a hole.
+/// The finding about such a hole of so many bytes.
 pub fn no_data(bytes: u64) -> String {
     format!("its last {bytes} bytes hold no data, and nothing was filed there")
 }

@@ -17,8 +17,8 @@ pub fn free_bytes(dir: &Path) -> io::Result<Option<u64>> {
     Ok((facts.f_blocks > 0).then_some(free))
 }
 
-/// As [`free_bytes`], for a caller that stops below `least`: btrfs counts the space of removed files only when it commits, up to 30 s
-/// later, and is synced first where less than that is free.
+/// As [`free_bytes`], for a caller that stops below `least`. btrfs counts the space of removed files only when it commits, up to 30 s
+/// later; the function syncs a btrfs with less free space, and asks it again.
 ///
 /// # Errors
 /// The file system cannot be examined.

@@ -303,8 +303,8 @@ impl MapRef {
         MapRef::of((file, None), length)
     }
 
-    /// As [`MapRef::new`], of a file with a name: a page that cannot be read through the page cache is read past it. Such a page stays as it was
-    /// read, so bytes that the file has must not change, only become zeros.
+    /// As [`MapRef::new`], of a file with a name: the handler reads a page past the page cache if it cannot be read through it. Later
+    /// changes of the file do not show in this page, so bytes of the file may only become zeros.
     pub fn named((file, path): (&fs::File, &Path), length: u64) -> io::Result<MapRef> {
         MapRef::of((file, Named::new(file, path)), length)
     }
@@ -475,7 +475,7 @@ mod tests {
         assert!(unreadable_pages() >= before + 2);
     }
 
-    /// What the handler reads past the page cache is what the file has; the last page, which grows, is read again instead.
+    /// The handler reads the bytes of the file past the page cache; it repeats the access to the last page, which grows.
     #[test]
     fn a_page_of_a_folio_that_fails_is_read_past_the_cache() {
         let (page, dir) = (page_bytes(), tempfile::tempdir().unwrap());

@@ -58,7 +58,7 @@ pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
 }
 
 /// Removes the file durably: all segments are examined.
-pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     let path = dir.join(NAME);
     match disk.remove(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -91,7 +91,10 @@ pub fn take_mark(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
         .map_err(|source| Error::io("remove", &path, source))
 }
 
-/// Rewrites the file durably.
+/// Rewrites the file durably. Where that fails, the file is removed instead, which a full disk allows: all segments are examined then.
+///
+/// # Errors
+/// That of the writing, if the file cannot be removed either.
 pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     let mut lines = Vec::new();
     for (base, time) in due {
@@ -105,6 +108,7 @@ pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     text.push(b'\n');
     text.extend_from_slice(&lines);
     replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))
+        .or_else(|error| forget(disk, dir).map_err(|_| error))
 }
 
 #[cfg(test)]

@@ -54,10 +54,7 @@ impl Spool {
         if bases.is_empty() {
             return Ok(());
         }
-        unreclaimed::add(&*self.disk, &self.dir, bases).or_else(|error| {
-            // Reclaiming looks at all segments where the file is missing. A full disk allows no more than its removal.
-            unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)
-        })
+        unreclaimed::add(&*self.disk, &self.dir, bases)
     }
 
     /// Keeps in memory that an article of a segment is cancelled or removed; the commit notes it ([`Spool::note_removals`]).

@@ -226,6 +226,24 @@ fn all_nodes_hear_the_same_through_the_death_of_servers() {
 }
 
 #[test]
+fn servers_without_room_are_told_with_the_remedy() {
+    for count in [1, 3] {
+        let Some(servers) = Servers::start(count) else {
+            return;
+        };
+        let options = LogOptions {
+            replicas: count,
+            ..servers.options()
+        };
+        // Each offers 4 GiB.
+        let error = begin(&options, 8 << 30, &log()).unwrap_err().to_string();
+        assert!(error.contains("a log of 8192 MiB"), "{error}");
+        assert!(error.contains("--log-bytes"), "{error}");
+        assert!(begin(&options, BYTES_MAX, &log()).unwrap().1);
+    }
+}
+
+#[test]
 fn a_server_that_does_not_sync_is_refused() {
     let Some(mut servers) = Servers::start_with(1, "2m") else {
         return;

@@ -165,7 +165,7 @@ fn what_active_has_no_place_for_is_kept() {
 /// A compressed batch for which the disk has no room, whatever is filed or not: it is its own size that stops it.
 #[test]
 fn a_batch_too_large_when_expanded_keeps_no_others_waiting() {
-    let newsdir = Newsdir::new();
+    let newsdir = Newsdir::in_memory();
     fs::create_dir(newsdir.path().join("in.coming")).unwrap();
     put(&newsdir, "7501234560.t", &article("<1@a>", "comp.std", &[]));
     let filler = ("x".repeat(99) + "\n").repeat(700);

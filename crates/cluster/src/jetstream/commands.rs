@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::Client;
 use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 
 use super::connection::{
@@ -57,13 +57,38 @@ pub fn begin(
             let mut config = stream_config(stream, subject, options.replicas, bytes_max);
             config.metadata.extend(metadata_of(new));
             let created = context.create_stream(config).await;
-            created.map_err(|error| LogError::down("cannot create the stream", error))?;
+            created.map_err(|error| match error.kind() {
+                CreateStreamErrorKind::JetStream(of_server) if is_without_room(&of_server) => {
+                    LogError::down(&without_room(bytes_max), error)
+                }
+                _ => LogError::down("cannot create the stream", error),
+            })?;
         }
         let log = identify(options, &client).await?;
         // Also if the answer to an earlier attempt was lost.
         let is_new = log == *new;
         Ok((log, is_new))
     })
+}
+
+/// Whether servers refused a stream because too few of them run or have room for it: one server says that it lacks storage, several that
+/// no peers suit.
+fn is_without_room(error: &async_nats::jetstream::Error) -> bool {
+    matches!(
+        error.error_code(),
+        ErrorCode::CLUSTER_NO_PEERS
+            | ErrorCode::INSUFFICIENT_RESOURCES
+            | ErrorCode::STORAGE_RESOURCES_EXCEEDED
+    )
+}
+
+/// What an administrator can do about [`is_without_room`].
+fn without_room(bytes_max: i64) -> String {
+    format!(
+        "too few servers run and have room for a log of {} MiB (max_file_store, by default three quarters of the space that was free \
+         when the server started): start all, give them room, or make a smaller log with --log-bytes",
+        bytes_max >> 20
+    )
 }
 
 /// Whether the stream exists.

@@ -61,8 +61,17 @@ impl Newsdir {
         Newsdir::with(ACTIVE, SYS)
     }
 
+    /// In memory where that is a file system: others hardly change its free space meanwhile.
+    pub fn in_memory() -> Newsdir {
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Newsdir::at(dir.unwrap(), ACTIVE, SYS)
+    }
+
     pub fn with(active: &str, sys: &str) -> Newsdir {
-        let dir = tempfile::tempdir().unwrap();
+        Newsdir::at(tempfile::tempdir().unwrap(), active, sys)
+    }
+
+    fn at(dir: TempDir, active: &str, sys: &str) -> Newsdir {
         fs::create_dir(dir.path().join("segments")).unwrap();
         fs::write(dir.path().join("active"), active).unwrap();
         fs::write(dir.path().join("sys"), sys).unwrap();

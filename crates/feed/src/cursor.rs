@@ -17,8 +17,8 @@ pub const FILE: &str = "cursor";
 /// Size of a slot, bytes.
 const SLOT_BYTES: usize = 256;
 
-/// The file with the position from which records name the site, a decimal number. The filer writes it; if it is missing or unreadable,
-/// the subscription is evaluated for each article, which is slower with the same result.
+/// The file with the position from which records name the site: a decimal number, and its checksum. The filer writes it; if it is missing,
+/// unreadable or damaged, the subscription is evaluated for each article, which is slower with the same result.
 pub const SELECTED: &str = "selected";
 
 /// A position without a record.
@@ -262,15 +262,25 @@ impl CursorFile {
 pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
     let path = dir.join(SELECTED);
     let fresh = dir.join(format!("{SELECTED}.new"));
-    std::fs::write(&fresh, format!("{}\n", position.0)).map_err(Error::io("write", &fresh))?;
+    let number = position.0.to_string();
+    let sum = crc32c::crc32c(number.as_bytes());
+    std::fs::write(&fresh, format!("{number} {sum}\n")).map_err(Error::io("write", &fresh))?;
     std::fs::rename(&fresh, &path).map_err(Error::io("put in place", &path))
 }
 
 /// The position from which records name a site: [`NOWHERE`] before its enrolment.
 pub(crate) fn selected_from(dir: &Path) -> Position {
     let told = store::regular::read(&dir.join(SELECTED)).ok();
-    let told = told.and_then(|text| decimal::parse(text.trim_ascii()));
-    told.map_or(NOWHERE, Position)
+    told.and_then(|text| parse_selected(&text))
+        .unwrap_or(NOWHERE)
+}
+
+/// A smaller number than was written would leave out articles: records before it may not name the site.
+fn parse_selected(text: &[u8]) -> Option<Position> {
+    let line = text.strip_suffix(b"\n")?;
+    let (number, sum) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
+    let is_right = decimal::parse(sum.get(1..)?)? == u64::from(crc32c::crc32c(number));
+    decimal::parse(number).filter(|_| is_right).map(Position)
 }
 
 fn both_slots(cursor: Cursor) -> Vec<u8> {
@@ -303,6 +313,35 @@ mod tests {
             file.write(at(position), false).unwrap();
             assert_eq!(CursorFile::read(dir.path()).unwrap(), Some(at(position)));
         }
+    }
+
+    /// Every flip of one bit of a file, which is whole again afterwards.
+    fn each_flip(path: &Path, mut check: impl FnMut(usize)) {
+        let whole = std::fs::read(path).unwrap();
+        for bit in 0..whole.len() * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(path, &flipped).unwrap();
+            check(bit);
+        }
+        std::fs::write(path, &whole).unwrap();
+    }
+
+    #[test]
+    fn a_flipped_bit_moves_no_cursor_forward() {
+        let dir = tempfile::tempdir().unwrap();
+        CursorFile::create(dir.path(), at(4096)).unwrap();
+        let (mut file, _) = CursorFile::open(dir.path(), true).unwrap().unwrap();
+        file.write(at(5000), false).unwrap();
+        each_flip(&dir.path().join(FILE), |bit| {
+            let read = CursorFile::read(dir.path()).unwrap().unwrap();
+            assert!(read == at(4096) || read == at(5000), "bit {bit}");
+        });
+        select_from(dir.path(), Position(272_836_304)).unwrap();
+        assert_eq!(selected_from(dir.path()), Position(272_836_304));
+        each_flip(&dir.path().join(SELECTED), |bit| {
+            assert_eq!(selected_from(dir.path()), NOWHERE, "bit {bit}");
+        });
     }
 
     #[test]

@@ -188,10 +188,13 @@ mod tests {
         write(dir.path(), "x", &list).unwrap();
         assert_eq!(read(dir.path()).unwrap(), list);
         let path = dir.path().join(FILE);
-        let mut text = std::fs::read(&path).unwrap();
-        *text.last_mut().unwrap() ^= 1;
-        std::fs::write(&path, text).unwrap();
-        assert!(read(dir.path()).is_err());
+        let text = std::fs::read(&path).unwrap();
+        for bit in 0..text.len() * 8 {
+            let mut flipped = text.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, flipped).unwrap();
+            assert!(read(dir.path()).is_err(), "bit {bit}");
+        }
         write(dir.path(), "x", &[]).unwrap();
         assert_eq!(read(dir.path()).unwrap(), []);
     }

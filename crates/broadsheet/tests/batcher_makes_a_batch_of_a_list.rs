@@ -99,3 +99,32 @@ fn a_damaged_article_is_left_out_and_the_others_go() {
         assert!(told.err.contains(part), "{part}: {told:?}");
     }
 }
+
+/// The overview of another server, with the same articles under other numbers: its rows are whole, and wrong.
+#[test]
+fn no_article_goes_by_the_number_of_another() {
+    let list = articles::many("out", 5, "test.a", 300);
+    let filled = |high: u32| {
+        let program = Program::with_news(&format!("test.a {high:010} 00001 y\n"));
+        assert_eq!(program.rnews(&articles::batch(&list)).count("accepted"), 5);
+        program
+    };
+    let (program, other) = (filled(30), filled(20));
+    let overview = |program: &Program| {
+        let mut files = program.files("news/segments");
+        files.retain(|path| path.extension().is_some_and(|end| end == "ovr"));
+        assert_eq!(files.len(), 1);
+        files.remove(0)
+    };
+    std::fs::copy(overview(&other), overview(&program)).expect("a copy");
+    let told = program.feed(&["batcher", "--dir", "news"], b"test.a/21\n");
+    assert_eq!((told.status, told.out.as_str()), (2, ""), "{told:?}");
+    assert!(told.err.contains("has another number"), "{told:?}");
+    let mut tree = mount::Tree::open(&program.path("news"), mount::Caches::default()).expect("it");
+    let mut directory = 1;
+    for part in [&b"test"[..], b"a"] {
+        let found = tree.lookup(directory, part, 7).expect("read");
+        directory = found.expect("a directory").number;
+    }
+    assert!(tree.lookup(directory, b"21", 7).is_err());
+}

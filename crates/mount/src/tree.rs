@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use article::decimal;
-use store::{Error, Position};
+use store::{Error, HistoryLine, Position, Snapshot};
 
 use crate::attributes::{Attributes, Kind};
 use crate::contents::Contents;
@@ -266,7 +266,9 @@ impl Tree {
         }
         let position = self.search.article(&self.live, place, number, process)?;
         match position {
-            Some(position) => self.article(position),
+            Some(position) => self.article_of(position, |snapshot, line| {
+                snapshot.check_number((directory, number), Some(line), position)
+            }),
             None => Ok(None),
         }
     }
@@ -375,10 +377,20 @@ impl Tree {
 
     /// The article at a position; `None`: its record is gone.
     fn article(&mut self, position: Position) -> Result<Option<Attributes>, Error> {
+        self.article_of(position, |_, _| Ok(()))
+    }
+
+    /// As [`Tree::article`], if its history line passes a check.
+    fn article_of(
+        &mut self,
+        position: Position,
+        check: impl FnOnce(&Snapshot, HistoryLine<'_>) -> Result<(), Error>,
+    ) -> Result<Option<Attributes>, Error> {
         let snapshot = &self.live.snapshot;
         let Some(line) = snapshot.line_at(position, &mut self.record)? else {
             return Ok(None);
         };
+        check(snapshot, line)?;
         let hierarchy = &self.live.hierarchy;
         let (mut is_alive, mut visible) = (false, 0);
         for (group, number) in line.links() {

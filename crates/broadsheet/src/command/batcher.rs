@@ -8,7 +8,7 @@ use std::path::Path;
 use article::wrap::{WrapFormat, WrapWriter};
 use feed::push_article;
 use rustix::fs::OFlags;
-use store::{Record, Snapshot};
+use store::{HistoryLine, Record, Snapshot};
 
 use super::article::link;
 use crate::directory::NewsDirectory;
@@ -206,26 +206,36 @@ fn push_named(snapshot: &Snapshot, word: &[u8], out: &mut Vec<u8>) -> anyhow::Re
         true => Named::Pushed,
         false => Named::Missing,
     };
+    let mut place = None;
     let position = match word {
         [b'/', ..] => return Ok(named(push_file(word, out))),
         [b'<', ..] => snapshot.find(word)?.map(|found| found.position),
-        _ => match link(word) {
-            Some((group, number)) => snapshot.position(&group, number)?,
-            None => None,
-        },
+        _ => {
+            place = link(word);
+            match &place {
+                Some((group, number)) => snapshot.position(group, *number)?,
+                None => None,
+            }
+        }
     };
     let Some(position) = position else {
         return Ok(Named::Missing);
     };
     let is_bodiless = Cell::new(false);
+    let checked = Cell::new(Ok(()));
     let push = |out: &mut Vec<u8>, record: &Record<'_>| {
         is_bodiless.set(record.head.header_only);
+        if let Some((group, number)) = &place {
+            let line = HistoryLine::parse(record.line());
+            checked.set(snapshot.check_number((group, *number), line, position));
+        }
         if !record.head.header_only {
             push_article(out, record);
         }
     };
     // False: it expired just now.
     let is_there = snapshot.push_record(position, out, push)?;
+    checked.into_inner()?;
     match is_there && is_bodiless.get() {
         true => Ok(Named::Bodiless),
         false => Ok(named(is_there)),

@@ -223,12 +223,16 @@ struct Moved {
 }
 
 fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    for entry in &report.entries {
-        let path = entry.path.display();
-        match entry.line {
-            0 => writeln!(out, "{path}: {}: {}", entry.fate.word(), entry.text)?,
-            line => writeln!(out, "{path}:{line}: {}: {}", entry.fate.word(), entry.text)?,
+    for fate in Fate::ALL.into_iter().filter(|fate| report.count(*fate) > 0) {
+        writeln!(out, "{}", fate.heading())?;
+        for entry in report.entries.iter().filter(|entry| entry.fate == fate) {
+            let path = entry.path.display();
+            match entry.line {
+                0 => writeln!(out, "{path}: {}: {}", fate.word(), entry.text)?,
+                line => writeln!(out, "{path}:{line}: {}: {}", fate.word(), entry.text)?,
+            }
         }
+        writeln!(out)?;
     }
     if report.more > 0 {
         writeln!(out, "{} more lines", report.more)?;
@@ -243,10 +247,11 @@ impl Answer for Moved {
             let count = |fate| self.report.count(fate);
             writeln!(
                 out,
-                "settings: {} kept, {} changed, {} not kept",
+                "settings: {} kept, {} changed, {} not kept (you must act), {} not needed",
                 count(Fate::Kept),
                 count(Fate::Changed),
-                count(Fate::Dropped)
+                count(Fate::Dropped),
+                count(Fate::Unneeded)
             )?;
         }
         if let Some(faults) = &self.faults {

@@ -10,17 +10,33 @@ pub const ENTRIES_MAX: usize = 100_000;
 pub enum Fate {
     /// It comes over with the same meaning.
     Kept,
+    /// It does not come over, and nothing is to be done: this system does it in another way, or needs it not.
+    Unneeded,
     /// It comes over with another meaning, which the text tells: look at it.
     Changed,
-    /// It does not come over.
+    /// It does not come over: an administrator acts, or does without it.
     Dropped,
 }
 
 impl Fate {
+    /// All, in the order of the report: what asks for the most comes last, where a terminal shows it.
+    pub const ALL: [Fate; 4] = [Fate::Kept, Fate::Unneeded, Fate::Changed, Fate::Dropped];
+
+    /// The line above the entries with this fate.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Fate::Kept => "Comes over as it is:",
+            Fate::Unneeded => "Nothing to do:",
+            Fate::Changed => "Comes over with another meaning: look at each.",
+            Fate::Dropped => "You must act: these do not come over.",
+        }
+    }
+
     /// The word in the report.
     pub fn word(self) -> &'static str {
         match self {
             Fate::Kept => "kept",
+            Fate::Unneeded => "not needed",
             Fate::Changed => "CHANGED",
             Fate::Dropped => "NOT KEPT",
         }

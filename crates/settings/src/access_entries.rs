@@ -52,6 +52,10 @@ fn entry(table: &mut TableReader<'_, '_>) -> Entry {
         from: list(table, "from", Network::parse),
         users: list(table, "users", |name| match name {
             "*" => Ok(name.to_owned()),
+            // Who excludes a user by `!NAME' would let in all others.
+            name if name.starts_with(['!', '@']) || name.contains(['*', '?', '[', '\\']) => {
+                Err("is a pattern: write names, or \"*\" for all users".to_owned())
+            }
             name => access::users::check_name(name).map(|()| name.to_owned()),
         }),
         certificates: list(table, "certificates", fingerprint),

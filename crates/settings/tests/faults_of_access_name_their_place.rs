@@ -47,6 +47,11 @@ fn each_fault_is_told() {
             "2:8: from `192.0.2.1/24' has bits after the first 24; the network is 192.0.2.0/24",
         ),
         ("users = [\"a b\"]", "2:9: users `a b' has ' '"),
+        ("users = [\"!anna\"]", "2:9: users `!anna' is a pattern"),
+        (
+            "users = [\"*@example.org\"]",
+            "2:9: users `*@example.org' is a pattern",
+        ),
         (
             "certificates = [\"sha256:12\"]",
             "2:16: certificates `sha256:12' is not a fingerprint",

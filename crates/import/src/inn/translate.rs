@@ -36,52 +36,88 @@ const COPIED: [(&str, &str); 8] = [
     ("subscriptions", "subscriptions"),
 ];
 
-/// Files that have no counterpart, and why.
-const LEFT: [(&str, &str); 19] = [
-    ("motd.innd", "peers get no message of the day"),
+/// Files that have no counterpart, whether somebody has to act, and why.
+const LEFT: [(&str, Fate, &str); 19] = [
+    (
+        "motd.innd",
+        Fate::Unneeded,
+        "peers get no message of the day",
+    ),
     (
         "localgroups",
+        Fate::Unneeded,
         "active and checkgroups of control.ctl tell which groups there are",
     ),
-    ("nocem.ctl", "NoCeM is not supported"),
+    (
+        "nocem.ctl",
+        Fate::Dropped,
+        "NoCeM is not supported: no notice of others hides articles here",
+    ),
     (
         "innwatch.ctl",
+        Fate::Unneeded,
         "the daemon pauses by itself (nntp.keep_free)",
     ),
     (
         "nntpsend.ctl",
-        "feeds by NNTP are part of the daemon ([[site]])",
+        Fate::Dropped,
+        "feeds by NNTP are part of the daemon: write a [[site]] for each peer (`broadsheet peer add')",
     ),
     (
         "actsync.cfg",
-        "groups are not synchronized from another server",
+        Fate::Dropped,
+        "groups follow checkgroups (control.ctl) and `broadsheet group add', not the list of another server",
     ),
-    ("news2mail.cf", "news is not gated to mail"),
-    ("nnrpd.track", "readers are not tracked one by one"),
+    (
+        "news2mail.cf",
+        Fate::Dropped,
+        "news is not gated to mail: write a [[site]] with a command for each list",
+    ),
+    (
+        "nnrpd.track",
+        Fate::Unneeded,
+        "the log and `broadsheet report' name each reader",
+    ),
     (
         "inn-radius.conf",
-        "a RADIUS program can be set as auth.program",
+        Fate::Dropped,
+        "set a RADIUS program as auth.program",
     ),
-    ("buffindexed.conf", "overview has its own format"),
-    ("ovdb.conf", "overview has its own format"),
-    ("ovsqlite.conf", "overview has its own format"),
-    ("send-uucp.cf", "batches by UUCP are set in [[site]]"),
+    (
+        "buffindexed.conf",
+        Fate::Unneeded,
+        "overview has its own format",
+    ),
+    ("ovdb.conf", Fate::Unneeded, "overview has its own format"),
+    (
+        "ovsqlite.conf",
+        Fate::Unneeded,
+        "overview has its own format",
+    ),
+    (
+        "send-uucp.cf",
+        Fate::Dropped,
+        "batches by UUCP are set in [[site]]: write one for each peer",
+    ),
     (
         "innreport.conf",
-        "reports come from `broadsheet status' and the metrics",
+        Fate::Unneeded,
+        "`broadsheet report' is the report of each day; report.mail gets it",
     ),
-    ("filter/filter_innd.pl", NO_FILTERS),
-    ("filter/filter_innd.py", NO_FILTERS),
-    ("filter/filter_nnrpd.pl", NO_FILTERS),
-    ("cleanfeed.local", NO_FILTERS),
+    ("filter/filter_innd.pl", Fate::Dropped, NO_FILTERS),
+    ("filter/filter_innd.py", Fate::Dropped, NO_FILTERS),
+    ("filter/filter_nnrpd.pl", Fate::Dropped, NO_FILTERS),
+    ("cleanfeed.local", Fate::Dropped, NO_FILTERS),
     (
         "innshellvars.local",
+        Fate::Unneeded,
         "commands of the server read no shell variables",
     ),
 ];
 
-/// Why programs that look at articles are left out.
-const NO_FILTERS: &str = "no program filters articles: limits and [[access]] refuse some";
+/// What stands in for programs that look at articles.
+const NO_FILTERS: &str = "no program looks at articles: `broadsheet block' refuses posters and servers, [limits] and [[access]] refuse by \
+     size, age, groups and rate";
 
 /// Translates the settings of an installation.
 ///
@@ -118,12 +154,13 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
             to.files.push((here.to_owned(), file.text, false));
         }
     }
-    for (name, why) in LEFT {
+    for (name, fate, why) in LEFT {
         let file = inn.setting(name)?;
         if file.is_there && !file.lines().is_empty() {
-            report.add(file.at(0), Fate::Dropped, why);
+            report.add(file.at(0), fate, why);
         }
     }
+    moderator_mailer(inn, &mut to.files, report);
     secrets(inn, report)?;
     keyring(inn, report);
     waiting::report_files(inn, report)?;
@@ -137,6 +174,33 @@ pub fn translate(inn: &Installation) -> io::Result<Translation> {
     to.settings_text =
         settings::template(&settings) + "\n# What follows comes from the files of INN.\n" + &tables;
     Ok(to)
+}
+
+/// Adds the address of the moderators of all other groups to the file of moderators.
+fn moderator_mailer(inn: &Installation, files: &mut Vec<MovedFile>, report: &mut Report) {
+    let pair = inn
+        .keys
+        .pairs
+        .iter()
+        .find(|pair| pair.key == "moderatormailer");
+    let Some(pair) = pair.filter(|pair| !pair.value.is_empty()) else {
+        return;
+    };
+    let line = format!("*:{}\n", pair.value);
+    match files.iter_mut().find(|(name, ..)| name == "moderators") {
+        Some((_, text, _)) => {
+            if !text.is_empty() && !text.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+            text.extend_from_slice(line.as_bytes());
+        }
+        None => files.push(("moderators".to_owned(), line.clone().into_bytes(), false)),
+    }
+    let told = format!(
+        "moderatormailer: the last line of moderators, `{}'",
+        line.trim_end()
+    );
+    report.add(inn.conf.at(pair.line), Fate::Kept, told);
 }
 
 /// Reports the secrets of Cancel-Locks, if there are any.
@@ -266,7 +330,10 @@ fn inn_conf(inn: &Installation, settings: &mut Settings, report: &mut Report) {
         some if some.iter().any(|address| address.starts_with('*')) => format!("*:{port}"),
         some => some.join(", "),
     };
-    let told = format!("nntp.listen = \"{}\"", settings.nntp.listen);
+    let told = format!(
+        "nntp.listen = \"{}\"; for a trial while INN runs on this machine, set another port (\"127.0.0.1:1119\")",
+        settings.nntp.listen
+    );
     report.add(inn.conf.at(0), Fate::Kept, told);
     let bytes = settings.limits.article_bytes_max;
     settings.store.segment_bytes = settings.store.segment_bytes.max(bytes.saturating_mul(2));
@@ -378,7 +445,11 @@ fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
         }
         "localmaxartsize" => "use size_max of [[access]]",
         "nnrpdauthsender" => "post.reveal with `sender' adds Sender where From has another address",
-        "pgpverify" => "signatures of control messages are always verified",
+        "nnrpdposthost" => "posts are filed here: a [[site]] brings them to the other server",
+        "xrefslave" => {
+            "articles get numbers of this server; `broadsheet rnews --mirror' keeps those of another one"
+        }
+        "noreader" => "tables of [[access]] with `read' and `post' let readers in: remove them",
         key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
         "mailcmd"
         | "mta"
@@ -408,18 +479,28 @@ fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
         | "datamovethreshold"
         | "keepmmappedthreshold" => "",
         "nnrpdflags" if pair.value.is_empty() => "",
-        "verifycancels" => "cancels need a Cancel-Key (control.cancel)",
         "docancels" => {
             "control.cancel = \"locked\": cancels with a Cancel-Key count, whatever this says"
         }
-        "moderatormailer" if !pair.value.is_empty() => {
-            "write it to the file moderators as `*:ADDRESS'"
-        }
+        // See `moderator_mailer`.
+        "moderatormailer" => "",
         key if key.starts_with("backoff") => "use posts_per_minute_max of [[access]]",
         _ if pair.value.is_empty() => "",
-        _ => "there is no such setting",
+        _ => return (Fate::Unneeded, unneeded(&pair.key).to_owned()),
     };
     (Fate::Dropped, why.to_owned())
+}
+
+/// Why nothing is to be done about a key.
+fn unneeded(key: &str) -> &'static str {
+    match key {
+        "pgpverify" => "signatures of control messages are always verified",
+        "verifycancels" => "cancels need a Cancel-Key (control.cancel)",
+        key if key.starts_with("log") || key.starts_with("innwatch") => {
+            "the log and the daemon's watch of the disk need no such setting"
+        }
+        _ => "there is no such setting: it is about the way in which INN works",
+    }
 }
 
 /// A TOML list of strings.

@@ -50,12 +50,26 @@ pub fn translate(
     Ok(own.map(|(line, groups)| OwnSend { file, line, groups }))
 }
 
+/// Keys of INN that change nothing here: notes, and what peers may ask of a server that they feed.
+const NEEDLESS: [&str; 6] = [
+    "comment",
+    "email",
+    "hold-time",
+    "list",
+    "nolist",
+    "noresendid",
+];
+
 /// Reports the keys that are not translated, each once.
 fn report_unknown(file: &ConfFile, group: &Group, report: &mut Report) {
     let is_unknown = |pair: &&Pair| !KNOWN.contains(&pair.key.as_str());
     for pair in group.pairs.iter().filter(is_unknown) {
         let told = format!("{}: {}: there is no such setting", pair.key, pair.value);
-        report.add(file.at(pair.line), Fate::Dropped, told);
+        let fate = match NEEDLESS.contains(&pair.key.as_str()) {
+            true => Fate::Unneeded,
+            false => Fate::Dropped,
+        };
+        report.add(file.at(pair.line), fate, told);
     }
     for inner in &group.groups {
         report_unknown(file, inner, report);
@@ -130,9 +144,10 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         .find(|key| value(key).is_some_and(|value| !value.is_empty()));
     let is_kept = !from.is_empty()
         && (is_ignored || asked.is_none() && !names.iter().any(|name| name.starts_with('!')));
-    let from = match from.is_empty() {
-        true => names,
-        false => from,
+    // A comment has all hosts: settings with one that is no network are refused, and the table matches nobody else by mistake.
+    let from = match is_kept {
+        true => from,
+        false => [from, names].concat(),
     };
     let send = value("patterns").unwrap_or("*").replace(' ', "");
     let mut table = format!(
@@ -140,6 +155,11 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
         quoted(&name),
         list(&from)
     );
+    match asked.filter(|_| !is_ignored) {
+        Some("password") => _ = writeln!(table, "users = {}", list(std::slice::from_ref(&name))),
+        Some(key) => _ = writeln!(table, "{key} = {}", quoted(value(key).unwrap_or_default())),
+        None => {}
+    }
     let sends = !is_ignored && includes_some(&send);
     if sends {
         let _ = writeln!(table, "send = {}", quoted(&send));
@@ -173,7 +193,7 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     }
     match asked {
         Some("password") => report.add(at, Fate::Dropped, format!(
-            "{name}: its password: make a user (`broadsheet user add'), write `users' into the table, or use certificates"
+            "{name}: its password: make a user (`broadsheet user add {name}'), and put the table in force, or use certificates"
         )),
         Some(key) => report.add(at, Fate::Dropped, format!("{name}: `{key}' has no counterpart")),
         None => {}

@@ -386,7 +386,8 @@ fn is_default(auth: &Group, access: &Group) -> bool {
 
 /// Clients of an auth group.
 struct Hosts {
-    /// Their networks; `None`: any. With a fault, perhaps other hosts.
+    /// Their networks; `None`: any. With a fault all hosts as they are, so that nobody puts a table in force by mistake that matches more:
+    /// settings with such a host are refused.
     from: Option<Vec<String>>,
     /// Hosts that are no networks.
     names: Vec<String>,
@@ -398,7 +399,7 @@ impl Hosts {
     fn of(auth: &Group) -> Hosts {
         let hosts = auth.value("hosts").unwrap_or("*");
         let is_any = hosts.split(',').any(|host| host.trim() == "*");
-        let (from, mut names) = networks(hosts);
+        let (mut from, mut names) = networks(hosts);
         names.retain(|name| name != "*");
         let excluded = names.iter().find(|name| name.starts_with('!'));
         let fault = match (excluded, auth.value("localaddress")) {
@@ -409,44 +410,54 @@ impl Hosts {
             }
             (None, None) => None,
         };
-        let names = if is_any { Vec::new() } else { names };
-        // What a comment shows.
-        let from = match from.is_empty() {
-            true => names.clone(),
-            false => from,
-        };
+        if fault.is_some() {
+            from.extend(names.iter().cloned());
+            from.extend(auth.value("localaddress").map(|at| format!("to {at}")));
+        }
         Hosts {
-            from: (!is_any).then_some(from),
-            names,
+            from: (!is_any || fault.is_some()).then_some(from),
+            names: if is_any { Vec::new() } else { names },
             fault,
         }
     }
 }
 
-/// The users of an access group, for `users`, of an auth group that asks for a login.
+/// The users of an access group of an auth group that asks for a login.
+#[derive(Default)]
+struct Users {
+    /// For `users`.
+    names: Vec<String>,
+    /// Patterns of further users, whose names somebody has to write.
+    patterns: Vec<String>,
+}
+
+/// The users of an access group.
 ///
 /// # Errors
-/// The pattern that `users` cannot express.
-fn users_of(auth: &Group, access: &Group) -> Result<Vec<String>, String> {
+/// The pattern without which the others would match more users, or one if no other is there.
+fn users_of(auth: &Group, access: &Group) -> Result<Users, String> {
     let patterns = access.value("users").unwrap_or("*").split(',');
     let patterns = patterns.map(str::trim).filter(|name| !name.is_empty());
-    let mut users = Vec::new();
+    let mut users = Users::default();
     for pattern in patterns {
         // No client that has logged in has the name of those that have not.
         let is_default = |name| default_user(auth).as_deref() == Some(name);
         if pattern.strip_prefix('!').is_some_and(is_default) {
             continue;
         }
-        let is_plain = !pattern.starts_with(['!', '@'])
-            && !pattern.contains(['*', '?', '[', '\\'])
-            && access::users::check_name(pattern).is_ok();
-        if pattern != "*" && !is_plain {
+        if pattern.starts_with(['!', '@']) {
             return Err(pattern.to_owned());
         }
-        users.push(pattern.to_owned());
+        let is_plain =
+            !pattern.contains(['*', '?', '[', '\\']) && access::users::check_name(pattern).is_ok();
+        match pattern == "*" || is_plain {
+            true => users.names.push(pattern.to_owned()),
+            false => users.patterns.push(pattern.to_owned()),
+        }
     }
-    match users.len() {
-        1..=LIST_MAX => Ok(users),
+    match (users.names.len(), users.patterns.first()) {
+        (0, Some(pattern)) => Err(pattern.clone()),
+        (1..=LIST_MAX, _) => Ok(users),
         _ => Err(access.value("users").unwrap_or_default().to_owned()),
     }
 }
@@ -516,11 +527,21 @@ fn entry(
     if has_users {
         match users_of(auth, access) {
             Ok(users) => {
-                let _ = writeln!(table, "users = {}", list(&users));
+                let _ = writeln!(table, "users = {}", list(&users.names));
+                for pattern in &users.patterns {
+                    let why = format!(
+                        "access \"{}\": users `{pattern}': write their names into `users' of the table",
+                        access.name
+                    );
+                    report.add(file.at(access.line), Fate::Dropped, why);
+                }
             }
             Err(pattern) => {
                 faults.push(format!("`users' has only names and \"*\", not `{pattern}'"));
-                let _ = writeln!(table, "users = {}", list(&[pattern]));
+                // All, so that settings with the table are refused until somebody has written names.
+                let users = access.value("users").unwrap_or_default().split(',');
+                let users: Vec<_> = users.map(|user| user.trim().to_owned()).collect();
+                let _ = writeln!(table, "users = {}", list(&users));
             }
         }
     }

@@ -78,6 +78,112 @@ fn users_with_patterns_are_a_comment() {
     }
 }
 
+/// The tables of comments, as somebody would put them in force.
+fn comments(text: &str) -> Vec<String> {
+    let (_, text) = text.split_once("comes from the files of INN").unwrap();
+    let comments = text.split("\n# [[access]]\n").skip(1);
+    let tables = comments.map(|rest| {
+        let lines = rest.lines().map_while(|line| line.strip_prefix("# "));
+        lines.fold("[[access]]\n".to_owned(), |table, line| table + line + "\n")
+    });
+    tables.collect()
+}
+
+#[test]
+fn users_beside_a_pattern_are_kept() {
+    let (tables, report, text) = readers(
+        "auth all {\n auth: \"ckpasswd -f x\"\n}\n\
+         access some {\n users: \"*@old.example,anna,bert\"\n newsgroups: \"*\"\n}\n",
+    );
+    assert_eq!(names(&tables), ["some"], "{text}");
+    assert_eq!(tables.entries[0].users, ["anna", "bert"]);
+    let told = "NOT KEPT: access \"some\": users `*@old.example': write their names";
+    assert!(report.contains(told), "{report}");
+}
+
+/// Whoever removes the marks of a comment and reads nothing: nobody gets rights that INN did not give.
+#[test]
+fn a_comment_put_in_force_admits_nobody() {
+    let open = "access all {\n users: \"*\"\n newsgroups: \"*\"\n}\n";
+    for auth in [
+        "hosts: \"*,!10.9.0.0/16\"\n default: \"x\"",
+        "hosts: \"10.0.0.0/8, !10.9.0.0/16\"\n default: \"x\"",
+        "hosts: \"*.example.org\"\n default: \"x\"",
+        "hosts: \"10.0.0.0/8\"\n localaddress: \"192.0.2.1\"\n default: \"x\"",
+        "localaddress: \"192.0.2.1\"\n auth: \"ckpasswd -f x\"",
+    ] {
+        let (tables, _, text) = readers(&format!("auth a {{\n {auth}\n}}\n{open}"));
+        assert!(tables.entries.is_empty(), "{auth}: {text}");
+        let comments = comments(&text);
+        assert_eq!(comments.len(), 1, "{auth}: {text}");
+        assert!(fault_of(&comments[0]).is_some(), "{auth}: {}", comments[0]);
+    }
+    for users in ["a*", "*,!mallory", "alice,@bob", "!alice", "a*,!alice"] {
+        let (_, _, text) = readers(&format!(
+            "auth all {{\n auth: \"ckpasswd -f x\"\n}}\naccess some {{\n users: \"{users}\"\n newsgroups: \"*\"\n}}\n"
+        ));
+        let comments = comments(&text);
+        assert!(fault_of(&comments[0]).is_some(), "{users}: {}", comments[0]);
+    }
+    let (_, _, text) = access_of(&[(
+        "incoming.conf",
+        "peer p {\n hostname: \"192.0.2.7\"\n password: x\n}\n\
+         peer q {\n hostname: \"192.0.2.8\"\n identd: news\n}\n\
+         peer r {\n hostname: \"192.0.2.9,!192.0.2.10\"\n}\n",
+    )]);
+    let comments = comments(&text);
+    assert!(comments[0].contains("users = [\"p\"]"), "{text}");
+    assert!(fault_of(&comments[1]).is_some(), "{text}");
+    assert!(fault_of(&comments[2]).is_some(), "{text}");
+    assert_eq!(comments.len(), 3);
+}
+
+/// Every line of a configuration has its known result.
+#[test]
+fn what_somebody_must_act_on_is_told_apart() {
+    let (to, report) = translated(&[
+        (
+            "inn.conf",
+            "pgpverify: false\nverifycancels: true\nlogcycles: 9\nnnrpdposthost: far.example\nnicekids: 9\n\
+             moderatormailer: %s@mod.example\nchaninacttime: 60\n",
+        ),
+        ("moderators", "comp.*:mod@comp.example\n"),
+        ("innreport.conf", "x\n"),
+        ("ovdb.conf", "x\n"),
+        ("filter/filter_innd.pl", "x\n"),
+        ("nocem.ctl", "x\n"),
+    ]);
+    let has = |fate: Fate, part: &str| {
+        let told = format!("{}: ", fate.word());
+        let mut lines = report.lines();
+        let found = lines.any(|line| line.starts_with(&told) && line.contains(part));
+        assert!(found, "{told}{part}: {report}");
+    };
+    for (fate, part) in [
+        (Fate::Unneeded, "pgpverify: "),
+        (Fate::Unneeded, "verifycancels: "),
+        (Fate::Unneeded, "logcycles: "),
+        (Fate::Unneeded, "nicekids: "),
+        (Fate::Unneeded, "chaninacttime: "),
+        (Fate::Unneeded, "`broadsheet report'"),
+        (Fate::Unneeded, "overview has its own format"),
+        (Fate::Dropped, "nnrpdposthost: "),
+        (Fate::Dropped, "`broadsheet block'"),
+        (Fate::Dropped, "NoCeM"),
+        (Fate::Kept, "moderatormailer: "),
+        (Fate::Kept, "for a trial while INN runs"),
+    ] {
+        has(fate, part);
+    }
+    assert_eq!(to.report.count(Fate::Dropped), 3, "{report}");
+    let moderators = to.files.iter().find(|(name, ..)| name == "moderators");
+    let (_, text, _) = moderators.unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(text),
+        "comp.*:mod@comp.example\n*:%s@mod.example\n"
+    );
+}
+
 #[test]
 fn hosts_with_an_exclusion_are_a_comment() {
     let access = "access a {\n users: \"*\"\n newsgroups: \"*\"\n}\n";
@@ -134,8 +240,11 @@ fn groups_that_shut_clients_out_are_never_dropped_silently() {
     ] {
         assert_eq!(report.matches(told).count(), 1, "{told}: {report}");
     }
-    for (name, from) in [("shut1", "*.spam.example"), ("shut2", "203.0.113.0/24")] {
-        let comment = format!("# name = \"{name}\"\n# from = [\"{from}\"]\n");
+    for (name, from) in [
+        ("shut1", "\"*.spam.example\""),
+        ("shut2", "\"203.0.113.0/24\", \"!203.0.113.9\""),
+    ] {
+        let comment = format!("# name = \"{name}\"\n# from = [{from}]\n");
         assert!(text.contains(&comment), "{text}");
     }
 }
@@ -467,15 +576,15 @@ fn every_setting_without_a_counterpart_has_a_line() {
         "inn.conf:6: NOT KEPT: pathcluster: Path gets only",
         "inn.conf:7: NOT KEPT: fromhost: From of posts",
         "inn.conf:8: kept: wanttrash: junk = true",
-        "filter_innd.pl:0: NOT KEPT: no program filters",
-        "cleanfeed.local:0: NOT KEPT: no program filters",
-        "innshellvars.local:0: NOT KEPT: commands",
+        "filter_innd.pl:0: NOT KEPT: no program looks at articles",
+        "cleanfeed.local:0: NOT KEPT: no program looks at articles",
+        "innshellvars.local:0: not needed: commands",
         "motd.nnrpd:0: kept: copied to motd",
         "motd.news:0: NOT KEPT: motd has the text",
-        "incoming.conf:1: NOT KEPT: hold-time: 5",
-        "incoming.conf:2: NOT KEPT: comment: x y",
-        "incoming.conf:2: NOT KEPT: email: a@b",
-        "incoming.conf:2: NOT KEPT: list: false",
+        "incoming.conf:1: not needed: hold-time: 5",
+        "incoming.conf:2: not needed: comment: x y",
+        "incoming.conf:2: not needed: email: a@b",
+        "incoming.conf:2: not needed: list: false",
         "expire.ctl:0: CHANGED: there are no rules: explist keeps 30 days",
     ] {
         let found = told.iter().filter(|line| line.starts_with(expected));
@@ -667,7 +776,7 @@ fn keys_with_a_setting_are_set_or_name_it() {
         "NOT KEPT: maxconnections: it limited the connections of peers; nntp.connections_max",
         "NOT KEPT: localmaxartsize: use size_max of [[access]]",
         "CHANGED: addinjectionpostinghost: the hosts of posters are not revealed",
-        "NOT KEPT: keywords: there is no such setting",
+        "not needed: keywords: there is no such setting",
     ] {
         assert_eq!(report.matches(told).count(), 1, "{told}: {report}");
     }

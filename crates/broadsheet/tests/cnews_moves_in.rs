@@ -576,7 +576,7 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
         "ctl/batchparms:4: NOT KEPT: `mailed u 100000 20 batcher | viamail': ",
         "ctl/explist: kept: ",
         "ctl/explist:3: CHANGED: ",
-        "ctl/mailpaths:2: NOT KEPT: internet",
+        "ctl/mailpaths:2: not needed: internet",
         "ctl/mailpaths:3: NOT KEPT: it is not `PATTERN ADDRESS'",
         "ctl/controlperm: kept: ",
         "ctl/server: NOT KEPT: ",

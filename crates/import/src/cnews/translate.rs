@@ -19,24 +19,35 @@ use crate::report::{Fate, Report};
 const COPIED: [&str; 2] = ["distributions", "moderators"];
 
 /// Files without a counterpart, and why.
-const LEFT: [(&str, &str); 8] = [
+const LEFT: [(&str, Fate, &str); 8] = [
     (
         "nntp_access",
+        Fate::Dropped,
         "who may read, post and send over NNTP: write [[access]] tables; without one, only clients on this machine may",
     ),
     (
         "server",
+        Fate::Dropped,
         "readers connect to this site; there is no reading by NFS",
     ),
-    ("postdefltgroup", "posts name their groups"),
-    ("postdefltdist", "posts name their distribution"),
-    ("replyusepath", "replies use From"),
+    ("postdefltgroup", Fate::Unneeded, "posts name their groups"),
+    (
+        "postdefltdist",
+        Fate::Unneeded,
+        "posts name their distribution",
+    ),
+    ("replyusepath", Fate::Unneeded, "replies use From"),
     (
         "report.ctl",
-        "reports go to the journal, and by `broadsheet status'",
+        Fate::Unneeded,
+        "reports go to the journal, and by `broadsheet report' to report.mail",
     ),
-    ("delayed", "sendsys and version are not answered"),
-    ("dirs.tbd", "groups have no directories"),
+    (
+        "delayed",
+        Fate::Unneeded,
+        "sendsys and version are not answered",
+    ),
+    ("dirs.tbd", Fate::Unneeded, "groups have no directories"),
 ];
 /// The files with the articles that wait for a site, in out.going/SITE.
 const WAITING: [&str; 5] = ["togo", "togo.more", "togo.next", "togo.leftover", "togo.1"];
@@ -79,10 +90,10 @@ pub fn translate(cnews: &Installation) -> io::Result<Translation> {
             files.push((name.to_owned(), file.text, false));
         }
     }
-    for (name, why) in LEFT {
+    for (name, fate, why) in LEFT {
         let file = cnews.control(name)?;
         if file.is_there && (name == "replyusepath" || !file.lines().is_empty()) {
-            report.add(file.at(0), Fate::Dropped, why);
+            report.add(file.at(0), fate, why);
         }
     }
     incoming(&cnews.articles.join("in.coming"), report);
@@ -396,7 +407,7 @@ fn mailpaths(
         let line = String::from_utf8_lossy(line);
         if line.split_ascii_whitespace().next() == Some("internet") {
             let why = "replies by mail go straight to their addresses";
-            report.add(file.at(number), Fate::Dropped, format!("internet: {why}"));
+            report.add(file.at(number), Fate::Unneeded, format!("internet: {why}"));
         }
     }
     report.add(

@@ -18,7 +18,7 @@ use crate::report::{Fate, Report};
 /// Files that have the same format and the same name here.
 const COPIED: [&str; 2] = ["distributions", "moderators"];
 
-/// Files without a counterpart, and why.
+/// Files without a counterpart, whether somebody has to act, and why.
 const LEFT: [(&str, Fate, &str); 8] = [
     (
         "nntp_access",

@@ -106,7 +106,8 @@ impl NewsDirectory {
 
     /// Like `meant`, for commands that can do without one.
     pub fn maybe(given: &Given) -> Option<NewsDirectory> {
-        let is_there = || match std::fs::metadata(Path::new(DEFAULT).join(settings::FILE)) {
+        // A link to a file that is gone is told when the settings are read.
+        let is_there = || match std::fs::symlink_metadata(Path::new(DEFAULT).join(settings::FILE)) {
             // Then its owner has to be asked.
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
             Ok(_) => true,

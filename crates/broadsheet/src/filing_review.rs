@@ -13,7 +13,7 @@ use rustix::fs::{Access, statvfs};
 use settings::Settings;
 
 use crate::directory::NewsDirectory;
-use crate::text;
+use crate::{text, unit_review};
 
 /// Files of the store beside segments/ that are written at each commit.
 const WRITTEN: [&str; 2] = ["active", "log"];
@@ -39,7 +39,8 @@ pub fn store(directory: &NewsDirectory, settings: &Settings) -> Result<String, S
         };
         return Err(format!("{fault}{more}"));
     }
-    if let Some(warning) = space(&segments, settings) {
+    let of_unit = unit_review::warning(directory.root(), Path::new("/"));
+    for warning in space(&segments, settings).into_iter().chain(of_unit) {
         told.push_str("\n    warning: ");
         told.push_str(&warning);
     }

@@ -61,6 +61,7 @@ mod site_review;
 mod spooling;
 mod terminal;
 mod text;
+mod unit_review;
 mod user_edit;
 
 use std::ffi::OsString;

@@ -204,6 +204,18 @@ fn the_edited_files_may_stand_elsewhere() {
     assert!(settings.contains("peer.example"), "{settings}");
     let found = std::fs::symlink_metadata(program.path("news/broadsheet.toml")).unwrap();
     assert!(found.is_symlink());
+    // Where the other directory is gone, each command names what is missing.
+    std::fs::rename(program.path("etc"), program.path("gone")).unwrap();
+    for words in [&["check", "--dir", "news"][..], &["serve", "--dir", "news"]] {
+        let told = program.run(words);
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(
+            told.err
+                .contains("etc/news/broadsheet.toml, which is not there"),
+            "{told:?}"
+        );
+    }
+    std::fs::rename(program.path("gone"), program.path("etc")).unwrap();
     // Nothing is written over.
     let told = program.run(&[
         "init",

@@ -164,7 +164,49 @@ fn without_answers_it_names_the_flags_and_makes_nothing() {
         told.err.contains("another program listens there"),
         "{told:?}"
     );
-    assert!(!program.path("news").exists());
+    assert!(!program.path("news/broadsheet.toml").exists());
+}
+
+#[test]
+fn an_empty_name_is_no_missing_one() {
+    let program = Program::new();
+    let told = setup(&program, &["--yes", "--name", ""], "");
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(told.err.contains("--name: write a name"), "{told:?}");
+}
+
+/// Who says no at the end gets the answers back.
+#[test]
+fn a_no_at_the_end_loses_no_answer() {
+    let program = Program::new();
+    let command = format!(
+        "\"{}\" setup --dir news --port {}",
+        env!("CARGO_BIN_EXE_broadsheet"),
+        port()
+    );
+    let child = std::process::Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .current_dir(program.path("."))
+        .env_remove("BROADSHEET_DIR")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return println!("skipped: answers on a terminal (script: {error})"),
+    };
+    let answers = b"news.a.example\nlocal it.s\n\n\n\n1 MiB\nno\n";
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), answers).unwrap();
+    let done = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout).replace("\r\n", "\n");
+    for part in [
+        "Nothing was changed.",
+        " --name news.a.example --groups 'local it.s' ",
+        " --keep-free '1 MiB'",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!program.path("news/broadsheet.toml").exists());
 }
 
 #[test]
@@ -231,7 +273,7 @@ fn articles_are_kept_for_a_day_at_least() {
         told.status == 64 && told.err.contains("--keep-days is at least 1"),
         "{told:?}"
     );
-    assert!(!program.path("news").exists());
+    assert!(!program.path("news/broadsheet.toml").exists());
 }
 
 #[test]

@@ -16,6 +16,12 @@ pub enum Error {
     /// There is no `broadsheet.toml`.
     #[error("{} is not a news directory (it has no {FILE}): create one with `broadsheet init'", .0.display())]
     NoDirectory(PathBuf),
+    /// `broadsheet.toml` is a link to a file that is not there.
+    #[error(
+        "{} leads to {}, which is not there: put that file back, from a backup (`broadsheet restore' brings the settings, too) or by hand",
+        .0.display(), .1.display()
+    )]
+    DanglingLink(PathBuf, PathBuf),
     /// The directory cannot be used.
     #[error("cannot use {}{}", .0.display(), hint(.0, .1))]
     Use(PathBuf, #[source] io::Error),
@@ -171,7 +177,10 @@ impl NewsDirectory {
         match store::regular::read(&path) {
             Ok(bytes) => Ok(Read::parse(&path, bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::NoDirectory(self.root.clone()))
+                Err(match std::fs::read_link(&path) {
+                    Ok(target) => Error::DanglingLink(path, target),
+                    Err(_) => Error::NoDirectory(self.root.clone()),
+                })
             }
             Err(error) => Err(Error::Io(path, error)),
         }

@@ -141,14 +141,34 @@ fn each_key(text: &str, read: impl FnOnce(TableReader<'_, '_>)) -> Vec<Fault> {
     source.faults
 }
 
-/// The error in a text that is not TOML, with the name of a duplicate key.
+/// The error in a text that is not TOML, with the name of a duplicate key, and the remedy for a value without quotes.
 fn toml_fault(text: &str, error: &Error) -> String {
     let message = error.message();
-    let named = error.span().and_then(|span| text.get(span));
-    match named.map(str::trim).filter(|name| !name.is_empty()) {
-        Some(name) if message == "duplicate key" => format!("{message} `{name}'"),
-        _ => message.to_owned(),
+    let span = error.span();
+    let named = span.clone().and_then(|span| text.get(span));
+    if let Some(name) = named.map(str::trim).filter(|name| !name.is_empty())
+        && message == "duplicate key"
+    {
+        return format!("{message} `{name}'");
     }
+    match span.and_then(|span| unquoted(text, span.start)) {
+        Some(value) => format!("{message}: if it is a text, write it in quotes: \"{value}\""),
+        None => message.to_owned(),
+    }
+}
+
+/// The value of the line at an offset, if it looks like a text that lacks its quotes: `listen = 127.0.0.1:119`.
+fn unquoted(text: &str, offset: usize) -> Option<&str> {
+    let start = text.get(..offset)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(start..)?.lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let value = value.split('#').next()?.trim();
+    let is_key = key
+        .trim()
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_text = !value.is_empty() && !value.contains(['"', '\'', '[', ']', '{', '}', '\\', '=']);
+    (is_key && is_text).then_some(value)
 }
 
 /// Reads the whole file, and returns the errors of expire.
@@ -385,6 +405,16 @@ mod tests {
             "broadsheet.toml:4:1: duplicate key `listen'"
         );
         assert!(fault("name = \"a\"\n[limits\n").starts_with("broadsheet.toml:2:"));
+        for (line, value) in [
+            ("listen = 127.0.0.1:119", "127.0.0.1:119"),
+            ("listen = *:119  # all", "*:119"),
+            ("  metrics = localhost", "localhost"),
+        ] {
+            let told = fault(&format!("name = \"a\"\n[nntp]\n{line}\n"));
+            let advice = format!("if it is a text, write it in quotes: \"{value}\"");
+            assert!(told.starts_with("broadsheet.toml:3:"), "{told}");
+            assert!(told.ends_with(&advice), "{told}");
+        }
         let faults = Read::parse(Path::new("x"), b"name = \"\xe9\"\n".to_vec())
             .err()
             .unwrap();

@@ -136,6 +136,10 @@ fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
         _ if is_unreadable(source) => {
             "; the disk cannot read it: look into the log of the system, then run `broadsheet fsck --repair`, which steps over it"
         }
+        io::ErrorKind::ReadOnlyFilesystem if is_only_mount_read_only(path) => {
+            "; the file system can be written, but not by this process: a service may write only below its ReadWritePaths (`systemctl edit \
+             broadsheet`)"
+        }
         io::ErrorKind::ReadOnlyFilesystem => {
             "; if nobody meant it so, look into the log of the system: its disk may fail. `broadsheet backup` works there, too"
         }
@@ -143,6 +147,26 @@ fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
         _ => "",
     };
     fixed.to_owned()
+}
+
+/// Whether the file system of a path can be written, and only the mount through which this process sees it cannot: as the kernel tells in
+/// `/proc/self/mountinfo`, with the options of the mount in the sixth field and those of the file system in the third behind ` - `.
+fn is_only_mount_read_only(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let number = |path: &Path| statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok();
+    let Some(found) = number(path).or_else(|| number(path.parent()?)) else {
+        return false;
+    };
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let start = format!("{} ", found.stx_mnt_id);
+    let line = mounts.lines().find(|line| line.starts_with(&start));
+    let is = |option: &str, options: Option<&str>| {
+        options.is_some_and(|options| options.split(',').any(|known| known == option))
+    };
+    line.and_then(|line| line.split_once(" - "))
+        .is_some_and(|(mount, file_system)| {
+            is("ro", mount.split(' ').nth(5)) && is("rw", file_system.split(' ').nth(2))
+        })
 }
 
 /// What helps when this user may not use a file of the news directory: another user, or the file's owner again.

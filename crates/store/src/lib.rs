@@ -48,7 +48,7 @@ pub use history::seen_hashes;
 pub use index::key as hash_key;
 pub use index::{IdHash, LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX};
 pub use io::directories::{make_directories, sync_directory};
-pub use io::free_space::{free_bytes, free_bytes_for};
+pub use io::free_space::{free_bytes, free_bytes_for, is_mounted_read_only};
 pub use io::lock::Lock;
 pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};
 pub use io::replace::{fresh_path, read_whole, replace, replace_as, replace_private, sync_parent};

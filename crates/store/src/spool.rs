@@ -151,6 +151,14 @@ impl Spool {
         self.lock.say_idle(is_idle)
     }
 
+    /// The lines of active that count for nothing, in sentences for the administrator.
+    pub fn bad_lines_of_active(&self) -> Vec<String> {
+        let faults = self.active.table.bad_lines().iter();
+        faults
+            .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`"))
+            .collect()
+    }
+
     /// Repairs made on opening, in sentences for the administrator.
     pub fn notices(&self) -> &[String] {
         &self.notices

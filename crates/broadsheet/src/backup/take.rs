@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use relay::Now;
-use rustix::fs::{StatVfsMountFlags, statvfs};
 use store::Lock;
 
 use super::contents::{Checksum, Contents};
@@ -144,7 +143,7 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         taking.known = old.map(|entry| (entry.path.clone(), entry)).collect();
     }
     // Until the end no segment is changed or removed.
-    let may_change = !is_mounted_read_only(&root);
+    let may_change = !store::is_mounted_read_only(&root);
     let _no_expire = match may_change {
         true => Some(Lock::take_named(&root, "lock.expire", true)?),
         false => None,
@@ -221,12 +220,6 @@ fn sync_name(directory: &Path) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced.with_context(|| format!("cannot sync {}", above.display())),
     }
-}
-
-/// Whether a directory is on a file system that is mounted read-only, as the kernel mounts one whose disk fails: nobody changes it, and no
-/// lock can be taken there.
-fn is_mounted_read_only(dir: &Path) -> bool {
-    statvfs(dir).is_ok_and(|told| told.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Removes all backups but the newest `keep`, and the contents that only they needed. Returns their number; or the fault of a list among

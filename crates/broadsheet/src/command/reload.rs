@@ -30,6 +30,10 @@ put in force by `broadsheet cluster apply'.",
             status: Status::NO,
             when: "no daemon is running",
         },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "the new settings are in force, but bad lines of `active' count for nothing",
+        },
     ],
     run,
 };

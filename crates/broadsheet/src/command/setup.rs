@@ -214,7 +214,13 @@ fn make(
     summarize(&answers, about, out)?;
     out.flush()?;
     if is_terminal && !asker.agrees("\nMake it?", true)? {
-        eprintln!("Nothing was changed.");
+        let mut again = format!("broadsheet setup --dir {}", shown(&about.root));
+        for (flag, answer) in asker.finish()? {
+            again.push_str(&format!(" --{flag} {}", shown(Path::new(&answer))));
+        }
+        eprintln!(
+            "Nothing was changed. These answers as a command, in which you can change or leave out some:\n    {again}"
+        );
         return Ok(None);
     }
     let root = about.root.as_path();

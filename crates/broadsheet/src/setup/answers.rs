@@ -114,7 +114,10 @@ pub fn ask(
         "name",
         "\n1. Name of this site in Path, usually its full host name:",
         &host_name(),
-        |text| settings::check_name(text).map(|()| text.to_owned()),
+        |text| match text {
+            "" => Err("write a name, such as news.example.org".to_owned()),
+            name => settings::check_name(name).map(|()| name.to_owned()),
+        },
     )?;
     let groups = asker.ask(
         "groups",

@@ -20,18 +20,12 @@ use crate::exit::Status;
 use crate::flags::{Given, UsageError};
 use crate::new_directory;
 use crate::peer::entry::ANSWER_BYTES_MAX;
+use crate::unit_review::PLACES;
 
 /// The user of a news directory that nobody owns yet.
 const USER: &str = "news";
 /// The environment's word for the news user's part: `sockets` if systemd opens the ports, else `plain`.
 pub const PART: &str = "BROADSHEET_SETUP_PART";
-/// Directories of units.
-const UNITS: [&str; 4] = [
-    "/etc/systemd/system",
-    "/usr/local/lib/systemd/system",
-    "/usr/lib/systemd/system",
-    "/lib/systemd/system",
-];
 /// Units for the ports.
 const SOCKETS: [&str; 2] = ["broadsheet-nntp.socket", "broadsheet-nntps.socket"];
 /// Time for the daemon to answer under systemd.
@@ -206,9 +200,8 @@ fn give(root: &Path, owner: u32, (uid, gid): (u32, u32)) -> anyhow::Result<()> {
 /// Whether systemd runs, and has our units.
 fn has_units() -> bool {
     let has = |unit: &&str| {
-        UNITS
-            .iter()
-            .any(|place| Path::new(place).join(unit).exists())
+        let files = PLACES.map(|place| Path::new("/").join(place).join(unit));
+        files.iter().any(|file| file.exists())
     };
     Path::new("/run/systemd/system").is_dir()
         && SOCKETS.iter().chain(&["broadsheet.service"]).all(has)

@@ -72,7 +72,7 @@ impl<'g> Asker<'g> {
                     return Ok(Some(parsed));
                 }
                 Err(why) if is_from_line && self.is_terminal => eprintln!("  {why}"),
-                Err(_) if answer.is_empty() => {
+                Err(_) if answer.is_empty() && self.given.value(flag).is_none() => {
                     self.missing.push(flag);
                     return Ok(None);
                 }

@@ -14,6 +14,7 @@ use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::index::Index;
 use crate::io::disk::{Disk, RealDisk};
+use crate::io::free_space::is_mounted_read_only;
 use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
@@ -27,6 +28,9 @@ pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
 /// The notice of a check that could not open the news directory.
 const UNOPENED: &str = "the news directory cannot be opened before it is repaired: only its segments were checked, not `index', `active' and `cancels'";
+
+/// The notice of a check on a file system that is mounted read-only, where the lock cannot be taken.
+const ONLY_READ: &str = "its file system is mounted read-only: only its segments were checked, not `index', `active' and `cancels'";
 
 /// Checks a news directory, and holds its lock meanwhile.
 pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
@@ -49,6 +53,11 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         follows_log: is_of_cluster(dir),
         ..Options::default()
     };
+    if !repair && is_mounted_read_only(dir) {
+        check_unopened(&segments, dir, &mut report)?;
+        report.notices = vec![ONLY_READ.to_owned()];
+        return Ok(report);
+    }
     // Removals by expire would look like damage.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let lock = Lock::take(dir, options.patience)?;

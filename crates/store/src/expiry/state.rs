@@ -134,6 +134,12 @@ impl ExpiryState {
         gone.flat_map(|gone| gone.survivors.range(..gone.cut).copied())
     }
 
+    /// Whether a number at or above the cut is removed.
+    pub fn is_early(&self, group: &[u8], number: u64) -> bool {
+        let gone = self.groups.get(group);
+        gone.is_some_and(|gone| gone.early.contains(&number))
+    }
+
     /// Removed numbers at or above the cut.
     pub fn early(&self, group: &[u8]) -> impl Iterator<Item = u64> {
         let gone = self.groups.get(group).into_iter();

@@ -35,6 +35,13 @@ pub fn free_bytes_for(dir: &Path, least: u64) -> io::Result<Option<u64>> {
     free_bytes(dir)
 }
 
+/// Whether a directory is on a file system that is mounted read-only, as the kernel mounts one whose disk fails: nobody changes it from here,
+/// and no lock can be taken there.
+pub fn is_mounted_read_only(dir: &Path) -> bool {
+    let flags = rustix::fs::statvfs(dir).map(|facts| facts.f_flag);
+    flags.is_ok_and(|flags| flags.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -254,7 +254,7 @@ impl GroupIndex {
         Ok(None)
     }
 
-    /// How many rows a group has at most: cancelled articles and such that expired early are counted, too.
+    /// How many rows a group has at most: cancelled articles are counted, too.
     ///
     /// # Errors
     /// As [`GroupIndex::walk`].
@@ -271,6 +271,17 @@ impl GroupIndex {
                 }
                 _ => u64::from(extent.rows),
             };
+            let mut early = expired
+                .early_in(group, (extent.first, extent.last))
+                .peekable();
+            if early.peek().is_some()
+                && let Some(spot) = self.spot(extent)
+            {
+                // The rows of some may be gone already.
+                let has =
+                    |number: &u64| spot.rows.number_at(spot.rows.place_of(*number)) == *number;
+                count -= early.filter(has).count() as u64;
+            }
         }
         Ok(count)
     }

@@ -239,8 +239,12 @@ impl Snapshot {
     pub fn marks(&self, group: GroupId) -> (u64, u64) {
         let active = &self.groups.active;
         let high = self.groups.high(group);
-        let expired = self.log.expired.low(active.name(group));
-        let low = expired.max(active.low(group)).max(1);
+        let (expired, name) = (&self.log.expired, active.name(group));
+        let mut low = expired.low(name).max(active.low(group)).max(1);
+        // The oldest may have gone by their own Expires.
+        while expired.is_early(name, low) {
+            low += 1;
+        }
         (low.min(high.saturating_add(1)), high)
     }
 

@@ -197,10 +197,8 @@ pub fn open_known(
 
 /// Reports the bad lines and the dangling aliases of an edited active file.
 fn note_bad_lines(spool: &mut Spool) {
-    let faults = spool.active.table.bad_lines().iter();
-    spool
-        .notices
-        .extend(faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")));
+    let faults = spool.bad_lines_of_active();
+    spool.notices.extend(faults);
     let aliases = spool.active.table.dangling_aliases();
     spool
         .notices

@@ -1,0 +1,102 @@
+//! The finding of `broadsheet check` about a directory of the news directory that is a link to elsewhere: the systemd unit lets the daemon
+//! write only below its `ReadWritePaths`, so that a command files there and the daemon cannot.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The unit, and the directory of its drop-ins.
+const UNIT: [&str; 2] = ["broadsheet.service", "broadsheet.service.d"];
+
+/// The places of units, relative to the root of the system.
+pub const PLACES: [&str; 5] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+];
+
+/// A warning about links that lead out of the news directory at `root`, to where the unit of the `system` whose root this is may not write.
+/// None where there is no unit.
+pub fn warning(root: &Path, system: &Path) -> Option<String> {
+    let root = fs::canonicalize(root).ok()?;
+    let texts: Vec<String> = files(system)
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect();
+    if texts.is_empty() {
+        return None;
+    }
+    let allowed: Vec<PathBuf> = texts.iter().flat_map(|text| written(text)).collect();
+    let entries = fs::read_dir(&root).ok()?.filter_map(Result::ok);
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let mut outside: Vec<PathBuf> = links
+        .filter_map(|entry| fs::canonicalize(entry.path()).ok())
+        .filter(|target| target.is_dir() && !target.starts_with(&root))
+        .filter(|target| !allowed.iter().any(|path| target.starts_with(path)))
+        .collect();
+    outside.sort();
+    let first = outside.first()?;
+    Some(format!(
+        "the daemon of the systemd unit may not write to {}, where a link of the news directory leads: `systemctl edit broadsheet', with the \
+         lines `[Service]' and `ReadWritePaths={}'",
+        first.display(),
+        outside
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    ))
+}
+
+/// The unit and its drop-ins.
+fn files(system: &Path) -> Vec<PathBuf> {
+    let [unit, drop_ins] = UNIT;
+    let mut files = Vec::new();
+    for place in PLACES.map(|place| system.join(place)) {
+        files.push(place.join(unit));
+        let found = fs::read_dir(place.join(drop_ins)).into_iter().flatten();
+        files.extend(found.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    files
+}
+
+/// The paths of the `ReadWritePaths` lines of a unit; a `-` before one says that it may be missing.
+fn written(text: &str) -> impl Iterator<Item = PathBuf> {
+    let lines = text.lines().map(str::trim);
+    let values = lines.filter_map(|line| line.strip_prefix("ReadWritePaths="));
+    let words = values.flat_map(str::split_ascii_whitespace);
+    words.map(|word| PathBuf::from(word.trim_matches('"').trim_start_matches(['-', '+'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_elsewhere_needs_a_line_in_the_unit() {
+        let room = tempfile::tempdir().unwrap();
+        let place = |name: &str| room.path().canonicalize().unwrap().join(name);
+        for name in ["news/feeds", "disk/segments", "etc/systemd/system"] {
+            fs::create_dir_all(place(name)).unwrap();
+        }
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(place(target), place(name)).unwrap();
+        };
+        link("news/feeds", "news/inside");
+        let warned = || warning(&place("news"), room.path());
+        link("disk/segments", "news/segments");
+        assert_eq!(warned(), None, "no unit");
+        let unit = place("etc/systemd/system/broadsheet.service");
+        let text = format!("[Service]\nReadWritePaths={}\n", place("news").display());
+        fs::write(unit, text).unwrap();
+        let told = warned().unwrap();
+        let line = format!("ReadWritePaths={}'", place("disk/segments").display());
+        assert!(told.contains(&line), "{told}");
+        let drop_ins = place("etc/systemd/system/broadsheet.service.d");
+        fs::create_dir(&drop_ins).unwrap();
+        let text = format!("[Service]\nReadWritePaths=-{}\n", place("disk").display());
+        fs::write(drop_ins.join("override.conf"), text).unwrap();
+        assert_eq!(warned(), None);
+    }
+}

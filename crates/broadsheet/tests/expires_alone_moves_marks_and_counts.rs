@@ -52,7 +52,7 @@ fn group_tells_what_is_there() {
                 .starts_with("215 ")
         );
         let words: Vec<&str> = told.split(' ').collect();
-        let line = format!("{group} {:0>10} {:0>10} y", words[3], words[2]);
+        let line = format!("{group} {} {} y", words[3], words[2]);
         assert_eq!(client.lines(), [line]);
     }
 }

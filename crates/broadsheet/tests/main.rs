@@ -11,6 +11,7 @@ mod a_bad_sector_is_one_article;
 mod a_classic_history_comes_over;
 mod a_closed_pipe_is_quiet;
 mod a_day_is_reported;
+mod a_dead_peer_is_told;
 mod a_directory_of_an_earlier_release_opens;
 mod a_fifo_hangs_nobody;
 mod a_flood_writes_few_lines;

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use rustix::time::{
@@ -23,6 +23,7 @@ use groups::sites::Via;
 use relay::log::Now;
 use report::failed_tasks::{self, FailedTask};
 
+use super::feeds::Feeds;
 use super::journal::say_detail;
 use super::readers::{Note, Readers};
 use super::warn;
@@ -71,6 +72,8 @@ pub struct Schedule {
     /// would leave the commands behind.
     is_lent: AtomicBool,
     readers: Readers,
+    /// The end of a task that makes batches may begin or end an outage.
+    feeds: OnceLock<Arc<Feeds>>,
 }
 
 impl Schedule {
@@ -100,9 +103,15 @@ impl Schedule {
             is_feeding: AtomicBool::new(true),
             is_lent: AtomicBool::new(false),
             readers: Readers::new(dir, settings),
+            feeds: OnceLock::new(),
         };
         schedule.forget_failed_of_none(&schedule.tasks());
         Ok(schedule)
+    }
+
+    /// Reports to the feeds that tasks have ended which make batches.
+    pub fn report_to(&self, feeds: &Arc<Feeds>) {
+        let _ = self.feeds.set(feeds.clone());
     }
 
     /// Starts due tasks, in a thread that runs until the process ends.
@@ -345,6 +354,9 @@ impl Schedule {
 
     /// Notes how a run of a task ended, for `status`, `check` and the report; `None`: well.
     fn note_end(&self, name: &str, how: Option<String>) {
+        if let Some(feeds) = self.feeds.get().filter(|_| name.starts_with(SENDBATCHES)) {
+            feeds.note_outage();
+        }
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let known = failed.len();
         failed.retain(|failed| failed.task != name);

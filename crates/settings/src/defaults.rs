@@ -56,6 +56,7 @@ impl Default for Settings {
             report: Report {
                 mail: String::new(),
                 days: 35,
+                alarm_after: "1 h".to_owned(),
             },
             control: Control {
                 cancel: relay::CancelPolicy::Locked,

@@ -526,6 +526,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.report.days),
     },
     Setting {
+        section: "report",
+        key: "alarm_after",
+        unit: Unit::Text,
+        range: ANY,
+        help: "How long articles cannot be sent to a site until the daemon mails that to report.mail, once an outage: \"1 h\", \"30 min\", \
+               or \"off\".",
+        slot: |s| Slot::Text(&mut s.report.alarm_after),
+    },
+    Setting {
         section: "schedule",
         key: "expire",
         unit: Unit::Text,

@@ -193,21 +193,11 @@ fn mail(
     if to.is_empty() {
         anyhow::bail!("report.mail is empty: set it to the address that gets the report");
     }
-    let mut random = [0; 8];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let random = u64::from_ne_bytes(random);
     let host = settings.mailname(directory);
-    let mut mail = Vec::new();
-    write!(
-        mail,
-        "To: {to}\nFrom: News <news@{host}>\nSubject: {}\nDate: {}\nMessage-ID: <report.{random:016x}@{host}>\n\
-         Auto-Submitted: auto-generated\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\
-         Content-Transfer-Encoding: 8bit\n\n",
-        text::title(report),
-        crate::text::utc(now),
-    )?;
-    text::write(report, &mut mail)?;
-    let path = mail_queue::enqueue(directory.root(), &mail, now, random)?;
+    let mut printed = Vec::new();
+    text::write(report, &mut printed)?;
+    let (address, subject) = ((to.as_str(), host.as_str()), text::title(report));
+    let path = mail_queue::enqueue_own(directory.root(), address, &subject, &printed, now)?;
     match settings
         .mailer(directory)
         .send(&QueuedMail { path, since: now })

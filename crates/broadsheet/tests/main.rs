@@ -118,6 +118,7 @@ mod leafnode_fetches_and_posts;
 mod limits_are_all_printed;
 mod logins_give_their_memory_back;
 mod long_answers_go_on_by_themselves;
+mod long_work_shows_its_progress;
 mod lost_segments_are_told;
 mod mailboxes_are_imported;
 mod manual_pages_are_clean;

@@ -120,6 +120,12 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
         file: feed::site_directory::FEEDS,
         told: Ok(told),
     }));
+    if !settings.backup.to.is_empty() {
+        findings.push(Finding {
+            file: "[backup]",
+            told: Ok(backup(directory, settings)),
+        });
+    }
     if !settings.offload.url.is_empty() {
         let location = settings.object_location(directory);
         findings.push(Finding {
@@ -160,6 +166,30 @@ fn failing_feeds(directory: &NewsDirectory, settings: &Settings) -> Option<Strin
         told.push_str(&format!("\n    warning: {site}: {state}; {remedy}"));
     }
     (!failing.is_empty()).then_some(told)
+}
+
+/// Where backups go, and what keeps them from it.
+fn backup(directory: &NewsDirectory, settings: &Settings) -> String {
+    let to = Path::new(&settings.backup.to);
+    let shown = to.display();
+    let above = to.parent().unwrap_or(to);
+    let warning = if !to.is_absolute() {
+        Some("it is not a path from `/' on".to_owned())
+    } else if to.starts_with(directory.root()) {
+        Some("it is in the news directory: choose a directory on another disk".to_owned())
+    } else if !to.exists() && !above.is_dir() {
+        Some(format!(
+            "{} does not exist: mount the disk of the backups, or create the directory",
+            above.display()
+        ))
+    } else {
+        None
+    };
+    let mut told = format!("{shown}, {}", settings.schedule.backup);
+    if let Some(warning) = warning {
+        told.push_str(&format!("\n    warning: {shown}: {warning}"));
+    }
+    told
 }
 
 /// Makes no request.

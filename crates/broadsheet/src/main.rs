@@ -60,6 +60,7 @@ mod server_review;
 mod setup;
 mod site_review;
 mod spooling;
+mod task_record;
 mod terminal;
 mod text;
 mod user_edit;

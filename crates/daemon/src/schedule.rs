@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire, segments offload, sendbatches, pull and report; a pull also when a reader asks for a group that rests.
+//! Starts scheduled commands: expire, segments offload, sendbatches, pull, report, backup and fsck; a pull also when a reader asks for a group that rests.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -39,7 +39,7 @@ pub const RUNNING_MAX: usize = 8;
 /// A scheduled command.
 #[derive(Debug)]
 struct Task {
-    /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
+    /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, `report`, `backup` or `fsck`.
     name: String,
     when: When,
     /// Time of the last start, seconds since 1970; of a daily task that was never started, the time from which on it counts.
@@ -423,6 +423,7 @@ const PULL: &str = "pull";
 fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let all = [
         ("expire".to_owned(), settings.schedule.expire),
+        ("fsck".to_owned(), settings.schedule.fsck),
         (SENDBATCHES.to_owned(), settings.schedule.sendbatches),
     ];
     let sites = settings.sites.sites.iter().filter_map(|site| {
@@ -436,9 +437,11 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let pulls = pulls.map(|source| (format!("{PULL} {}", source.name), source.schedule));
     let is_mailed = !settings.report.mail.is_empty();
     let report = is_mailed.then(|| (REPORT.to_owned(), settings.schedule.report));
+    let has_backups = !settings.backup.to.is_empty();
+    let backup = has_backups.then(|| ("backup".to_owned(), settings.schedule.backup));
     let has_store = !settings.offload.url.is_empty();
     let offload = has_store.then(|| (OFFLOAD.to_owned(), settings.schedule.offload));
-    let all = all.into_iter().chain(offload);
+    let all = all.into_iter().chain(offload).chain(backup);
     all.chain(sites).chain(pulls).chain(report)
 }
 

@@ -126,6 +126,19 @@ pub struct Schedule {
     pub sendbatches: When,
     /// `broadsheet report --mail`
     pub report: When,
+    /// `broadsheet backup`
+    pub backup: When,
+    /// `broadsheet fsck`
+    pub fsck: When,
+}
+
+/// `[backup]`: where `broadsheet backup` without an operand puts its backups.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Backup {
+    /// The directory; empty for none.
+    pub to: String,
+    /// Number of backups that are kept; 0 for all.
+    pub keep: u64,
 }
 
 /// `[report]`: the daily report.

@@ -33,6 +33,7 @@ pub fn record(directory: &NewsDirectory, outcome: &RunReport, took: Duration, da
         from: from.max(day.start()),
         to,
         daemon: None,
+        task: None,
         expire: Some(ExpireFigures {
             articles: total.articles,
             links: total.links,

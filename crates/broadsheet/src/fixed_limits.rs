@@ -253,6 +253,7 @@ fixed! {
     feed::nntp::IDLE_SECONDS_MAX, Unit::Count("seconds"), "connection to a peer without articles", "Then it is closed, and opened again for the next article.";
     feed::nntp::DURABLE_SECONDS_MAX, Unit::Count("seconds"), "articles that a peer is offered again after a power cut", "A kill costs only what is in flight.";
     feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that answers nothing, or only later articles", "Then the connection is closed; what it has not answered is offered again. A peer that takes a long article slowly has more time.";
+    feed::nntp::SILENT_SECONDS_MAX, Unit::Count("seconds"), "silence of a peer that has to answer", "Then it counts as failing, with `no answer', while the connection waits on.";
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal names it. Offers to a peer that accepts nothing do not count.";
     feed::nntp::REFUSAL_REASONS_MAX, Unit::Count("reasons"), "reasons for which a peer's refusals are counted", "Refusals for further reasons are counted together, as `other'.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";

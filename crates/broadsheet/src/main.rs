@@ -52,6 +52,7 @@ mod new_password;
 mod operand;
 mod peer;
 mod posting;
+mod progress;
 mod pull_status;
 mod removed;
 mod reseed;
@@ -59,6 +60,7 @@ mod server_review;
 mod setup;
 mod site_review;
 mod spooling;
+mod task_record;
 mod terminal;
 mod text;
 mod unit_review;
@@ -79,6 +81,7 @@ const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
 fn main() -> ExitCode {
     store::offload::connect_by(object_store);
+    progress::observe_store();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let stdout = io::stdout().lock();
     let is_terminal = stdout.is_terminal();

@@ -1,6 +1,6 @@
 //! Moving another news system in: what `import inn` and `import cnews` share.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -10,7 +10,7 @@ use import::importer::{Counts, REFUSED, Watch};
 use import::moved::Translation;
 use import::report::{Fate, Report};
 use import::run::{self, RunOptions, STATE, Source};
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -389,16 +389,6 @@ impl Answer for Moved {
     }
 }
 
-/// A bar on a terminal.
-fn bar() -> Option<ProgressBar> {
-    let style = ProgressStyle::with_template("{percent}% {wide_bar} {msg} {eta}").ok()?;
-    io::stderr().is_terminal().then(|| {
-        let bar = ProgressBar::new(0);
-        bar.set_style(style);
-        bar
-    })
-}
-
 /// Prints faults, and a bar on a terminal.
 pub struct Watcher {
     bar: Option<ProgressBar>,
@@ -407,7 +397,10 @@ pub struct Watcher {
 impl Watcher {
     /// A watcher without progress yet.
     pub fn new() -> Watcher {
-        Watcher { bar: bar() }
+        let form = "{bytes}/{total_bytes} {wide_bar} {msg} {bytes_per_sec} {eta}";
+        Watcher {
+            bar: crate::progress::bar(form),
+        }
     }
 
     /// Removes the bar.

@@ -70,7 +70,9 @@ pub fn tell(line: std::fmt::Arguments<'_>, end: &str) {
     push_for_terminal(&mut shown, line.to_string().as_bytes());
     shown.extend_from_slice(end.as_bytes());
     // As the standard library does, but a closed standard error stops no command.
-    let _ = io::stderr().write_all(&shown);
+    crate::progress::without_bar(|| {
+        let _ = io::stderr().write_all(&shown);
+    });
 }
 
 #[cfg(test)]

@@ -325,3 +325,76 @@ fn paths_are_those_of_ninpaths() {
         .unwrap();
     assert_eq!(ours, parsed(&String::from_utf8(told.stdout).unwrap()));
 }
+
+/// A week and a month are on one page, with a row for each day.
+#[test]
+fn a_week_and_a_month() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let mut log = String::new();
+    for (stamp, count) in [("Oct 31", 1), ("Nov  1", 5), ("Nov 24", 2), ("Nov 30", 3)] {
+        for number in 0..count {
+            log += &format!("{stamp} 04:39:2{number}.045 utzoo + <{number}@{stamp}> x\n");
+        }
+        log += &format!("{stamp} 05:00:00.000 utzoo - <r@{stamp}> duplicate\n");
+    }
+    program.write("news/log", log.as_bytes());
+    std::fs::create_dir_all(program.path("news/figures")).unwrap();
+    // 2025-11-01 and 2025-11-30, noon.
+    for (day, noon, connected) in [
+        ("2025-11-01", 1_761_998_400_i64, 7),
+        ("2025-11-30", 1_764_504_000, 5),
+    ] {
+        let line = format!(
+            "{{\"from\":{},\"to\":{noon},\"daemon\":{{\"connected\":{connected},\"bytes\":1000,\"connections\":{connected},\"intake\":\"open\",\
+             \"free_bytes\":4096,\"disk_bytes\":8192}}}}\n{{\"from\":{noon},\"to\":{noon},\"expire\":{{\"articles\":4}}}}\n",
+            noon - 900
+        );
+        program.write(&format!("news/figures/{day}"), line.as_bytes());
+    }
+    let of = |flags: &[&str]| {
+        let words = ["report", "--dir", "news", "--day", "2025-11-30"];
+        program.run(&[&words[..], flags].concat())
+    };
+    let json = |flag: &str| -> serde_json::Value {
+        serde_json::from_str(&of(&[flag, "--json"]).out).unwrap()
+    };
+    let (week, month) = (json("--week"), json("--month"));
+    assert_eq!(week["day"], "2025-11-24 to 2025-11-30");
+    assert_eq!(month["day"], "2025-11-01 to 2025-11-30");
+    assert_eq!(week["articles"]["total"]["filed"], 5, "{week}");
+    assert_eq!(month["articles"]["total"]["filed"], 10, "{month}");
+    assert_eq!(
+        (&week["nntp"]["connected"], &month["nntp"]["connected"]),
+        (&5.into(), &12.into())
+    );
+    let days = month["days"].as_array().unwrap();
+    assert_eq!(
+        (week["days"].as_array().unwrap().len(), days.len()),
+        (7, 30)
+    );
+    let first = serde_json::json!({
+        "day": "2025-11-01", "filed": 5, "refused": 1, "posted": 0, "connected": 7, "bytes": 1000,
+        "expired": 4, "free_bytes": 4096,
+    });
+    assert_eq!(days[0], first);
+    assert_eq!(days[23]["filed"], 2);
+    assert_eq!(month["expire"].as_array().unwrap().len(), 2);
+    let text = of(&["--week"]).out;
+    assert!(
+        text.starts_with("News at news.example.org from 2025-11-24 to 2025-11-30 (UTC)\n"),
+        "{text}"
+    );
+    assert!(!text.contains("is not over"), "{text}");
+    assert!(text.contains("\nBy day\n"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("2025-11-30 "));
+    let row: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(row[1..5], ["3", "1", "0", "5"], "{text}");
+    assert!(text.contains("2025-11-30 12:00  4 articles"), "{text}");
+    let html = of(&["--month", "--html"]).out;
+    assert!(html.contains("2025-11-01: 5 filed, 1 refused"), "{html}");
+    assert!(html.contains("<h2>By day</h2>"), "{html}");
+    // A day has no such table.
+    assert!(!of(&[]).out.contains("By day"));
+    assert_eq!(of(&["--week", "--month"]).status, 64);
+    assert_eq!(of(&["--week", "--paths"]).status, 64);
+}

@@ -370,6 +370,10 @@ const ALSO: &[(&str, &str)] = &[
         "store::offload::UNCHECKED_RECORD_BYTES_MAX",
     ),
     (
+        "feed::nntp::peer::outage::SILENT_SECONDS_MAX",
+        "feed::nntp::SILENT_SECONDS_MAX",
+    ),
+    (
         "store::index::LOAD_PERCENT_MAX",
         "store::INDEX_LOAD_PERCENT_MAX",
     ),

@@ -290,3 +290,77 @@ fn a_failed_task_shows_until_it_runs_well() {
     });
     daemon.stop();
 }
+
+/// Nothing needs cron: backup and fsck run by themselves, and the report has their results.
+#[test]
+fn backups_and_checks_run_by_themselves() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.rnews(&batch(&many("a", 20, "comp.test", 100)));
+    let copies = program.path("copies");
+    program.set("to = \"\"", &format!("to = \"{}\"", copies.display()));
+    program.set("backup = \"05:30\"", "backup = \"every 6 h\"");
+    program.set("fsck = \"off\"", "fsck = \"every 30 d\"");
+    program.set("keep = 7", "keep = 2");
+    let daemon = Daemon::start(&program);
+    let started = || program.read("news/schedule");
+    until("both have been started", || {
+        program.path("news/schedule").exists()
+            && ["fsck ", "backup "]
+                .iter()
+                .all(|task| started().contains(task))
+    });
+    let report = |flags: &[&str]| {
+        let words = ["report", "--dir", "news", "--day", "today"];
+        program.run(&[&words[..], flags].concat()).out
+    };
+    let json = || -> serde_json::Value { serde_json::from_str(&report(&["--json"])).unwrap() };
+    until("their results", || {
+        json()["tasks"].as_array().unwrap().len() == 2
+    });
+    let tasks = json()["tasks"].clone();
+    let result = |name: &str| {
+        let mut tasks = tasks.as_array().unwrap().iter();
+        let task = tasks.find(|task| task["name"] == name);
+        task.unwrap()["result"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(result("fsck"), "clean: 1 segment, 20 articles");
+    assert!(result("backup").contains(" of them new"), "{tasks}");
+    let text = report(&[]);
+    assert!(text.contains("\nBackup and fsck\n---"), "{text}");
+    assert!(
+        text.contains("  fsck: clean: 1 segment, 20 articles, in "),
+        "{text}"
+    );
+    // By hand it needs no operand; of three, two are kept.
+    for _ in 0..2 {
+        let told = program.run(&["backup", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let lists = || {
+        let files = program.files("copies");
+        let is_list =
+            |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "list");
+        files.iter().filter(is_list).count()
+    };
+    assert_eq!(lists(), 2, "{:?}", program.files("copies"));
+    daemon.stop();
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert_eq!(told.out, "", "{told:?}");
+    // Its disk is not mounted.
+    let to = format!("to = \"{}\"", copies.display());
+    program.set(&to, "to = \"/nowhere/copies\"");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    let warning = "[backup]: warning: /nowhere/copies: /nowhere does not exist: mount the disk";
+    assert!(told.out.contains(warning), "{told:?}");
+    std::fs::remove_file(program.path("news/schedule")).unwrap();
+    let daemon = Daemon::start(&program);
+    let status = || {
+        program
+            .run(&["status", "--dir", "news", "--json"])
+            .summary()
+    };
+    until("the failed backup", || {
+        status()["failed_tasks"][0]["task"] == "backup"
+    });
+    daemon.stop();
+}

@@ -48,6 +48,8 @@ pub struct FedPeer {
     pub since: i64,
     /// The next attempt, seconds since 1970.
     pub next: Option<i64>,
+    /// Since when no article could be sent, also during another attempt, seconds since 1970. `None`: some could, or nothing waits.
+    pub failing_since: Option<i64>,
     /// Current number of connections.
     pub connections: u64,
     /// Number of discovered articles that the peer has not answered for.
@@ -216,6 +218,11 @@ impl DaemonStatus {
 }
 
 impl FedPeer {
+    /// Whether articles cannot be sent to it, also during another attempt.
+    pub fn is_failing(&self) -> bool {
+        self.failing_since.is_some() || self.state == "failing"
+    }
+
     /// The state and counts of all peers.
     pub fn look_at(peers: &PeersHandle) -> Vec<FedPeer> {
         let counts = peers.counts.iter();
@@ -234,6 +241,7 @@ impl FedPeer {
             why: state.why,
             since: state.since,
             next: state.next,
+            failing_since: state.failing_since,
             connections: read(&counts.connections),
             waiting: read(&counts.waiting),
             oldest_arrival: (oldest > 0).then_some(oldest),

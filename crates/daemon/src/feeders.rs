@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use feed::nntp::{self, PeerPlan, PeersHandle, Tell};
+use feed::nntp::{self, PeerPlan, PeersHandle, Tell, Weight};
 use feed::program::{Delivery, Program};
 use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, Permit, SiteState, site_state};
@@ -17,6 +17,7 @@ use settings::{NewsDirectory, SystemZone};
 use store::{Published, Snapshot};
 
 use super::feeds::Feeds;
+use super::journal::say_notice;
 use super::sandbox::Starter;
 use super::{say, warn};
 use crate::failure;
@@ -61,7 +62,7 @@ impl Feeders {
         let peers = peers.filter_map(|(name, site)| PeerPlan::of(name, site, zone));
         let peers: Vec<_> = peers.collect();
         if !peers.is_empty() {
-            let tell: Tell = Arc::new(say);
+            let tell = teller(feeds);
             let root = directory.root();
             let open = || Snapshot::open_live(root, published.clone());
             let (handle, loops) = nntp::loops(root, (sites, peers), (&tell, permit), &open)?;
@@ -187,8 +188,8 @@ impl Feeder {
                 Next::Later(why) => (Some(Instant::now() + pause), why),
                 Next::Then(until, why) => (Some(until), why),
             };
-            if why != told && !why.is_empty() {
-                warn(&format!("{}: {why}", groups::shown(&self.name)));
+            if why != told {
+                self.tell(&told, &why);
             }
             told = why;
             let is_called = match until {
@@ -214,6 +215,19 @@ impl Feeder {
         }
         // Another program that found the site busy relies on this pass.
         self.feeds.call(Some(&self.name));
+    }
+
+    /// Tells the administrator why articles wait, or that they do no longer.
+    fn tell(&self, before: &str, why: &str) {
+        let name = groups::shown(&self.name);
+        match (before, why) {
+            (_, "") if before.starts_with(PAUSED) => {}
+            (_, "") => say_notice(&format!("{name}: articles are sent again")),
+            ("", _) => warn(&format!("{name}: {why}")),
+            // It lasts.
+            _ => say(&format!("{name}: {why}")),
+        }
+        self.feeds.note_outage();
     }
 
     /// The time limit of a program or command, which shrinks after the end was requested.
@@ -304,5 +318,20 @@ impl Feeder {
 
 /// `feed resume` wakes the feed; a file that was removed by hand is noticed when the next article is filed.
 fn paused(why: &str) -> Next {
-    Next::Paused(format!("paused: {why}"))
+    Next::Paused(format!("{PAUSED}: {why}"))
+}
+
+const PAUSED: &str = "paused";
+
+/// Tells what the peers by NNTP report.
+fn teller(feeds: &Arc<Feeds>) -> Tell {
+    let feeds = feeds.clone();
+    Arc::new(move |weight, text| {
+        match weight {
+            Weight::Work => return say(text),
+            Weight::OutageBegins => warn(text),
+            Weight::OutageEnds => say_notice(text),
+        }
+        feeds.note_outage();
+    })
 }

@@ -1,7 +1,7 @@
 //! Wakes the feeds that send articles immediately after articles were filed.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use feed::nntp::PeersHandle;
 
@@ -12,6 +12,9 @@ pub struct Feeds {
     more: Condvar,
     /// The loops over peers by NNTP.
     peers: Mutex<PeersHandle>,
+    /// How often outages of feeds began or ended, or may have.
+    outages: Mutex<u64>,
+    outage: Condvar,
 }
 
 /// The counts so far.
@@ -73,6 +76,31 @@ impl Feeds {
     pub fn wait(&self, seen: Counts) {
         let told = self.more.wait_while(self.lock(), |counts| *counts == seen);
         drop(told);
+    }
+
+    /// Reports that an outage of a feed began or ended, or that the settings about them may be others.
+    pub fn note_outage(&self) {
+        *self.lock_outages() += 1;
+        self.outage.notify_all();
+    }
+
+    /// The number of such reports.
+    pub fn outages(&self) -> u64 {
+        *self.lock_outages()
+    }
+
+    /// Waits for a report after the number `seen`, or for this time.
+    pub fn wait_for_outages(&self, seen: u64, time: Option<Duration>) {
+        let outages = self.lock_outages();
+        let is_same = |outages: &mut u64| *outages == seen;
+        match time {
+            None => drop(self.outage.wait_while(outages, is_same)),
+            Some(time) => drop(self.outage.wait_timeout_while(outages, time, is_same)),
+        }
+    }
+
+    fn lock_outages(&self) -> MutexGuard<'_, u64> {
+        self.outages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {

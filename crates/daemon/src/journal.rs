@@ -40,6 +40,11 @@ pub fn warn(text: &str) {
     write_text(Severity::Warning, text);
 }
 
+/// Writes a line of text about something that is well again.
+pub fn say_notice(text: &str) {
+    write_text(Severity::Notice, text);
+}
+
 /// Writes a line of text that is of interest only when something is searched for.
 pub fn say_detail(text: &str) {
     write_text(Severity::Debug, text);

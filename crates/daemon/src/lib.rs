@@ -41,6 +41,7 @@
 //! *Architecture invariant:* the daemon holds the lock, and lends it to any program that asks (`store::Lock`). Commands do not need to know about
 //! the daemon. Between two jobs every thread sleeps in the kernel, without a timeout.
 
+mod alarms;
 mod alone;
 pub mod client;
 mod connection;
@@ -104,5 +105,7 @@ pub use schedule::RUNNING_MAX;
 pub use serve::{Daemon, Ended, Options, Stopper};
 pub use socket::CLIENTS_MAX;
 pub use syslog::take_over_stderr;
-pub use system_status::{DaemonState, FeedBehind, FeedsStatus, SystemStatus, system_status};
+pub use system_status::{
+    DaemonState, FailingFeed, FeedBehind, FeedsStatus, SystemStatus, system_status,
+};
 pub use writer_handle::JOBS_MAX;

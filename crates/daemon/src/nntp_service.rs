@@ -9,6 +9,7 @@ use server::socket::{self, Listener};
 use server::{ArticleSink, Capabilities, ConfigSnapshot, Plan, Server, Times};
 use store::Published;
 
+use super::journal::say_detail;
 use super::sandbox::{Role, Sandbox, Starter};
 use super::{say, warn};
 use settings::{NewsDirectory, Settings, SystemZone};
@@ -150,9 +151,13 @@ fn connections_max(wanted: usize) -> usize {
     let room = open_files - DESCRIPTORS_KEPT.min(open_files / 2);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     if room < wanted {
-        warn(&format!(
-            "maximum of {room} connections: the limit of open files is {open_files}"
-        ));
+        let text =
+            format!("maximum of {room} connections: the limit of open files is {open_files}");
+        match room < wanted / 2 {
+            true => warn(&text),
+            // With the usual limit there is room for all that come.
+            false => say_detail(&text),
+        }
     }
     room.min(wanted)
 }

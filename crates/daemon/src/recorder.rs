@@ -140,6 +140,7 @@ impl Recorder {
             to: seconds.clamp(due.from, Day::of(due.from).end()),
             daemon: Some(daemon),
             expire: None,
+            task: None,
         };
         if let Err(error) = figures::append(self.directory.root(), &record) {
             warn(&format!(

@@ -1,4 +1,4 @@
-//! Starts scheduled commands: expire, segments offload, sendbatches, pull and report; a pull also when a reader asks for a group that rests.
+//! Starts scheduled commands: expire, segments offload, sendbatches, pull, report, backup and fsck; a pull also when a reader asks for a group that rests.
 //!
 //! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
 //! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use rustix::time::{
@@ -23,6 +23,7 @@ use groups::sites::Via;
 use relay::log::Now;
 use report::failed_tasks::{self, FailedTask};
 
+use super::feeds::Feeds;
 use super::journal::say_detail;
 use super::readers::{Note, Readers};
 use super::warn;
@@ -38,7 +39,7 @@ pub const RUNNING_MAX: usize = 8;
 /// A scheduled command.
 #[derive(Debug)]
 struct Task {
-    /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, or `report`.
+    /// `expire`, `offload`, `sendbatches`, `sendbatches SITE`, `pull NAME`, `report`, `backup` or `fsck`.
     name: String,
     when: When,
     /// Time of the last start, seconds since 1970; of a daily task that was never started, the time from which on it counts.
@@ -71,6 +72,8 @@ pub struct Schedule {
     /// would leave the commands behind.
     is_lent: AtomicBool,
     readers: Readers,
+    /// The end of a task that makes batches may begin or end an outage.
+    feeds: OnceLock<Arc<Feeds>>,
 }
 
 impl Schedule {
@@ -100,9 +103,15 @@ impl Schedule {
             is_feeding: AtomicBool::new(true),
             is_lent: AtomicBool::new(false),
             readers: Readers::new(dir, settings),
+            feeds: OnceLock::new(),
         };
         schedule.forget_failed_of_none(&schedule.tasks());
         Ok(schedule)
+    }
+
+    /// Reports to the feeds that tasks have ended which make batches.
+    pub fn report_to(&self, feeds: &Arc<Feeds>) {
+        let _ = self.feeds.set(feeds.clone());
     }
 
     /// Starts due tasks, in a thread that runs until the process ends.
@@ -345,6 +354,9 @@ impl Schedule {
 
     /// Notes how a run of a task ended, for `status`, `check` and the report; `None`: well.
     fn note_end(&self, name: &str, how: Option<String>) {
+        if let Some(feeds) = self.feeds.get().filter(|_| name.starts_with(SENDBATCHES)) {
+            feeds.note_outage();
+        }
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let known = failed.len();
         failed.retain(|failed| failed.task != name);
@@ -411,6 +423,7 @@ const PULL: &str = "pull";
 fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let all = [
         ("expire".to_owned(), settings.schedule.expire),
+        ("fsck".to_owned(), settings.schedule.fsck),
         (SENDBATCHES.to_owned(), settings.schedule.sendbatches),
     ];
     let sites = settings.sites.sites.iter().filter_map(|site| {
@@ -424,9 +437,11 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     let pulls = pulls.map(|source| (format!("{PULL} {}", source.name), source.schedule));
     let is_mailed = !settings.report.mail.is_empty();
     let report = is_mailed.then(|| (REPORT.to_owned(), settings.schedule.report));
+    let has_backups = !settings.backup.to.is_empty();
+    let backup = has_backups.then(|| ("backup".to_owned(), settings.schedule.backup));
     let has_store = !settings.offload.url.is_empty();
     let offload = has_store.then(|| (OFFLOAD.to_owned(), settings.schedule.offload));
-    let all = all.into_iter().chain(offload);
+    let all = all.into_iter().chain(offload).chain(backup);
     all.chain(sites).chain(pulls).chain(report)
 }
 

@@ -11,6 +11,7 @@ use relay::log::Now;
 use settings::NewsDirectory;
 use store::{Lock, Published};
 
+use super::alarms;
 use super::event::Event;
 use super::lock::lock;
 use super::memory;
@@ -139,7 +140,12 @@ impl Daemon {
         store::Reserve::of_expire(root).create();
         let control = socket::listen(root)?;
         let figures = writer.clone();
-        writer.recorder.start(move || figures.take_figures())?;
+        writer.recorder.start(move || {
+            // sendbatches may have noted an outage.
+            figures.feeds.note_outage();
+            figures.take_figures()
+        })?;
+        alarms::start(directory.clone(), writer.clone())?;
         incoming::start(root, writer.clone())?;
         daemon.schedule.clone().start()?;
         let nntp_service = nntp_service::open(

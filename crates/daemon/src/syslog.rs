@@ -18,6 +18,8 @@ const FACILITY: u8 = 7;
 pub enum Severity {
     /// An administrator should look at it.
     Warning = 4,
+    /// An administrator may want to know it.
+    Notice = 5,
     /// The work of the daemon.
     Info = 6,
     /// Of interest only when something is searched for.

@@ -3,7 +3,9 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use feed::feeds;
+use feed::{feeds, site_state};
+use groups::Sites;
+use groups::sites::Via;
 use mount::counters::Mounted;
 use relay::incoming::{Name, is_stopped};
 use report::failed_tasks::{self, FailedTask};
@@ -72,8 +74,83 @@ pub struct FeedsStatus {
     pub elsewhere: Option<String>,
     /// The feeds for which articles wait.
     pub behind: Vec<FeedBehind>,
+    /// The feeds that cannot be served, but not those that are paused.
+    pub failing: Vec<FailingFeed>,
     /// The feeds whose files are damaged or lost.
     pub unreadable: Vec<String>,
+}
+
+/// A feed that cannot be served.
+#[derive(Serialize)]
+pub struct FailingFeed {
+    /// Its site.
+    pub site: String,
+    /// Since when, epoch seconds.
+    pub since: i64,
+    /// The reason.
+    pub why: String,
+    /// Number of articles that wait.
+    pub articles: u64,
+    /// Their size, bytes.
+    pub bytes: u64,
+    /// Arrival of the oldest of them, epoch seconds.
+    pub oldest_arrival: Option<i64>,
+    /// What the administrator can do, a sentence without its end.
+    pub remedy: String,
+}
+
+impl FailingFeed {
+    /// Those of the feeds with these names that cannot be served.
+    pub fn all(
+        root: &Path,
+        sites: &Sites,
+        snapshot: &Snapshot,
+        names: &[&[u8]],
+    ) -> Vec<FailingFeed> {
+        let failing = names.iter().copied();
+        let failing = failing.filter(|name| site_state::failure(root, name).is_some());
+        let (told, _) = feeds::backlogs(root, sites, snapshot, failing);
+        let failing = told.iter().filter_map(|feed| FailingFeed::of(feed, sites));
+        failing.collect()
+    }
+
+    fn of(feed: &feeds::FeedStatus<'_>, sites: &Sites) -> Option<FailingFeed> {
+        let failure = feed.look.failure.as_ref();
+        let failure = failure.filter(|_| feed.look.paused.is_none())?;
+        let site = groups::shown(feed.name);
+        let remedy = match sites.feed(feed.name).map(|site| &site.via) {
+            Some(Via::Nntp(_)) => format!("`broadsheet peer test {site}' tells at which step"),
+            Some(Via::Batch(_)) => format!("`broadsheet sendbatches {site}' tries again"),
+            _ => format!("`broadsheet feed flush {site}' tries again"),
+        };
+        Some(FailingFeed {
+            since: failure.since,
+            why: failure.why.clone(),
+            articles: feed.backlog.articles,
+            bytes: feed.backlog.bytes,
+            oldest_arrival: feed.backlog.oldest,
+            remedy,
+            site,
+        })
+    }
+
+    /// Since when it fails and why, and how much waits.
+    pub fn state(&self) -> String {
+        let utc = |seconds| {
+            let mut text = Vec::new();
+            article::date::write_utc(&mut text, seconds);
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let waiting = match self.articles {
+            1 => "1 article waits".to_owned(),
+            count => format!("{count} articles wait"),
+        };
+        let oldest = self.oldest_arrival.map_or_else(String::new, |arrival| {
+            format!(", the oldest from {}", utc(arrival))
+        });
+        let (since, bytes) = (utc(self.since), groups::size::rough_bytes(self.bytes));
+        format!("{} since {since}; {waiting}, {bytes}{oldest}", self.why)
+    }
 }
 
 /// A feed for which articles wait.
@@ -160,6 +237,7 @@ impl FeedsStatus {
             deferred: feed.look.deferred.len() as u64,
             paused: feed.look.paused.is_some(),
         });
+        let failing = told.iter().filter_map(|feed| FailingFeed::of(feed, &sites));
         let unreadable = untold.iter().map(|(name, _)| groups::shown(name));
         Ok(FeedsStatus {
             count: names.len(),
@@ -167,6 +245,7 @@ impl FeedsStatus {
                 .filter(|_| !is_here)
                 .map(|feeds| feeds.sentence()),
             behind: behind.collect(),
+            failing: failing.collect(),
             unreadable: unreadable.collect(),
         })
     }

@@ -126,6 +126,7 @@ impl Writer {
     ) -> std::io::Result<Arc<WriterHandle>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
         let feeds: Arc<Feeds> = Arc::default();
+        schedule.report_to(&feeds);
         let writer = Arc::new(WriterHandle::new(
             sender,
             feeds.clone(),

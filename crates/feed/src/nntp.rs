@@ -31,11 +31,11 @@ mod shared_articles;
 
 pub use connection::{ANSWER_SECONDS_MAX, OPEN_SECONDS_MAX, WINDOW_ARTICLES_MAX};
 pub use counts::{
-    FeedCounts, PeerDoes, PeerState, REFUSAL_REASONS_MAX, RefusalAnswer, RefusalCount,
+    FeedCounts, PeerDoes, PeerState, REFUSAL_REASONS_MAX, RefusalAnswer, RefusalCount, Weight,
 };
 pub use deferrals::ATTEMPTS_MAX;
 pub use lane::{FLIGHT_ARTICLES_MAX, NOTED_ARTICLES_MAX};
-pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan};
+pub use peer::{DURABLE_SECONDS_MAX, IDLE_SECONDS_MAX, PeerPlan, SILENT_SECONDS_MAX};
 pub use peers::{Delivered, Peers, PeersHandle, Tell, deliver, loops};
 pub use resolver::RESOLVERS_MAX;
 pub use shared_articles::SHARED_BYTES_MAX;

@@ -22,6 +22,8 @@ use crate::site_directory::directory;
 pub const PAUSED: &str = "paused";
 /// The file with the reason why the feed could not be served.
 const FAILING: &str = "failing";
+/// The file with the beginning of the outage about which the administrator got a mail.
+const MAILED: &str = "failing.mailed";
 /// The lock file of the program that serves the site.
 const LOCK: &str = "lock";
 /// How long to retry a busy lock: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
@@ -37,14 +39,14 @@ pub struct SiteSummary {
     pub deferred: Vec<Deferred>,
     /// The reason of the pause, if it is paused.
     pub paused: Option<String>,
-    /// Why it could not be served when that was last tried; `None` if it could. Feeds by NNTP have their state in the daemon.
+    /// Why it could not be served when that was last tried; `None` if it could.
     pub failure: Option<FeedFailure>,
 }
 
 /// Why a feed cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedFailure {
-    /// Time of the first failure for this reason, seconds since 1970.
+    /// Time of the first failure since it could be served, seconds since 1970.
     pub since: i64,
     /// The reason.
     pub why: String,
@@ -97,7 +99,7 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
         cursor,
         deferred: deferred::read(&dir)?,
         paused: paused(news, site)?,
-        failure: failure(&dir),
+        failure: read_failure(&dir),
     }))
 }
 
@@ -110,8 +112,28 @@ fn selected_now(news: &Path, site: &[u8], dir: &Path) -> Result<Position, Error>
     })
 }
 
-/// Reads why the feed could not be served; an unreadable file counts as none.
-fn failure(dir: &Path) -> Option<FeedFailure> {
+/// Reads why a feed could not be served; an unreadable file counts as none.
+pub fn failure(news: &Path, site: &[u8]) -> Option<FeedFailure> {
+    read_failure(&directory(news, site).ok()?)
+}
+
+/// Whether the administrator got a mail about this outage.
+pub fn is_mailed(news: &Path, site: &[u8], failure: &FeedFailure) -> bool {
+    let read = |dir: PathBuf| store::regular::read_to_string(&dir.join(MAILED));
+    let mailed = directory(news, site).ok().and_then(|dir| read(dir).ok());
+    mailed.is_some_and(|since| since.trim_end().parse() == Ok(failure.since))
+}
+
+/// Notes that the administrator got a mail about an outage.
+///
+/// # Errors
+/// [`Error::Name`], or the disk's.
+pub fn note_mailed(news: &Path, site: &[u8], failure: &FeedFailure) -> Result<(), Error> {
+    let path = directory(news, site)?.join(MAILED);
+    write_note(&path, &format!("{}\n", failure.since)).map_err(Error::io("write", &path))
+}
+
+fn read_failure(dir: &Path) -> Option<FeedFailure> {
     let text = store::regular::read(&dir.join(FAILING)).ok()?;
     let text = shown(text.trim_ascii_end());
     let (since, why) = text.split_once(' ')?;
@@ -121,13 +143,13 @@ fn failure(dir: &Path) -> Option<FeedFailure> {
     })
 }
 
-/// Notes for `feed list` why a feed could not be served, or that it could. The note may be lost.
+/// Notes why a feed could not be served, or that it could. The time of the first failure stays. The note may be lost.
 pub fn note_failure(news: &Path, site: &[u8], why: Option<&str>, now: i64) {
     let Ok(dir) = directory(news, site) else {
         return;
     };
     let path = dir.join(FAILING);
-    let known = failure(&dir);
+    let known = read_failure(&dir);
     let _ = match why {
         None if known.is_none() => Ok(()),
         None => std::fs::remove_file(path),
@@ -135,7 +157,10 @@ pub fn note_failure(news: &Path, site: &[u8], why: Option<&str>, now: i64) {
             let why = why.replace('\n', " ");
             match known {
                 Some(known) if known.why == why => Ok(()),
-                _ => write_note(&path, &format!("{now} {why}\n")),
+                known => {
+                    let since = known.map_or(now, |known| known.since);
+                    write_note(&path, &format!("{since} {why}\n"))
+                }
             }
         }
     };

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use groups::command_line::CommandLine;
 use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::rand::{GetRandomFlags, getrandom};
 use store::disk::{Access, RealDisk};
 
 use crate::draft::Draft;
@@ -140,6 +141,35 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         path: path.to_owned(),
         source,
     }
+}
+
+/// Stores a mail of the news system to its administrator durably: a report, or an alarm. Returns its file. `to` is a safe address, `host` the text
+/// behind the `@` of our own; `seconds`: now, since 1970.
+///
+/// # Errors
+/// As [`enqueue`]; the kernel has no random numbers.
+pub fn enqueue_own(
+    dir: &Path,
+    (to, host): (&str, &str),
+    subject: &str,
+    text: &[u8],
+    seconds: i64,
+) -> Result<PathBuf, Error> {
+    let mut random = [0; 8];
+    getrandom(&mut random, GetRandomFlags::empty())
+        .map_err(|errno| at("make a name in", &dir.join(DIRECTORY))(errno.into()))?;
+    let random = u64::from_ne_bytes(random);
+    let mut date = Vec::new();
+    article::date::write_utc(&mut date, seconds);
+    let date = String::from_utf8_lossy(&date);
+    let mut mail = format!(
+        "To: {to}\nFrom: News <news@{host}>\nSubject: {subject}\nDate: {date}\nMessage-ID: <report.{random:016x}@{host}>\n\
+         Auto-Submitted: auto-generated\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\
+         Content-Transfer-Encoding: 8bit\n\n"
+    )
+    .into_bytes();
+    mail.extend_from_slice(text);
+    enqueue(dir, &mail, seconds, random)
 }
 
 /// Stores a mail durably. Returns its file.

@@ -8,10 +8,11 @@ use serde::Serialize;
 use store::Spread;
 use store::histogram::EDGES_MICROS;
 
-use crate::day::Day;
+use crate::day::{Day, clock};
 use crate::failed_tasks::{self, FailedTask};
 use crate::figures::{
-    self, DaemonFigures, ExpireFigures, FeedFigures, GroupFigures, Groups, NetworkFigures, Networks,
+    self, DaemonFigures, ExpireFigures, FeedFigures, GroupFigures, Groups, NetworkFigures,
+    Networks, TaskFigures,
 };
 use crate::forecast::{self, Forecast};
 use crate::log_fold::{FATES, Fate, HOURS, LogFold};
@@ -61,10 +62,46 @@ pub struct DailyReport {
     pub failed_tasks: Vec<FailedTask>,
     /// The disk.
     pub disk: DiskDay,
-    /// The course of the day.
+    /// The course of the day, or of the days: then of each hour.
     pub moments: Vec<Moment>,
+    /// Of a report of several days, each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub days: Vec<DayRow>,
+    /// The runs of backup and fsck.
+    pub tasks: Vec<TaskRun>,
     /// Files that could not be read, and why.
     pub problems: Vec<String>,
+}
+
+/// A day of several.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct DayRow {
+    /// The day, `2026-11-22`.
+    pub day: String,
+    /// Articles filed, by the file `log`.
+    pub filed: u64,
+    /// Articles refused, by the file `log`.
+    pub refused: u64,
+    /// Accepted posts.
+    pub posted: u64,
+    /// NNTP connections.
+    pub connected: u64,
+    /// Bytes of the log.
+    pub bytes: u64,
+    /// Articles that expire removed.
+    pub expired: u64,
+    /// Free bytes of the disk at the end; 0: unknown.
+    pub free_bytes: u64,
+}
+
+/// A run of backup or fsck.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskRun {
+    /// Its end, seconds since 1970.
+    pub at: i64,
+    /// Its name, result and duration.
+    #[serde(flatten)]
+    pub figures: TaskFigures,
 }
 
 /// Articles, from the file `log`.
@@ -240,26 +277,69 @@ impl DailyReport {
     /// # Errors
     /// The figures of the day cannot be read. Errors of logs and of other days are in [`DailyReport::problems`].
     pub fn of(dir: &Path, site: &str, day: Day, now: i64) -> io::Result<DailyReport> {
-        let (log, problems) = LogFold::read(dir, day);
+        DailyReport::of_days(dir, site, (day, 1), now)
+    }
+
+    /// The report of some days in one: the last of them, and their number. `now` in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`DailyReport::of`].
+    pub fn of_days(
+        dir: &Path,
+        site: &str,
+        (last, count): (Day, u16),
+        now: i64,
+    ) -> io::Result<DailyReport> {
+        let count = i64::from(count.max(1));
+        let days: Vec<Day> = (1 - count..=0).map(|before| last.plus(before)).collect();
+        let first = last.plus(1 - count);
+        let (log, problems) = LogFold::read(dir, &days);
         let mut report = DailyReport {
             site: site.to_owned(),
-            day: day.to_string(),
-            from: day.start(),
-            to: day.end().min(now.max(day.start())),
+            day: match count {
+                1 => last.to_string(),
+                _ => format!("{first} to {last}"),
+            },
+            from: first.start(),
+            to: last.end().min(now.max(first.start())),
             articles: Articles::of(&log),
             problems,
             ..DailyReport::default()
         };
-        let mut fold = Fold::default();
-        figures::read(dir, day, |line| {
-            if let Some(daemon) = &line.daemon {
-                report.add(&mut fold, (line.from, line.to), daemon);
-            }
-            if let Some(figures) = line.expire {
+        let mut fold = Fold {
+            by_hour: count > 1,
+            ..Fold::default()
+        };
+        for (day, [filed, refused]) in days.iter().zip(&log.days) {
+            let posted = report.nntp.posted;
+            let mut row = DayRow {
+                day: day.to_string(),
+                filed: *filed,
+                refused: *refused,
+                ..DayRow::default()
+            };
+            figures::read(dir, *day, |line| {
+                if let Some(daemon) = &line.daemon {
+                    report.add(&mut fold, (line.from, line.to), daemon);
+                    row.add(daemon);
+                }
                 let at = line.to;
-                report.expire.push(ExpireRun { at, figures });
+                if let Some(figures) = line.expire {
+                    row.expired += figures.articles;
+                    report.expire.push(ExpireRun { at, figures });
+                }
+                if let Some(figures) = line.task
+                    && report.tasks.len() < MOMENTS_MAX
+                {
+                    report.tasks.push(TaskRun { at, figures });
+                }
+            })?;
+            row.posted = report.nntp.posted - posted;
+            if count > 1 {
+                report.days.push(row);
             }
-        })?;
+        }
+        let day = last;
         report.finish(fold);
         let mut failed = failed_tasks::read(dir);
         failed.retain(|task| task.at >= report.from);
@@ -337,15 +417,34 @@ impl DailyReport {
             self.disk.disk_bytes = daemon.disk_bytes;
             self.disk.free_bytes = daemon.free_bytes;
         }
-        if self.moments.len() < MOMENTS_MAX {
-            self.moments.push(Moment {
-                at: to,
-                articles: daemon.articles,
-                p99_micros: spread(&daemon.commits).within_micros(99),
-                lag_seconds,
-                connections: daemon.connections,
-                free_bytes: daemon.free_bytes,
-            });
+        let moment = Moment {
+            at: to,
+            articles: daemon.articles,
+            p99_micros: spread(&daemon.commits).within_micros(99),
+            lag_seconds,
+            connections: daemon.connections,
+            free_bytes: daemon.free_bytes,
+        };
+        let has_room = self.moments.len() < MOMENTS_MAX;
+        match self.moments.last_mut() {
+            Some(last) if fold.by_hour && last.at.div_euclid(HOUR) == to.div_euclid(HOUR) => {
+                last.add(&moment);
+            }
+            _ if has_room => self.moments.push(moment),
+            _ => {}
+        }
+    }
+
+    /// A time of the report: `04:30`, or with the day, where it has several.
+    pub fn clock(&self, at: i64) -> String {
+        match self.days.is_empty() {
+            true => clock(at),
+            // The end of a day belongs to it.
+            false => format!(
+                "{} {}",
+                Day::of(at.max(self.from).min(self.to - 1)),
+                clock(at)
+            ),
         }
     }
 
@@ -401,9 +500,40 @@ impl DailyReport {
     }
 }
 
+impl Moment {
+    /// Adds a later one of the same hour.
+    fn add(&mut self, later: &Moment) {
+        self.at = later.at;
+        self.articles += later.articles;
+        // Nothing is above all edges.
+        let slower = |one: Option<u64>| one.unwrap_or(u64::MAX);
+        if slower(later.p99_micros) > slower(self.p99_micros) && later.articles > 0 {
+            self.p99_micros = later.p99_micros;
+        }
+        self.lag_seconds = self.lag_seconds.max(later.lag_seconds);
+        self.connections = self.connections.max(later.connections);
+        self.free_bytes = later.free_bytes;
+    }
+}
+
+impl DayRow {
+    fn add(&mut self, daemon: &DaemonFigures) {
+        self.connected += daemon.connected;
+        self.bytes += daemon.bytes;
+        if daemon.disk_bytes > 0 {
+            self.free_bytes = daemon.free_bytes;
+        }
+    }
+}
+
+/// Seconds of an hour.
+const HOUR: i64 = 3_600;
+
 /// Sums that the report shows only in part.
 #[derive(Default)]
 struct Fold {
+    /// The moments are those of hours.
+    by_hour: bool,
     commits: Vec<u64>,
     networks: Networks,
     groups: Groups,
@@ -547,6 +677,7 @@ mod tests {
                 ..DaemonFigures::default()
             }),
             expire: None,
+            task: None,
         };
         for (before, free) in [(2, 300), (1, 200)] {
             append(dir, &line(day.plus(-before).start(), 0, free, &[])).unwrap();

@@ -38,6 +38,21 @@ pub struct Figures {
     /// The removals of a run of expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire: Option<ExpireFigures>,
+    /// The result of a run of backup or fsck.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskFigures>,
+}
+
+/// The result of a run of backup or fsck.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskFigures {
+    /// `backup` or `fsck`.
+    pub name: String,
+    /// The result, a line.
+    pub result: String,
+    /// Duration, seconds.
+    pub seconds: u64,
 }
 
 /// The counts of the daemon.
@@ -319,6 +334,7 @@ mod tests {
                 ..DaemonFigures::default()
             }),
             expire: None,
+            task: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use groups::size::rough_bytes;
 
 use crate::daily::DailyReport;
-use crate::day::{DAY_SECONDS, clock};
+use crate::day::{DAY_SECONDS, Day, clock};
 use crate::escape::escape;
 use crate::log_fold::Fate;
 use crate::plot::Plot;
@@ -34,12 +34,14 @@ pub fn write(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     for note in text::notes(report) {
         writeln!(out, "<p class=\"note\">{}</p>", escape(&note))?;
     }
+    days(report, out)?;
     articles(report, out)?;
     server(report, out)?;
     readers(report, out)?;
     feeds(report, out)?;
     filing(report, out)?;
     expire(report, out)?;
+    tasks(report, out)?;
     disk(report, out)?;
     writeln!(out, "</body>\n</html>")
 }
@@ -72,6 +74,60 @@ fn hours() -> Vec<String> {
     ["00:00", "06:00", "12:00", "18:00", "24:00"]
         .map(str::to_owned)
         .into()
+}
+
+/// The seconds that the plots show.
+fn span(report: &DailyReport) -> i64 {
+    DAY_SECONDS.saturating_mul(report.days.len().max(1) as i64)
+}
+
+/// The labels of the plots: hours, or where there are several days, some of them.
+fn times(report: &DailyReport) -> Vec<String> {
+    if report.days.is_empty() {
+        return hours();
+    }
+    let quarter = |place: i64| report.from + (span(report) - 1) * place / 4;
+    (0..=4)
+        .map(|place| Day::of(quarter(place)).to_string())
+        .collect()
+}
+
+fn days(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    if report.days.is_empty() {
+        return Ok(());
+    }
+    section(out, "By day")?;
+    let bars = report.days.iter().map(|day| {
+        let text = format!("{}: {} filed, {} refused", day.day, day.filed, day.refused);
+        (text, vec![day.filed, day.refused])
+    });
+    let bars: Vec<(String, Vec<u64>)> = bars.collect();
+    let most = report.days.iter().map(|day| day.filed + day.refused).max();
+    let plot = Plot {
+        title: "Filed and refused articles by day",
+        labels: times(report),
+        scale: most.unwrap_or_default().to_string(),
+    };
+    write!(out, "{}", plot.bars(&["filed", "refused"], &bars))?;
+    let head: Vec<&str> = ["day"].into_iter().chain(text::DAY_COLUMNS).collect();
+    let rows = report.days.iter().map(|day| {
+        let name = [day.day.clone()].into_iter();
+        name.chain(text::day_columns(day)).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    table(out, &head, &rows)
+}
+
+fn tasks(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let lines = text::task_lines(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    section(out, "Backup and fsck")?;
+    for line in lines {
+        writeln!(out, "<p>{}</p>", escape(&line))?;
+    }
+    Ok(())
 }
 
 fn articles(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
@@ -161,7 +217,7 @@ fn line(
     if most == 0 {
         return Ok(());
     }
-    let place = |at: i64| (at - report.from) as f64 / DAY_SECONDS as f64;
+    let place = |at: i64| (at - report.from) as f64 / span(report) as f64;
     let points = report
         .moments
         .iter()
@@ -169,7 +225,7 @@ fn line(
     let points: Vec<(f64, u64)> = points.collect();
     let plot = Plot {
         title,
-        labels: hours(),
+        labels: times(report),
         scale: scale(most),
     };
     writeln!(out, "<p class=\"note\">{}</p>", escape(title))?;
@@ -278,7 +334,7 @@ fn filing(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
         section(out, "Slow moments")?;
         let slow = report.slow.iter().map(|slow| {
             vec![
-                format!("{}\u{2013}{}", clock(slow.from), clock(slow.to)),
+                format!("{}\u{2013}{}", report.clock(slow.from), clock(slow.to)),
                 format!(
                     "{} of {} commits took longer than 250 ms, the longest up to {}",
                     slow.slow_commits,
@@ -288,7 +344,12 @@ fn filing(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
             ]
         });
         let closed = report.intake_closed.iter();
-        let closed = closed.map(|one| vec![clock(one.at), format!("the intake was {}", one.state)]);
+        let closed = closed.map(|one| {
+            vec![
+                report.clock(one.at),
+                format!("the intake was {}", one.state),
+            ]
+        });
         let rows: Vec<Vec<String>> = slow.chain(closed).collect();
         table(out, &["time", ""], &rows)?;
     }
@@ -303,7 +364,7 @@ fn expire(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     let rows = report.expire.iter().map(|run| {
         let one = &run.figures;
         vec![
-            clock(run.at),
+            report.clock(run.at),
             one.articles.to_string(),
             rough_bytes(one.bytes),
             rough_bytes(one.returned_bytes),

@@ -114,19 +114,24 @@ pub struct LogFold {
     pub neighbours: Ranking<FATES>,
     /// Filed, junked ones included, and refused articles of each hour.
     pub hours: [[u64; 2]; HOURS],
+    /// The same of each day.
+    pub days: Vec<[u64; 2]>,
     /// Number of files read.
     pub files: usize,
 }
 
 impl LogFold {
-    /// Reads the logs of a news directory: `log`, and the files `log.*` and `log-*` that were written that day or later, also those compressed with
-    /// gzip. Returns it with the files that cannot be read to their end, and why.
-    pub fn read(dir: &Path, day: Day) -> (LogFold, Vec<String>) {
+    /// Reads what the logs of a news directory have of these days: `log`, and the files `log.*` and `log-*` that were written on the first of them
+    /// or later, also those compressed with gzip. Returns it with the files that cannot be read to their end, and why.
+    pub fn read(dir: &Path, days: &[Day]) -> (LogFold, Vec<String>) {
         let mut fold = LogFold::default();
+        fold.days.resize(days.len(), [0; 2]);
         let mut errors = Vec::new();
-        for path in files(dir, day) {
+        let stamps: Vec<String> = days.iter().map(|day| day.stamp()).collect();
+        let first = days.first().map_or(0, |day| day.start());
+        for path in files(dir, first) {
             let mut part = LogFold::default();
-            match part.read_file(&path, day) {
+            match part.read_file(&path, &stamps) {
                 Ok(()) => {}
                 // Renamed meanwhile: it is there under its new name for the next report.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -145,25 +150,29 @@ impl LogFold {
                 *count += more;
             }
         }
+        for (day, more) in self.days.iter_mut().zip(&part.days) {
+            for (count, more) in day.iter_mut().zip(more) {
+                *count += more;
+            }
+        }
         self.files += 1;
     }
 
-    fn read_file(&mut self, path: &Path, day: Day) -> io::Result<()> {
+    fn read_file(&mut self, path: &Path, stamps: &[String]) -> io::Result<()> {
         let mut file = BufReader::with_capacity(256 << 10, store::regular::open(path)?);
         let is_gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         match is_gzip {
-            false => self.read_lines(&mut file, day),
+            false => self.read_lines(&mut file, stamps),
             true => {
                 let mut plain = BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file));
-                self.read_lines(&mut plain, day)
+                self.read_lines(&mut plain, stamps)
             }
         }
     }
 
-    fn read_lines(&mut self, reader: &mut dyn BufRead, day: Day) -> io::Result<()> {
-        let stamp = day.stamp();
-        let stamp = stamp.as_bytes();
-        let mut before = [0; 7];
+    fn read_lines(&mut self, reader: &mut dyn BufRead, stamps: &[String]) -> io::Result<()> {
+        self.days.resize(stamps.len(), [0; 2]);
+        let (mut before, mut place) = ([0; 7], None);
         let mut other_days = 0;
         each_line(reader, LINE_BYTES_MAX, |line| {
             let Some((date, rest)) = line.split_first_chunk::<7>() else {
@@ -171,21 +180,23 @@ impl LogFold {
             };
             if *date != before {
                 before = *date;
+                place = stamps.iter().position(|stamp| stamp.as_bytes() == date);
                 other_days += 1;
             }
-            if date.as_slice() == stamp {
+            if let Some(place) = place {
                 if other_days > OTHER_DAYS {
                     *self = LogFold::default();
+                    self.days.resize(stamps.len(), [0; 2]);
                 }
                 other_days = 0;
-                self.line(rest);
+                self.line(rest, place);
             }
             true
         })
     }
 
     /// Counts a line behind its date: `hh:mm:ss.mmm SITE CODE MSGID text`.
-    fn line(&mut self, line: &[u8]) {
+    fn line(&mut self, line: &[u8], day: usize) {
         let parse = || -> Option<(usize, &[u8], Fate)> {
             let (time, rest) = line.split_at_checked(12)?;
             let hour: usize = std::str::from_utf8(time.get(..2)?).ok()?.parse().ok()?;
@@ -209,18 +220,17 @@ impl LogFold {
         }
         self.neighbours.add(site, counts);
         let is_refused = !matches!(fate, Fate::Filed | Fate::Junked);
-        if let Some(count) = self
-            .hours
-            .get_mut(hour)
-            .and_then(|hour| hour.get_mut(usize::from(is_refused)))
-        {
-            *count += 1;
+        let of_its_kind = [self.hours.get_mut(hour), self.days.get_mut(day)];
+        for counts in of_its_kind.into_iter().flatten() {
+            if let Some(count) = counts.get_mut(usize::from(is_refused)) {
+                *count += 1;
+            }
         }
     }
 }
 
-/// The files that may have lines of a day: `log`, and renamed ones that were not last written before the day.
-fn files(dir: &Path, day: Day) -> Vec<PathBuf> {
+/// The files that may have lines of a time, seconds since 1970, or later: `log`, and renamed ones that were not last written before.
+fn files(dir: &Path, from: i64) -> Vec<PathBuf> {
     let mut renamed: Vec<(i64, PathBuf)> = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -233,13 +243,13 @@ fn files(dir: &Path, day: Day) -> Vec<PathBuf> {
             && is_renamed
             && is_whole
             && told.is_file()
-            && told.mtime() >= day.start()
+            && told.mtime() >= from
         {
             renamed.push((told.mtime(), entry.path()));
         }
     }
     renamed.sort();
-    // The oldest of them: later ones begin after the day.
+    // The oldest of them: later ones begin after these days.
     renamed.truncate(FILES_MAX);
     let mut files: Vec<PathBuf> = renamed.into_iter().map(|(_, path)| path).collect();
     if dir.join(LOG).is_file() {
@@ -274,7 +284,8 @@ mod tests {
     #[test]
     fn lines_of_the_day_count() {
         let mut fold = LogFold::default();
-        fold.read_lines(&mut LINES.as_bytes(), day()).unwrap();
+        fold.read_lines(&mut LINES.as_bytes(), &[day().stamp()])
+            .unwrap();
         assert_eq!(row(&fold, "utzoo"), [3, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!(row(&fold, "(local)"), [1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(fold.hours.first(), Some(&[1, 0]));
@@ -305,7 +316,7 @@ mod tests {
             .unwrap();
         old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000))
             .unwrap();
-        let (fold, errors) = LogFold::read(dir, day());
+        let (fold, errors) = LogFold::read(dir, &[day()]);
         assert_eq!(row(&fold, "utzoo")[0], 12);
         let is_told = |name: &str| errors.iter().any(|error| error.contains(name));
         assert!(
@@ -323,7 +334,8 @@ mod tests {
             day_of_log = day_of_log.plus(1);
         }
         let mut fold = LogFold::default();
-        fold.read_lines(&mut text.as_bytes(), day()).unwrap();
+        fold.read_lines(&mut text.as_bytes(), &[day().stamp()])
+            .unwrap();
         assert_eq!(fold.neighbours.total()[0], 1);
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use groups::size::rough_bytes;
 
-use crate::daily::{DailyReport, Neighbour};
+use crate::daily::{DailyReport, DayRow, Neighbour, TaskRun};
 use crate::day::clock;
+use crate::figures::TaskFigures;
 use crate::forecast::Forecast;
 use crate::log_fold::Fate;
 
@@ -21,12 +22,14 @@ pub fn write(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     for line in notes(report) {
         writeln!(out, "{line}")?;
     }
+    days(report, out)?;
     articles(report, out)?;
     server(report, out)?;
     readers(report, out)?;
     feeds(report, out)?;
     filing(report, out)?;
     expire(report, out)?;
+    tasks(report, out)?;
     section(out, "Disk")?;
     writeln!(out, "{}", disk(report))
 }
@@ -37,32 +40,46 @@ pub fn title(report: &DailyReport) -> String {
         "" => "this site",
         site => site,
     };
-    format!("News at {site} on {} (UTC)", report.day)
+    match report.days.is_empty() {
+        true => format!("News at {site} on {} (UTC)", report.day),
+        false => format!("News at {site} from {} (UTC)", report.day),
+    }
 }
 
 /// Sentences about gaps in the report itself.
 pub fn notes(report: &DailyReport) -> Vec<String> {
     let mut notes = Vec::new();
-    let day = report.to - report.from;
-    if day < crate::day::DAY_SECONDS {
-        notes.push(format!("The day is not over: up to {}.", clock(report.to)));
+    let whole = crate::day::DAY_SECONDS.saturating_mul(report.days.len().max(1) as i64);
+    let (the_day, that_day) = match report.days.is_empty() {
+        true => ("The day", "that day"),
+        false => ("The last day", "these days"),
+    };
+    if report.to - report.from < whole {
+        notes.push(format!(
+            "{the_day} is not over: up to {}.",
+            clock(report.to)
+        ));
     }
     if report.articles.log_files == 0 {
-        notes.push(
-            "No file `log' of that day is there: articles by neighbour are missing.".to_owned(),
-        );
+        notes.push(format!(
+            "No file `log' of {that_day} is there: articles by neighbour are missing."
+        ));
     }
     let counted = report.counted_seconds / 60;
     if report.counted_seconds == 0 {
-        notes.push(
-            "The daemon counted nothing that day: readers, feeds and commits are missing."
-                .to_owned(),
-        );
+        notes.push(format!(
+            "The daemon counted nothing {that_day}: readers, feeds and commits are missing."
+        ));
     } else {
         notes.push(format!(
-            "The daemon counted in {} h {} min of the day; it does not count while nothing happens.",
+            "The daemon counted in {} h {} min of {}; it does not count while nothing happens.",
             counted / 60,
-            counted % 60
+            counted % 60,
+            if report.days.is_empty() {
+                "the day"
+            } else {
+                that_day
+            }
         ));
     }
     notes.extend(report.failed_tasks.iter().map(|failed| {
@@ -78,6 +95,68 @@ pub fn notes(report: &DailyReport) -> Vec<String> {
             .map(|problem| format!("Cannot read {problem}.")),
     );
     notes
+}
+
+/// The head of the table of days.
+pub const DAY_COLUMNS: [&str; 7] = [
+    "filed",
+    "refused",
+    "posted",
+    "connected",
+    "log",
+    "expired",
+    "free",
+];
+
+/// The columns of a day.
+pub fn day_columns(day: &DayRow) -> Vec<String> {
+    let counts = [day.filed, day.refused, day.posted, day.connected];
+    let mut columns = numbers(&counts);
+    columns.push(rough_bytes(day.bytes));
+    columns.push(day.expired.to_string());
+    columns.push(match day.free_bytes {
+        0 => "-".to_owned(),
+        free => rough_bytes(free),
+    });
+    columns
+}
+
+fn days(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    if report.days.is_empty() {
+        return Ok(());
+    }
+    section(out, "By day")?;
+    row(out, "", &texts(&DAY_COLUMNS))?;
+    for day in &report.days {
+        row(out, &day.day, &day_columns(day))?;
+    }
+    Ok(())
+}
+
+/// The runs of backup and fsck, a line each: the time, the name and the result.
+pub fn task_lines(report: &DailyReport) -> Vec<String> {
+    let line = |run: &TaskRun| {
+        let TaskFigures {
+            name,
+            result,
+            seconds,
+        } = &run.figures;
+        let (at, took) = (report.clock(run.at), duration(*seconds));
+        format!("{at}  {name}: {result}, in {took}")
+    };
+    report.tasks.iter().map(line).collect()
+}
+
+fn tasks(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
+    let lines = task_lines(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    section(out, "Backup and fsck")?;
+    for line in lines.iter().take(SHOWN) {
+        writeln!(out, "{line}")?;
+    }
+    more(out, lines.len())
 }
 
 fn section(out: &mut dyn Write, name: &str) -> io::Result<()> {
@@ -295,7 +374,7 @@ fn filing(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "{}-{}  {} of {} commits took longer than 250 ms, the longest up to {}",
-            clock(slow.from),
+            report.clock(slow.from),
             clock(slow.to),
             slow.slow_commits,
             slow.commits,
@@ -303,7 +382,12 @@ fn filing(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     for closed in report.intake_closed.iter().take(SHOWN) {
-        writeln!(out, "{}  the intake was {}", clock(closed.at), closed.state)?;
+        writeln!(
+            out,
+            "{}  the intake was {}",
+            report.clock(closed.at),
+            closed.state
+        )?;
     }
     more(out, report.intake_closed.len())
 }
@@ -318,7 +402,7 @@ fn expire(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
         write!(
             out,
             "{}  {} articles ({}) removed, {} returned to the disk, in {}",
-            clock(run.at),
+            report.clock(run.at),
             figures.articles,
             rough_bytes(figures.bytes),
             rough_bytes(figures.returned_bytes),

@@ -5,8 +5,8 @@ use relay::rules;
 
 use crate::cluster::RESEED_AUTO;
 use crate::{
-    Auth, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule, Settings,
-    Store, Sync,
+    Auth, Backup, Cluster, Control, Incoming, Limits, Nntp, Offload, Post, Report, Schedule,
+    Settings, Store, Sync,
 };
 
 impl Default for Settings {
@@ -52,10 +52,17 @@ impl Default for Settings {
                 offload: When::Daily(6 * 3_600 + 30 * 60),
                 sendbatches: When::Off,
                 report: When::Daily(30 * 60),
+                backup: When::Daily(5 * 3_600 + 30 * 60),
+                fsck: When::Off,
+            },
+            backup: Backup {
+                to: String::new(),
+                keep: 7,
             },
             report: Report {
                 mail: String::new(),
                 days: 35,
+                alarm_after: "1 h".to_owned(),
             },
             control: Control {
                 cancel: relay::CancelPolicy::Locked,

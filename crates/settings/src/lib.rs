@@ -47,7 +47,7 @@ pub use options::OBJECTS_LOGIN_FILE;
 pub use parts::{access, expiry, sites};
 pub use post::Post;
 pub use read::{Origin, Read};
-pub use sections::{Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};
+pub use sections::{Backup, Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit, quoted};
 pub use site_patterns::patterns_of_site;
 pub use system_zone::SystemZone;
@@ -85,6 +85,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// `[report]`
     pub report: Report,
+    /// `[backup]`
+    pub backup: Backup,
     /// `[incoming]`
     pub incoming: Incoming,
     /// `accept` and `[[site]]`

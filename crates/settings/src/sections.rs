@@ -126,6 +126,19 @@ pub struct Schedule {
     pub sendbatches: When,
     /// `broadsheet report --mail`
     pub report: When,
+    /// `broadsheet backup`
+    pub backup: When,
+    /// `broadsheet fsck`
+    pub fsck: When,
+}
+
+/// `[backup]`: where `broadsheet backup` without an operand puts its backups.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Backup {
+    /// The directory; empty for none.
+    pub to: String,
+    /// Number of backups that are kept; 0 for all.
+    pub keep: u64,
 }
 
 /// `[report]`: the daily report.
@@ -135,11 +148,28 @@ pub struct Report {
     pub mail: String,
     /// Days for which figures are kept.
     pub days: u64,
+    /// How long articles cannot be sent to a site until a mail tells it, such as `1 h`; `off`: none does.
+    pub alarm_after: String,
 }
 
+/// The value of [`Report::alarm_after`] without alarms.
+const OFF: &str = "off";
+
 impl Report {
-    /// The error in the address, with its key.
+    /// The seconds of [`Report::alarm_after`]. `None`: no mail tells an outage.
+    pub fn alarm_seconds(&self) -> Option<u64> {
+        match When::parse(&format!("every {}", self.alarm_after)) {
+            Ok(When::Every(seconds)) => Some(seconds),
+            _ => None,
+        }
+    }
+
+    /// The error in a value, with its key.
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+        if self.alarm_after != OFF && self.alarm_seconds().is_none() {
+            let what = "is a time such as \"1 h\" or \"30 min\", or \"off\"";
+            return Some(("report.alarm_after", what.to_owned()));
+        }
         let is_address = inject::mailbox::is_safe_recipient(self.mail.as_bytes());
         let is_wrong = !self.mail.is_empty() && !is_address;
         is_wrong.then(|| ("report.mail", "is not an address".to_owned()))

@@ -526,6 +526,32 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.report.days),
     },
     Setting {
+        section: "report",
+        key: "alarm_after",
+        unit: Unit::Text,
+        range: ANY,
+        help: "How long articles cannot be sent to a site until the daemon mails that to report.mail, once an outage: \"1 h\", \"30 min\", \
+               or \"off\".",
+        slot: |s| Slot::Text(&mut s.report.alarm_after),
+    },
+    Setting {
+        section: "backup",
+        key: "to",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Directory of the backups that the daemon makes at schedule.backup, and `broadsheet backup' without an operand: on another disk, \
+               outside the news directory, with a path from `/' on; empty: none. Under the systemd unit it needs a drop-in with ReadWritePaths.",
+        slot: |s| Slot::Text(&mut s.backup.to),
+    },
+    Setting {
+        section: "backup",
+        key: "keep",
+        unit: Unit::Count("backups"),
+        range: (0, 100_000),
+        help: "How many backups are kept there; older ones are removed after a backup without damage. 0: all are kept.",
+        slot: |s| Slot::Number(&mut s.backup.keep),
+    },
+    Setting {
         section: "schedule",
         key: "expire",
         unit: Unit::Text,
@@ -556,6 +582,23 @@ pub static TABLE: &[Setting] = &[
         range: ANY,
         help: "When the daemon mails the report of the day before to report.mail: \"00:30\" (UTC), or \"off\".",
         slot: |s| Slot::When(&mut s.schedule.report),
+    },
+    Setting {
+        section: "schedule",
+        key: "backup",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon makes a backup in backup.to: \"05:30\" (UTC), \"every 6 h\", or \"off\".",
+        slot: |s| Slot::When(&mut s.schedule.backup),
+    },
+    Setting {
+        section: "schedule",
+        key: "fsck",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon verifies the store with fsck: \"every 30 d\", or \"off\". It reads all articles, and nothing is filed \
+               meanwhile; readers notice nothing.",
+        slot: |s| Slot::When(&mut s.schedule.fsck),
     },
     Setting {
         section: "cluster",
@@ -645,6 +688,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
         "report",
         "The daily report, `broadsheet report': what was received, read, sent and removed.",
     ),
+    ("backup", "Backups, `broadsheet backup'."),
     ("schedule", "What `broadsheet serve' starts by itself."),
     (
         "cluster",

@@ -28,6 +28,7 @@ mod io;
 mod log;
 pub mod offload;
 mod overview;
+pub mod progress;
 mod read;
 mod reclaim;
 pub mod reseed;

@@ -14,6 +14,7 @@ use store::{AppliedEntry, Lock, Spool, regular};
 
 use crate::directory::SUBDIRECTORIES;
 use crate::new_directory::must_be_new;
+use crate::progress::Progress;
 
 use super::contents::{Checksum, Contents, is_damage};
 use super::manifest::{self, Entry, Manifest};
@@ -60,7 +61,9 @@ pub struct Verified {
 pub fn verify(backups: &Path, manifest: &Manifest) -> Verified {
     let contents = Contents::of(backups);
     let (mut faults, mut damaged) = (Vec::new(), BTreeSet::new());
+    let progress = Progress::of_bytes("verifying", bytes_of(manifest));
     for entry in &manifest.entries {
+        progress.advance(entry.size);
         if let Err(error) = contents.verify(&entry.checksum, entry.size) {
             faults.push(format!("{}: {error}", entry.path.display()));
             if is_damage(&error) {
@@ -68,8 +71,13 @@ pub fn verify(backups: &Path, manifest: &Manifest) -> Verified {
             }
         }
     }
+    drop(progress);
     let set_aside = (!damaged.is_empty()).then(|| set_aside(backups, &contents, damaged));
     Verified { faults, set_aside }
+}
+
+fn bytes_of(manifest: &Manifest) -> u64 {
+    manifest.entries.iter().map(|entry| entry.size).sum()
 }
 
 /// A backup that runs now may rely on the damaged contents: it holds the lock.
@@ -225,6 +233,7 @@ fn fill(
     }
     make(&root.join(KEYS))?;
     // The settings come last: a directory that has them is whole.
+    let progress = Progress::of_bytes("restoring", bytes_of(manifest));
     let is_settings = |entry: &&Entry| entry.path == Path::new(settings::FILE);
     for entry in manifest.entries.iter().filter(|entry| !is_settings(entry)) {
         let path = root.join(&entry.path);
@@ -234,7 +243,9 @@ fn fill(
             directories.push(parent);
         }
         write(contents, entry, &path)?;
+        progress.advance(entry.size);
     }
+    drop(progress);
     for directory in &directories {
         sync(directory)?;
     }

@@ -16,6 +16,7 @@ use store::Lock;
 
 use super::contents::{Checksum, Contents};
 use super::manifest::{self, Entry, Manifest, Stamp};
+use crate::progress::Progress;
 
 /// Files in the news directory that are made again, belong to running programs, or to this news directory and not to a copy of it.
 const LEFT_OUT: [&str; 18] = [
@@ -149,14 +150,18 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
         false => None,
     };
     taking.unlink()?;
+    let progress;
     let (later, faults) = {
         let _lock = match may_change {
             true => Some(Lock::take(&root, None)?),
             false => None,
         };
         let (now, later) = taking.sources()?;
+        let all = now.iter().chain(&later).map(|source| source.bytes_max);
+        progress = Progress::of_bytes("copying", all.sum());
         for source in &now {
             taking.copy(source)?;
+            progress.advance(source.bytes_max);
         }
         let mut faults = match store::fsck::segment_faults(&root) {
             Err(error) if error.is_unreadable() => vec![error],
@@ -167,7 +172,9 @@ pub fn take(root: &Path, backups: &Path, keep: Option<usize>) -> anyhow::Result<
     };
     for source in &later {
         taking.copy(source)?;
+        progress.advance(source.bytes_max);
     }
+    drop(progress);
     taking.unlink()?;
     taking.contents.sync()?;
     let newest = times.last().map_or(0, |time| time + 1);

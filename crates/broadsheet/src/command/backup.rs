@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use relay::Now;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -10,6 +11,7 @@ use crate::backup::take::{self, Taken};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::task_record;
 use crate::text;
 
 /// The table.
@@ -26,8 +28,8 @@ The headers of the segments are verified; fsck verifies the articles.
   broadsheet backup /srv/backup/news
   broadsheet restore /srv/backup/news --dir /srv/news2",
     operands: Operands {
-        shown: "BACKUPS",
-        least: 1,
+        shown: "[BACKUPS]",
+        least: 0,
         most: 1,
     },
     flags: &[
@@ -55,24 +57,49 @@ The headers of the segments are verified; fsck verifies the articles.
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     // It reports what is no news directory.
-    directory.settings()?;
-    let backups = given
-        .operands
-        .first()
-        .map(Path::new)
-        .unwrap_or(Path::new("."));
-    let keep = given.number("keep")?;
+    let backup = directory.settings()?.settings.backup;
+    let began = Now::read().seconds;
+    let place = given.operands.first().map(Path::new);
+    let mut keep = given.number("keep")?;
+    let backups = match (place, backup.to.as_str()) {
+        (Some(place), _) => place,
+        (None, "") => {
+            return Err(given
+                .usage("name the directory of the BACKUPS, or set backup.to")
+                .into());
+        }
+        (None, to) => {
+            keep = keep.or(Some(backup.keep).filter(|keep| *keep > 0));
+            Path::new(to)
+        }
+    };
     if keep == Some(0) {
         return Err(given.usage("--keep needs at least 1").into());
     }
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let taken = take::take(directory.root(), backups, keep)?;
     given.print(&taken, out)?;
+    // Of the backups for which the settings say where.
+    if place.is_none() {
+        task_record::record(&directory, "backup", &result(&taken), began);
+    }
     Ok(match (taken.unreadable, taken.faults.is_empty()) {
         (1.., _) => Status::ATTENTION,
         (0, true) => Status::OK,
         (0, false) => Status::NO,
     })
+}
+
+/// The result in a line, for the report.
+fn result(taken: &Taken) -> String {
+    let files = text::counted(taken.files, "file");
+    let bytes = groups::size::rough_bytes(taken.bytes);
+    let new = groups::size::rough_bytes(taken.new_bytes);
+    let faults = match taken.faults.len() as u64 {
+        0 => String::new(),
+        count => format!(", {}", text::counted(count, "fault")),
+    };
+    format!("{files}, {bytes}, {new} of them new{faults}")
 }
 
 impl Answer for Taken {

@@ -110,7 +110,7 @@ impl ListedFeed<'_> {
     fn state(&self) -> &'static str {
         match self.feed.look.paused {
             Some(_) => "paused",
-            None if self.peer.is_some_and(|peer| peer.state == "failing") => "failing",
+            None if self.peer.is_some_and(FedPeer::is_failing) => "failing",
             None if self.peer.is_none() && self.feed.look.failure.is_some() => "failing",
             None if self.is_busy => "busy",
             None => "ready",
@@ -137,11 +137,11 @@ impl Answer for ListedFeed<'_> {
                 format!(", next attempt at {}", text::utc(next))
             });
             let since = text::utc(peer.since);
-            writeln!(out, "    {}, since {since}{next}", peer.why)?;
+            writeln!(out, "    {} since {since}{next}", peer.why)?;
         }
         if let Some(failure) = look.failure.as_ref().filter(|_| self.peer.is_none()) {
             let since = text::utc(failure.since);
-            writeln!(out, "    {}, since {since}", failure.why)?;
+            writeln!(out, "    {} since {since}", failure.why)?;
         }
         let articles = text::counted(backlog.articles, "article");
         let bytes = text::rough_bytes(backlog.bytes);

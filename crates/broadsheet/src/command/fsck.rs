@@ -2,12 +2,14 @@
 
 use std::io::{self, Write};
 
+use relay::Now;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::{task_record, text};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -38,13 +40,27 @@ these ids, one a line, as input for `broadsheet batchsm'.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let repair = given.has("repair");
     let directory = NewsDirectory::meant(given)?;
+    let began = Now::read().seconds;
     let report = store::fsck(directory.root(), repair)?;
+    task_record::record(&directory, "fsck", &result(&report), began);
     given.print(&report, out)?;
     // What was lost is not repaired, even where the files are in order again.
     Ok(match report.is_clean() && report.lost == 0 {
         true => Status::OK,
         false => Status::NO,
     })
+}
+
+/// The result in a line, for the report.
+fn result(report: &store::fsck::Report) -> String {
+    let verdict = match (report.is_clean(), report.lost) {
+        (true, 0) => "clean",
+        (true, _) => "clean now, but articles were lost",
+        (false, _) => "not clean",
+    };
+    let segments = text::counted(report.segments, "segment");
+    let articles = text::counted(report.articles, "article");
+    format!("{verdict}: {segments}, {articles}")
 }
 
 impl Answer for store::fsck::Report {

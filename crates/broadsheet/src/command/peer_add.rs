@@ -18,7 +18,7 @@ use crate::peer::checks::Checks;
 use crate::peer::entry::{self, Direction};
 use crate::peer::exchanged::ExchangedGroups;
 use crate::peer::lines::{Headers, Lines, Ours, for_others};
-use crate::peer::probe::probe;
+use crate::peer::probe::{Probe, probe};
 
 /// Where the peer reaches us.
 pub const OWN_HOST: Flag = Flag::new(
@@ -215,7 +215,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     warn_of_hidden(&after, &name);
     let checks = match given.has("no-test") {
         true => Checks::default(),
-        false => probe(server, directory.root(), &before.name, None),
+        false => probe(
+            server,
+            &Probe {
+                news: directory.root(),
+                own: &before.name,
+                group: None,
+                fed_at: None,
+            },
+        ),
     };
     // Questions and the test take time.
     if read()? != text {

@@ -95,8 +95,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         status: told.first(),
         failing: peers
             .iter()
-            .find(|peer| peer.site == name && peer.state == "failing")
-            .map(|peer| peer.why.as_str()),
+            .find(|peer| peer.site == name && peer.is_failing())
+            .map(|peer| format!("{} since {}", peer.why, text::utc(peer.since))),
         from: entry.map(|entry| entry.from.iter().map(ToString::to_string).collect()),
         taken,
         sent: &sent,
@@ -113,7 +113,7 @@ struct Shown<'a> {
     address: Option<String>,
     status: Option<&'a FeedStatus<'a>>,
     /// Why the daemon cannot feed it.
-    failing: Option<&'a str>,
+    failing: Option<String>,
     /// From where it feeds us.
     from: Option<Vec<String>>,
     taken: &'a str,
@@ -131,7 +131,7 @@ impl Answer for Shown<'_> {
             let state = match &look.paused {
                 Some(why) if why.is_empty() => "paused".to_owned(),
                 Some(why) => format!("paused: {why}"),
-                None => match self.failing {
+                None => match &self.failing {
                     Some(why) => format!("failing: {why}"),
                     None => "ready".to_owned(),
                 },

@@ -1,13 +1,13 @@
 //! `broadsheet pull`
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use daemon::client::{self, FileRequest};
 use feed::serving;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar};
 use pull::marks::DIRECTORY;
 use pull::{Error, Interest, News, Pulled, Source};
 use relay::rnews::{self, Handed, Input, Summary, Watch};
@@ -89,7 +89,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         settings: &settings,
         interest,
         are_feeds: Mutex::new(false),
-        bar: bar(),
+        bar: crate::progress::bar("{pos}/{len} articles {wide_bar} {per_sec} {eta} {msg}"),
     };
     let visits: Vec<Visited> = std::thread::scope(|scope| {
         let threads = sources.iter().map(|source| {
@@ -151,16 +151,6 @@ fn chosen<'s>(given: &Given, settings: &'s Settings) -> anyhow::Result<Vec<&'s S
         }
     }
     Ok(chosen)
-}
-
-/// A bar on a terminal.
-fn bar() -> Option<ProgressBar> {
-    let style = ProgressStyle::with_template("{pos}/{len} articles {wide_bar} {msg}").ok()?;
-    io::stderr().is_terminal().then(|| {
-        let bar = ProgressBar::new(0);
-        bar.set_style(style);
-        bar
-    })
 }
 
 /// State that the threads of all servers share.

@@ -20,6 +20,9 @@ use daemon::client;
 
 /// Days of articles in `--paths`, as sendinpaths takes them.
 const PATH_DAYS: u64 = 30;
+/// Days of `--week` and `--month`.
+const WEEK_DAYS: u16 = 7;
+const MONTH_DAYS: u16 = 30;
 /// Most days of `--days`.
 pub const PATH_DAYS_MAX: u64 = 36_500;
 
@@ -27,7 +30,7 @@ pub const PATH_DAYS_MAX: u64 = 36_500;
 pub static COMMAND: Command = Command {
     words: &["report"],
     also: &[],
-    summary: "report a day: articles, readers, feeds, expire, the disk",
+    summary: "report a day, a week or a month: articles, readers, feeds, expire, the disk",
     about: "\
 Prints the report of yesterday, or of another day, in UTC: articles by neighbour (filed, and refused
 by reason), offers by entry of [[access]], readers by network and group, posts, the lag of feeds,
@@ -38,6 +41,7 @@ report.mail the daemon mails the report each day.
 
   broadsheet report --html > /var/www/news/yesterday.html
   broadsheet report --day today
+  broadsheet report --month --html > /var/www/news/month.html
   broadsheet report --paths | mail ADDRESS
 
 --paths prints something else: the statistics of Path headers that Top1000 collects, in the form of
@@ -51,6 +55,14 @@ INN's sendinpaths (inpaths 2.x). It sends nothing.",
             "The day: `yesterday' (the default), `today', or a date such as 2026-11-22, in UTC.",
         )
         .value("DAY"),
+        Flag::new(
+            "week",
+            "Report the seven days that end with that day, on one page.",
+        ),
+        Flag::new(
+            "month",
+            "Report the thirty days that end with that day, on one page.",
+        ),
         Flag::new(
             "html",
             "Print HTML: one file with plots, without scripts and without anything from elsewhere.",
@@ -84,6 +96,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .usage(format!("--{one} and --{other} exclude each other"))
             .into());
     }
+    let is_of_days = given.has("week") || given.has("month") || given.has("day");
+    if given.has("paths") && is_of_days {
+        return Err(given
+            .usage("--paths has --days, but neither --day, --week nor --month".to_owned())
+            .into());
+    }
     if given.has("days") && !given.has("paths") {
         return Err(given.usage("--days belongs to --paths".to_owned()).into());
     }
@@ -97,8 +115,18 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if day == Day::of(now) {
         client::record_figures(directory.root());
     }
-    let report =
-        DailyReport::of(directory.root(), &settings.name, day, now).with_context(|| {
+    let days = match (given.has("week"), given.has("month")) {
+        (false, false) => 1,
+        (true, false) => WEEK_DAYS,
+        (false, true) => MONTH_DAYS,
+        (true, true) => {
+            return Err(given
+                .usage("--week and --month exclude each other".to_owned())
+                .into());
+        }
+    };
+    let report = DailyReport::of_days(directory.root(), &settings.name, (day, days), now)
+        .with_context(|| {
             format!(
                 "cannot read {}",
                 directory.file(figures::DIRECTORY).display()
@@ -193,21 +221,11 @@ fn mail(
     if to.is_empty() {
         anyhow::bail!("report.mail is empty: set it to the address that gets the report");
     }
-    let mut random = [0; 8];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let random = u64::from_ne_bytes(random);
     let host = settings.mailname(directory);
-    let mut mail = Vec::new();
-    write!(
-        mail,
-        "To: {to}\nFrom: News <news@{host}>\nSubject: {}\nDate: {}\nMessage-ID: <report.{random:016x}@{host}>\n\
-         Auto-Submitted: auto-generated\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\
-         Content-Transfer-Encoding: 8bit\n\n",
-        text::title(report),
-        crate::text::utc(now),
-    )?;
-    text::write(report, &mut mail)?;
-    let path = mail_queue::enqueue(directory.root(), &mail, now, random)?;
+    let mut printed = Vec::new();
+    text::write(report, &mut printed)?;
+    let (address, subject) = ((to.as_str(), host.as_str()), text::title(report));
+    let path = mail_queue::enqueue_own(directory.root(), address, &subject, &printed, now)?;
     match settings
         .mailer(directory)
         .send(&QueuedMail { path, since: now })

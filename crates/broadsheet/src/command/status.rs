@@ -24,8 +24,8 @@ pub static COMMAND: Command = Command {
     summary: "show the state of the news system",
     about: "\
 Prints articles, groups, segments, the newest arrival, the number of batches in in.coming/ and in
-bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), the
-mounts with the hits of their caches, and whether the daemon is running. For a running daemon: the articles it filed, the duration of its
+bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), those that
+cannot be served, the mounts with the hits of their caches, and whether the daemon is running. For a running daemon: the articles it filed, the duration of its
 commits, whether it accepts articles, and, if it serves NNTP, its connections and the articles
 received by each entry of [[access]].",
     operands: Operands::NONE,
@@ -96,6 +96,10 @@ impl Answer for SystemStatus {
                 "{:16} {task}, {at}: {how}; the journal has its messages",
                 "failed task"
             )?;
+        }
+        for feed in feeds.iter().flat_map(|feeds| &feeds.failing) {
+            let (site, state, remedy) = (&feed.site, feed.state(), &feed.remedy);
+            writeln!(out, "{:16} {site}: {state}; {remedy}", "failing feed")?;
         }
         for mount in &self.mounts {
             writeln!(out, "{:16} {}", "mount", mount_text(mount))?;

@@ -15,7 +15,9 @@ use crate::text;
 use super::checks::{Checks, Over};
 
 /// Most seconds for a connection, and for each answer.
-pub const ANSWER_SECONDS_MAX: u64 = 30;
+pub const ANSWER_SECONDS_MAX: u64 = 8;
+/// The port for TLS from the first byte (RFC 8143).
+const TLS_PORT: u16 = 563;
 /// Difference of the clocks above which the test fails, seconds: sites refuse articles of the future.
 const CLOCK_SECONDS: i64 = 300;
 /// Time to the end of a certificate below which the test fails, seconds.
@@ -27,24 +29,37 @@ const LOOK: Duration = Duration::from_millis(200);
 const ASK_THEM: &str = "the peer has to know our address: in INN an entry of incoming.conf, in Broadsheet an [[access]] with send; \
                         `broadsheet peer show' prints the lines";
 
-/// Tests the connection to a server. `news`: the news directory; `own`: our name in Path; `group`: sends an article to it.
-pub fn probe(server: &NntpServer, news: &Path, own: &str, group: Option<&str>) -> Checks {
+/// What the test needs to know, besides the server.
+pub struct Probe<'a> {
+    /// The news directory.
+    pub news: &'a Path,
+    /// Our name in Path.
+    pub own: &'a str,
+    /// Sends an article to this group.
+    pub group: Option<&'a str>,
+    /// When the peer took an article last, seconds since 1970.
+    pub fed_at: Option<i64>,
+}
+
+/// Tests the connection to a server.
+pub fn probe(server: &NntpServer, with: &Probe<'_>) -> Checks {
     let mut checks = Checks::default();
     // The checks tell how far it came.
-    let _ = all(&mut checks, server, news, (own, group));
+    let _ = all(&mut checks, server, with);
     checks
 }
 
-fn all(
-    checks: &mut Checks,
-    server: &NntpServer,
-    news: &Path,
-    (own, group): (&str, Option<&str>),
-) -> Result<(), Over> {
+fn all(checks: &mut Checks, server: &NntpServer, with: &Probe<'_>) -> Result<(), Over> {
+    let &Probe {
+        news,
+        own,
+        group,
+        fed_at,
+    } = with;
     let remote = Remote::open(news, server)
         .map_err(|error| checks.failed("settings", error.to_string(), ""))?;
-    let mut call = connect(checks, server, &remote)?;
-    let sends = open(checks, server, &remote, &mut call)?;
+    let mut call = connect(checks, (server, fed_at), &remote)?;
+    let sends = open(checks, (server, fed_at), &remote, &mut call)?;
     // Each of these is of use without the others.
     let _ = clock(checks, &mut call);
     let _ = offer(checks, &mut call, (own, sends));
@@ -57,7 +72,7 @@ fn all(
 
 fn connect(
     checks: &mut Checks,
-    server: &NntpServer,
+    (server, fed_at): (&NntpServer, Option<i64>),
     remote: &Remote,
 ) -> Result<BlockingConnection, Over> {
     let host = (server.host.as_str(), server.port);
@@ -87,20 +102,31 @@ fn connect(
                 };
                 checks.ok("port", found);
                 return opened.map_err(|error| {
-                    let advice = "see the keys tls, tls_ca, tls_name and tls_fingerprint of via";
-                    checks.failed("tls", error.to_string(), advice)
+                    let advice = match &error {
+                        ConnectionError::Silent(..) => silence(server, fed_at),
+                        _ => "see the keys tls, tls_ca, tls_name and tls_fingerprint of via"
+                            .to_owned(),
+                    };
+                    checks.failed("tls", error.to_string(), &advice)
                 });
             }
         }
     }
-    let advice = "check the port, whether the peer's server runs, and the firewalls of both sites";
-    Err(checks.failed("port", faults.join("; "), advice))
+    let advice = match fed_at {
+        Some(at) => format!(
+            "the peer took articles here until {}: its server does not run, or a firewall has changed: ask its administrator",
+            text::utc(at)
+        ),
+        None => "check the port, whether the peer's server runs, and the firewalls of both sites"
+            .to_owned(),
+    };
+    Err(checks.failed("port", faults.join("; "), &advice))
 }
 
 /// From the greeting until articles may be sent.
 fn open(
     checks: &mut Checks,
-    server: &NntpServer,
+    (server, fed_at): (&NntpServer, Option<i64>),
     remote: &Remote,
     call: &mut BlockingConnection,
 ) -> Result<Sends, Over> {
@@ -118,7 +144,14 @@ fn open(
     loop {
         let line = call
             .reply_line()
-            .map_err(|error| checks.failed(what, error.to_string(), advice(what, None)))?
+            .map_err(|error| {
+                let advice = match (&error, what) {
+                    (ConnectionError::Silent(..), _) => silence(server, fed_at),
+                    (ConnectionError::Closed, "greeting") => ASK_THEM.to_owned(),
+                    _ => advice(what, None).to_owned(),
+                };
+                checks.failed(what, error.to_string(), &advice)
+            })?
             .to_vec();
         let shown = String::from_utf8_lossy(&line).into_owned();
         let mut out = Vec::new();
@@ -196,6 +229,24 @@ fn tls(checks: &mut Checks, server: &NntpServer, call: &BlockingConnection) {
     } else {
         checks.ok("certificate", found);
     }
+}
+
+/// What to do about a server whose system accepts the connection, and which says nothing.
+fn silence(server: &NntpServer, fed_at: Option<i64>) -> String {
+    let known = fed_at.map_or_else(String::new, |at| {
+        format!("; it took articles from us until {}", text::utc(at))
+    });
+    // Such a server waits for us.
+    let tls = match (server.tls, server.port, fed_at) {
+        (Tls::Implicit, _, _) | (_, _, Some(_)) => "",
+        (_, TLS_PORT, None) => {
+            "; at this port servers expect TLS from the first byte: tls = \"implicit\""
+        }
+        _ => "",
+    };
+    format!(
+        "the connection is open, but the server says nothing: it hangs, or has too much to do; ask the peer's administrator{known}{tls}"
+    )
 }
 
 fn advice(what: &str, error: Option<&PeerError>) -> &'static str {
@@ -357,7 +408,12 @@ fn asked(
 ) -> Result<Vec<u8>, Over> {
     let answer = call.send(command).and_then(|()| call.reply_line());
     answer.map(<[u8]>::to_vec).map_err(|error| {
-        let advice = format!("it answers within {ANSWER_SECONDS_MAX} seconds where all is well");
+        let advice = match &error {
+            ConnectionError::Silent(..) => {
+                format!("it answers within {ANSWER_SECONDS_MAX} seconds where all is well")
+            }
+            _ => "the peer ends connections: try again, and ask its administrator why".to_owned(),
+        };
         checks.failed(what, error.to_string(), &advice)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 use cluster::jetstream::segments::Asking;
 use cluster::reseed::{self, FILES_MAX, Listing, Reply, Request};
 use groups::size;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
 
 use super::Wanted;
@@ -90,7 +90,7 @@ impl Fetching {
             fetched,
             listed: Vec::new(),
             pace: Pace::new(wanted.rate),
-            bar: bar(),
+            bar: crate::progress::bar("{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}"),
             is_told: false,
             files: 0,
             bytes: 0,
@@ -464,17 +464,6 @@ impl Pace {
         let due = Duration::from_secs_f64(self.bytes as f64 / rate as f64);
         std::thread::sleep(due.saturating_sub(self.begun.elapsed()));
     }
-}
-
-fn bar() -> Option<ProgressBar> {
-    let style =
-        ProgressStyle::with_template("{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}")
-            .ok()?;
-    io::stderr().is_terminal().then(|| {
-        let bar = ProgressBar::new(0);
-        bar.set_style(style);
-        bar
-    })
 }
 
 #[cfg(test)]

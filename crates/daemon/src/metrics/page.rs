@@ -300,7 +300,7 @@ impl Text {
             (
                 "feed_failing",
                 "1 while articles cannot be sent to a peer.",
-                |peer| u64::from(peer.state == "failing"),
+                |peer| u64::from(peer.is_failing()),
             ),
         ];
         for (name, help, count) in gauges {
@@ -308,6 +308,14 @@ impl Text {
             for peer in peers {
                 self.sample(name, &[("site", &peer.site)], count(peer));
             }
+        }
+        let name = "feed_failing_seconds";
+        let help = "Time for which no article could be sent to a peer; 0 if some could.";
+        self.begin(name, "gauge", help);
+        for peer in peers {
+            let since = peer.failing_since;
+            let seconds = since.map_or(0, |since| now.saturating_sub(since).max(0));
+            self.sample(name, &[("site", &peer.site)], seconds);
         }
         let name = "feed_lag_seconds";
         self.begin(

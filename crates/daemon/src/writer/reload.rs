@@ -47,6 +47,7 @@ impl Writer {
         notify("READY=1");
         if status == OK {
             say("settings reloaded");
+            self.feeds.note_outage();
         }
         told.iter().for_each(|text| warn(text));
         if let Some(mut client) = client {

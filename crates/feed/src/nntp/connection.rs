@@ -251,6 +251,17 @@ impl Connection {
         expects.then_some(until)
     }
 
+    /// The last sign of life of the peer, while it is expected to answer; at first, when the connection began.
+    pub fn silent_since(&self) -> Option<Instant> {
+        let allowed = match self.stage {
+            Stage::Leaving => return None,
+            Stage::Ready => ANSWER_SECONDS_MAX,
+            Stage::Connecting | Stage::Opening(_) => OPEN_SECONDS_MAX,
+        };
+        self.patience()?;
+        self.until.checked_sub(Duration::from_secs(allowed))
+    }
+
     /// Says what the peer did until the [end of the patience](Connection::patience).
     pub fn silence(&self) -> Failure {
         let is_overtaken = self.overtaken_until.is_some_and(|until| until < self.until);

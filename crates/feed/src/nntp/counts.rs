@@ -67,6 +67,17 @@ impl RefusalAnswer {
     }
 }
 
+/// The weight of a message about peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// The work goes on.
+    Work,
+    /// No article can be sent to a peer any more.
+    OutageBegins,
+    /// They are sent again.
+    OutageEnds,
+}
+
 /// The state of a peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeerState {
@@ -78,6 +89,8 @@ pub struct PeerState {
     pub since: i64,
     /// The next attempt, seconds since 1970.
     pub next: Option<i64>,
+    /// Since when no article can be sent, also while another attempt goes on, seconds since 1970. `None`: some can, or nothing waits.
+    pub failing_since: Option<i64>,
 }
 
 /// The state of a peer.
@@ -177,7 +190,7 @@ impl FeedCounts {
         &self,
         does: PeerDoes,
         why: &str,
-        (now, next): (i64, Option<i64>),
+        (now, next, failing_since): (i64, Option<i64>, Option<i64>),
     ) -> bool {
         let state = self.state.lock();
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
@@ -193,7 +206,10 @@ impl FeedCounts {
             }
             state.does = does;
         }
-        state.next = next;
+        if let Some(since) = failing_since {
+            state.since = since;
+        }
+        (state.next, state.failing_since) = (next, failing_since);
         is_new
     }
 }

@@ -3,12 +3,14 @@
 mod connections;
 mod cursor;
 mod offers;
+mod outage;
 mod rest;
 
 pub(super) use connections::of_event_key;
 pub use cursor::DURABLE_SECONDS_MAX;
 #[cfg(test)]
 pub(super) use offers::article;
+pub use outage::SILENT_SECONDS_MAX;
 pub use rest::IDLE_SECONDS_MAX;
 
 use std::collections::VecDeque;
@@ -26,7 +28,7 @@ use rustix::event::epoll::EventFlags;
 use store::{Position, Snapshot};
 
 use super::connection::Connection;
-use super::counts::{FeedCounts, PeerDoes};
+use super::counts::{FeedCounts, PeerDoes, Weight};
 use super::deferrals::Deferrals;
 use super::growth::Growth;
 use super::lane::Lane;
@@ -87,6 +89,10 @@ pub(super) struct Peer {
     /// When a failing peer is tried again.
     retry_at: Option<Instant>,
     why: String,
+    /// Since when no article can be sent, seconds since 1970.
+    outage: Option<i64>,
+    /// The outage that is noted beside the cursor: since when, and why.
+    noted_outage: Option<(i64, String)>,
     /// It fails because another program serves it.
     is_busy: bool,
     /// Since when another program serves it.
@@ -139,7 +145,7 @@ pub(super) struct Context<'a> {
     pub mailbox: &'a Arc<Mailbox>,
     pub resolver: &'a Resolver,
     /// Tells the administrator.
-    pub tell: &'a dyn Fn(&str),
+    pub tell: &'a dyn Fn(Weight, &str),
     pub now: Instant,
     /// Seconds since 1970.
     pub time: i64,
@@ -256,6 +262,8 @@ impl Peer {
             back_off: BackOff::default(),
             retry_at: None,
             why: String::new(),
+            outage: None,
+            noted_outage: None,
             is_busy: false,
             busy_since: None,
             fewer: None,
@@ -371,6 +379,7 @@ impl Peer {
         self.paused = summary.paused;
         self.paused_looked = Some(context.now);
         self.deferrals.reset(&summary.deferred);
+        self.resume_outage(summary.failure);
         self.lanes = Some(Lanes::of(&summary.cursor));
         self.stored = Some(summary.cursor);
         Ok(())
@@ -465,6 +474,12 @@ impl Peer {
 
     /// A peer fails: everything is given back, and tried again later.
     pub fn fail(&mut self, why: String, context: &mut Context<'_>) {
+        self.begin_outage(context);
+        self.retry_later(why, context);
+    }
+
+    /// As [`Peer::fail`], for a peer that has just answered: there is no outage if the next attempt works.
+    fn retry_later(&mut self, why: String, context: &mut Context<'_>) {
         self.why = why;
         self.retry_at = Some(self.back_off.failed(context.now));
         self.let_go(context);
@@ -484,7 +499,8 @@ impl Peer {
     }
 
     /// Tells others its state.
-    fn report(&self, context: &Context<'_>) {
+    fn report(&mut self, context: &Context<'_>) {
+        let is_told = self.report_outage(context);
         let open = self.connections.iter().flatten();
         let (mut connections, mut in_flight, mut is_ready) = (0, 0, false);
         for connection in open {
@@ -496,6 +512,7 @@ impl Peer {
             (Some(_), _) => PeerDoes::Paused,
             (None, Some(_)) if !self.why.is_empty() => PeerDoes::Failing,
             (None, None) if self.is_outside_hours() => PeerDoes::Paused,
+            (None, _) if self.is_silent(context.now) => PeerDoes::Failing,
             (None, _) if in_flight > 0 => PeerDoes::Sending,
             (None, _) if (connections > 0 && !is_ready) || self.look_up.is_some() => {
                 PeerDoes::Connecting
@@ -511,10 +528,12 @@ impl Peer {
             _ => self.retry_at.map(left),
         };
         let next = next.map(|left| context.time.saturating_add_unsigned(left));
-        let is_new = self.counts.set_state(does, &why, (context.time, next));
+        let times = (context.time, next, self.outage);
+        let is_new = self.counts.set_state(does, &why, times) && !is_told;
         // After a reload the threads before may serve it a moment longer.
         if is_new && !why.is_empty() && !self.is_busy {
-            (context.tell)(&format!("{}: {why}", groups::shown(&self.plan.name)));
+            let text = format!("{}: {why}", groups::shown(&self.plan.name));
+            (context.tell)(Weight::Work, &text);
         }
         let lanes = self.lanes.as_ref();
         let waiting = lanes.map_or(0, |lanes| lanes.each().map(Lane::waiting).sum());

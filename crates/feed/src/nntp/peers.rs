@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 use store::{Position, Snapshot};
 
-use super::counts::FeedCounts;
+use super::counts::{FeedCounts, Weight};
 use super::lane::NOTED_ARTICLES_MAX;
 use super::mailbox::{Mailbox, Message};
 use super::peer::{Context, Peer, PeerPlan, of_event_key};
@@ -40,7 +40,7 @@ const END: Duration = Duration::from_secs(5);
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// Tells the administrator.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+pub type Tell = Arc<dyn Fn(Weight, &str) + Send + Sync>;
 
 /// A loop over peers.
 pub struct Peers {
@@ -170,7 +170,7 @@ pub fn deliver(
     (sites, plans): (&Sites, Vec<PeerPlan>),
     (limit, is_asked): (&Limit, bool),
 ) -> Result<Vec<Delivered>, Error> {
-    let tell: Tell = Arc::new(|_| {});
+    let tell: Tell = Arc::new(|_, _| {});
     let permit = limit.permit();
     let ways = (&Arc::default(), &permit);
     let mut peers = Peers::new(root, Snapshot::open(root)?, (sites, &tell), ways)?;
@@ -271,7 +271,7 @@ impl Peers {
     pub fn run(mut self) {
         while !self.has_ended() {
             if let Err(error) = self.round(None) {
-                (self.tell)(&error.to_string());
+                (self.tell)(Weight::Work, &error.to_string());
                 std::thread::sleep(AFTER_ERROR);
             }
         }

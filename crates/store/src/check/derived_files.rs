@@ -23,6 +23,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview;
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
+use crate::progress::Work;
 use crate::spool::recover::log_end::damage_notice;
 use crate::{Error, Expires, Position};
 
@@ -133,8 +134,11 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
         return Ok(damaged);
     }
     let removals = Removals::of_log(segments, dir)?;
+    let bytes = |base| segments.length(base, SegmentFile::Art).unwrap_or(0);
+    let mut work = Work::begin("rebuilding", || bases.iter().map(|&base| bytes(base)).sum());
     for &base in bases {
         damaged.extend(rebuild_derived(segments, dir, base, &removals)?.1);
+        work.advance(bytes(base));
     }
     Ok(damaged)
 }

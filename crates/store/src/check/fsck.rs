@@ -19,10 +19,12 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
+use crate::progress::Work;
 use crate::spool::erase::{ERASING, unfinished};
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
+use crate::spool::recover::start::art_bytes;
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
@@ -98,7 +100,10 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         }
     }
     report.notices = spool.notices().to_vec();
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        work: Work::begin("checking", || art_bytes(&segments)),
+        ..Seen::default()
+    };
     let mut bad = Vec::new();
     for base in segments.bases()? {
         if base > spool.current_base() {
@@ -122,6 +127,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         }
         report.segments += 1;
     }
+    seen.work = Work::default();
     // First, because rebuilt files keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     spool.check_states(&segments, &mut report, repair)?;

@@ -14,8 +14,10 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::progress::Work;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
+use crate::spool::recover::start::{art_bytes, art_length};
 use crate::spool::recover::{self, log_end::is_damage_notice, replay::TAKEN_UP, start::INDEX_MADE};
 use crate::{Error, check::repair, overview};
 
@@ -83,6 +85,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     repair::write_histories(&*disk, &histories)?;
     told.add(&kept);
     let removals = Removals::of_file(&*disk, dir)?;
+    let mut work = Work::begin("rebuilding", || art_bytes(&segments));
     for base in segments.bases()? {
         told.segments += 1;
         if base != spool.current_base() {
@@ -104,7 +107,9 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);
         }
+        work.advance(art_length(&segments, base).unwrap_or(0));
     }
+    drop(work);
     // Without an index, opening replays the last segment completely. The lock is kept: a daemon would replay it, and print its damage.
     told.tell(spool.notices());
     let whole = spool.log_end();

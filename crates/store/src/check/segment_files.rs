@@ -25,6 +25,7 @@ use crate::log::walk::{Step, Walk};
 use crate::overview;
 use crate::overview::row::{push_row_of, push_row_of_earlier_build};
 use crate::overview::used_numbers::UsedNumbers;
+use crate::progress::Work;
 use crate::reclaim::repack;
 use crate::{Error, Position};
 
@@ -35,6 +36,8 @@ pub struct Seen {
     pub given: HashMap<Vec<u8>, UsedNumbers>,
     /// The lines of `cancels`, by position.
     pub cancels: HashMap<u64, Vec<u8>>,
+    /// The progress, in bytes of `.art`.
+    pub work: Work,
 }
 
 /// The derived files as computed from a segment's `.art`, compared piece by piece with those on the disk.
@@ -169,8 +172,11 @@ pub fn check_segment(
     let end = end.min(range.end() - base);
     let mut walk = Walk::new(&*segment.art, SEGMENT_HEADER_BYTES, end)
         .map_err(|source| segment.read_error(source))?;
+    let done_after = seen.work.done() + segment.art.length().unwrap_or(0);
     let compared = (!derived_bad).then_some(blocks.as_slice());
     let found = segment.check_records(&mut walk, compared, &mut expected, seen, report)?;
+    // Holes, and what is damaged, are no records.
+    seen.work.advance_to(done_after);
     derived_bad = derived_bad || segment.check_rows(&blocks, &found, &expected, report);
     derived_bad |= segment.check_history(&mut expected, report);
     let history = History::of_map(&expected.his_map);
@@ -271,6 +277,7 @@ impl Checked<'_> {
                 Step::Record(offset, record) => (offset, record),
             };
             report.bytes += u64::from(record.head.length);
+            seen.work.advance(u64::from(record.head.length));
             check_line(
                 &self.art_path,
                 (self.base, offset),

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::history::compacted::History;
 use crate::io::map::MapRef;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::progress::Work;
 
 /// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
 #[derive(Debug)]
@@ -140,10 +141,15 @@ impl SealedHistory {
         &self,
         mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (base, _) in self.bases()? {
+        let bases = self.bases()?;
+        let bytes =
+            |(base, _): &(u64, _)| self.segments.length(*base, SegmentFile::His).unwrap_or(0);
+        let mut work = Work::begin("reading the history", || bases.iter().map(bytes).sum());
+        for (base, _) in bases {
             let map = self.segments.map_derived(*base, SegmentFile::His)?;
             for (offset, line) in History::of_map(&map).lines() {
                 each(base + offset, line)?;
+                work.advance(line.len() as u64 + 1);
             }
             if let Some(offset) = map.unreadable_from() {
                 let path = self.segments.path(*base, SegmentFile::His);

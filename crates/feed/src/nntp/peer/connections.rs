@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use store::Position;
 
 use super::super::connection::{Connection, Failure, Flying};
-use super::super::counts::{FeedCounts, RefusalAnswer, add};
+use super::super::counts::{FeedCounts, RefusalAnswer, Weight, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
 use crate::cursor::Cursor;
@@ -78,7 +78,11 @@ impl Peer {
                 self.addresses.clear();
                 self.good_address = self.address;
             }
-            if connection.answered > answered && self.deferred_in_a_row == 0 {
+            let has_answered = connection.answered > answered;
+            if has_answered {
+                self.end_outage();
+            }
+            if has_answered && self.deferred_in_a_row == 0 {
                 self.is_answered();
             }
             if let Some(refusal) = refusal {
@@ -101,7 +105,8 @@ impl Peer {
         if !self.refusal_told.is_some_and(is_recent) {
             self.refusal_told = Some(context.now);
             let name = groups::shown(&self.plan.name);
-            (context.tell)(&format!("{name}: the peer refused an article: {text}"));
+            let text = format!("{name}: the peer refused an article: {text}");
+            (context.tell)(Weight::Work, &text);
         }
     }
 
@@ -131,7 +136,7 @@ impl Peer {
             self.blamed_last = blamed;
             let why = self.breaks(context).unwrap_or_default();
             match others {
-                0 => self.fail(why, context),
+                0 => self.fail_after(had_answers, why, context),
                 _ => self.why = why,
             }
             return;
@@ -149,7 +154,8 @@ impl Peer {
             if !had_answers {
                 // The peer may not want so many.
                 let name = groups::shown(&self.plan.name);
-                (context.tell)(&format!("{name}: a further connection failed: {failure}"));
+                let text = format!("{name}: a further connection failed: {failure}");
+                (context.tell)(Weight::Work, &text);
             }
             return;
         }
@@ -161,7 +167,15 @@ impl Peer {
             // The host may have another address now.
             self.looked_up = None;
         }
-        self.fail(failure.to_string(), context);
+        self.fail_after(had_answers, failure.to_string(), context);
+    }
+
+    /// The last connection failed.
+    fn fail_after(&mut self, had_answers: bool, why: String, context: &mut Context<'_>) {
+        match had_answers {
+            true => self.retry_later(why, context),
+            false => self.fail(why, context),
+        }
     }
 
     /// Closes a connection; what is in flight is offered again. Returns the article that is deferred, since it may be the reason.
@@ -363,6 +377,7 @@ impl Peer {
 
     /// Watches the patience with each connection, and how many there should be.
     pub(super) fn tend(&mut self, context: &mut Context<'_>) {
+        self.watch_silence(context);
         for place in 0..self.connections.len() {
             let Some(Some(connection)) = self.connections.get(place) else {
                 continue;
@@ -422,7 +437,8 @@ impl Peer {
                 && let Some(address) = self.address
                 && let Err(failure) = self.connect(address, is_backlog, context)
             {
-                (context.tell)(&format!("{}: {failure}", groups::shown(&self.plan.name)));
+                let text = format!("{}: {failure}", groups::shown(&self.plan.name));
+                (context.tell)(Weight::Work, &text);
             }
         }
         let moves = self.connections.iter().flatten().any(|one| one.moves);

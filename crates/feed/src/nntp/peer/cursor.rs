@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use store::{Position, Snapshot};
 
-use super::super::counts::add;
+use super::super::counts::{Weight, add};
 use super::super::deferrals::ATTEMPTS_MAX;
 use super::super::lane::Lane;
 use super::{Context, Lanes, Peer, SECOND};
@@ -151,9 +151,8 @@ impl Peer {
                 true => "connections broke at it, or the peer deferred it,",
                 false => "the peer deferred it",
             };
-            (context.tell)(&format!(
-                "{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times"
-            ));
+            let text = format!("{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times");
+            (context.tell)(Weight::Work, &text);
         }
         let known = self.deferrals.unreadable_count();
         self.deferrals.written(state.deferred(), context.time);
@@ -161,7 +160,7 @@ impl Peer {
         if unreadable > known
             && let Some(why) = why_unreadable(unreadable)
         {
-            (context.tell)(&format!("{name}: {why}"));
+            (context.tell)(Weight::Work, &format!("{name}: {why}"));
         }
         let mut cursor = *state.cursor();
         count(&mut cursor, &progress, context.time);

@@ -74,7 +74,10 @@ impl Peer {
             let breaks = self.breaks(context);
             match self.deferrals.has_any() {
                 true => self.why = breaks.unwrap_or_else(|| LATER.to_owned()),
-                false => self.why.clear(),
+                false => {
+                    self.why.clear();
+                    self.end_outage();
+                }
             }
         }
     }
@@ -155,6 +158,7 @@ impl Peer {
         for connection in self.open() {
             next = earlier(next, connection.patience());
         }
+        next = earlier(next, self.silent_at());
         let mut longest = IDLE_SECONDS_MAX;
         for connection in self.open() {
             next = earlier(next, idle_end(connection, &mut longest));

@@ -64,7 +64,7 @@ impl Fixture {
     fn with(news: News, via: NntpVia, resolver: Resolver) -> Fixture {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = told.clone();
-        let tell: Tell = Arc::new(move |text| sink.lock().unwrap().push(text.to_owned()));
+        let tell: Tell = Arc::new(move |_, text| sink.lock().unwrap().push(text.to_owned()));
         let sites = Sites::parse(b"ME:all::\n", b"x").unwrap();
         let (resolver, permit) = (Arc::new(resolver), Permit::always());
         let mut peers = Peers::new(

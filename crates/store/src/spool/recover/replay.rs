@@ -13,12 +13,13 @@ use crate::log::record::{Kind, Record};
 use crate::log::segments::SegmentFile;
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::push_row_of;
+use crate::progress::Work;
 use crate::spool::Spool;
 use crate::spool::derived::Derived;
 use crate::spool::recover::lost_end;
 use crate::spool::recover::open_art;
 use crate::spool::recover::replayed_groups::ReplayedGroups;
-use crate::spool::recover::start::{Known, Start};
+use crate::spool::recover::start::{Known, Start, art_length};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
@@ -111,7 +112,12 @@ impl Spool {
             .collect();
         let mut groups = ReplayedGroups::default();
         let known = start.in_segment(from.base);
-        let mut articles = self.replay(bases.is_empty(), known, &mut groups)?;
+        let bytes = |base: &u64| art_length(&self.segments, *base).unwrap_or(0);
+        let mut work = Work::begin("reading the log", || {
+            let later: u64 = bases.iter().map(bytes).sum();
+            later + bytes(&from.base).saturating_sub(from.art_end)
+        });
+        let mut articles = self.replay(bases.is_empty(), known, &mut groups, &mut work)?;
         for (place, &base) in bases.iter().enumerate() {
             self.derived.merge_overview(&*self.disk)?;
             self.derived.sync()?;
@@ -127,8 +133,10 @@ impl Spool {
                 place + 1 == bases.len(),
                 start.in_segment(base),
                 &mut groups,
+                &mut work,
             )?;
         }
+        drop(work);
         self.forget_cancels_behind()?;
         let is_edited = groups.finish(&mut self.active.table);
         self.states.finish_replay(start.anew)?;
@@ -229,6 +237,7 @@ impl Spool {
         last: bool,
         known: Known,
         groups: &mut ReplayedGroups,
+        work: &mut Work,
     ) -> Result<u64, Error> {
         self.derived.cut()?;
         let path = self.art.append.path.clone();
@@ -245,6 +254,7 @@ impl Spool {
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {
+                work.advance(u64::from(record.head.length));
                 self.states.replay(record.head.kind);
                 articles += u64::from(record.head.kind == Kind::Article);
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);

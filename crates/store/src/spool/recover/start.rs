@@ -230,6 +230,13 @@ fn end_if_sealed(
     Ok(sealed.map(|header| last + header.span))
 }
 
+/// The bytes of all `.art`, for the progress of what reads them.
+pub fn art_bytes(segments: &Segments) -> u64 {
+    let bases = segments.bases().unwrap_or_default();
+    let lengths = bases.iter().map(|&base| art_length(segments, base));
+    lengths.map(|length| length.unwrap_or(0)).sum()
+}
+
 /// The length of an `.art` file, bytes.
 pub fn art_length(segments: &Segments, base: u64) -> Result<u64, Error> {
     segments

@@ -449,6 +449,7 @@ fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
         "xrefslave" => {
             "articles get numbers of this server; `broadsheet rnews --mirror' keeps those of another one"
         }
+        "checkincludedtext" => "posts may have any share of quoted text",
         "noreader" => "tables of [[access]] with `read' and `post' let readers in: remove them",
         key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
         "mailcmd"

@@ -50,8 +50,8 @@ const LEFT: [(&str, Fate, &str); 19] = [
     ),
     (
         "nocem.ctl",
-        Fate::Dropped,
-        "NoCeM is not supported: no notice of others hides articles here",
+        Fate::Unneeded,
+        "NoCeM is not supported: where newsfeeds has its feed, that line is told of",
     ),
     (
         "innwatch.ctl",
@@ -65,13 +65,13 @@ const LEFT: [(&str, Fate, &str); 19] = [
     ),
     (
         "actsync.cfg",
-        Fate::Dropped,
-        "groups follow checkgroups (control.ctl) and `broadsheet group add', not the list of another server",
+        Fate::Unneeded,
+        "if cron ran actsyncd: groups follow checkgroups (control.ctl) and `broadsheet group add', not the list of another server",
     ),
     (
         "news2mail.cf",
-        Fate::Dropped,
-        "news is not gated to mail: write a [[site]] with a command for each list",
+        Fate::Unneeded,
+        "where newsfeeds gates news to mail, its lines are told of",
     ),
     (
         "nnrpd.track",
@@ -80,8 +80,8 @@ const LEFT: [(&str, Fate, &str); 19] = [
     ),
     (
         "inn-radius.conf",
-        Fate::Dropped,
-        "set a RADIUS program as auth.program",
+        Fate::Unneeded,
+        "where readers.conf asks a RADIUS program, that line is told of",
     ),
     (
         "buffindexed.conf",

@@ -108,7 +108,7 @@ pub fn translate(
                     "ME: distributions `{}': INN refused articles with another Distribution; they are accepted here",
                     feed.distributions
                 );
-                report.add(file.at(*number), Fate::Dropped, text);
+                report.add(file.at(*number), Fate::Changed, text);
             }
             if !feed.excluded.is_empty() {
                 let text = format!(

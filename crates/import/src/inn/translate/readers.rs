@@ -34,6 +34,9 @@ const KNOWN: [&str; 14] = [
     "reject_with",
 ];
 
+/// Keys that say how INN itself works: whose name is in a Cancel-Lock, and what it logs.
+const NEEDLESS: [&str; 3] = ["addcanlockuser", "readertrack", "nnrpdoverstats"];
+
 /// The table for programs on this machine that has only the right to send, or the rights of another one and that.
 const THIS_MACHINE: &str = "this-machine";
 
@@ -261,11 +264,12 @@ pub fn translate(
             .iter()
             .filter(|pair| !KNOWN.contains(&pair.key.as_str()))
         {
-            report.add(
-                place(&file, pair),
-                Fate::Dropped,
-                format!("{}: {}", pair.key, pair.value),
-            );
+            let fate = match NEEDLESS.contains(&pair.key.as_str()) {
+                true => Fate::Unneeded,
+                false => Fate::Dropped,
+            };
+            let told = format!("{}: {}: there is no such setting", pair.key, pair.value);
+            report.add(place(&file, pair), fate, told);
         }
     }
     if let Some(own) = &own_send {

@@ -400,9 +400,9 @@ fn me_gets_no_rights_that_inn_does_not_give() {
 }
 
 #[test]
-fn distributions_of_me_are_not_kept() {
+fn distributions_of_me_are_told() {
     let (to, report) = translated(&[("newsfeeds", "ME:*,!control/!local::\n")]);
-    let told = "NOT KEPT: ME: distributions `!local'";
+    let told = "CHANGED: ME: distributions `!local'";
     assert!(report.contains(told), "{report}");
     let (_, sys, _) = to.files.iter().find(|(name, ..)| name == "sys").unwrap();
     assert!(sys.ends_with(b"\nME:all\n"));

@@ -239,8 +239,9 @@ impl Snapshot {
     pub fn marks(&self, group: GroupId) -> (u64, u64) {
         let active = &self.groups.active;
         let high = self.groups.high(group);
-        let expired = self.log.expired.low(active.name(group));
-        let low = expired.max(active.low(group)).max(1);
+        let floor = active.low(group).max(1);
+        let low = self.log.expired.low_from(active.name(group), floor);
+        let low = low.max(floor);
         (low.min(high.saturating_add(1)), high)
     }
 

@@ -187,7 +187,7 @@ fn server(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     table(out, &head, &rows)?;
     writeln!(
         out,
-        "<p>{} connections, at most {} at the ends of the quarters of an hour, {} rejected, {} timed out; {} logins, {} failed; {} posts.</p>",
+        "<p>{} connections, at most {} at the ends of the quarters of an hour, {} rejected, {} timed out; {} logins succeeded, {} failed; {} posts.</p>",
         nntp.connected,
         nntp.connections_most,
         nntp.rejected,

@@ -281,7 +281,7 @@ fn server(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     more(out, nntp.entries.len())?;
     writeln!(
         out,
-        "connections {}, at most {} at the ends of the quarters of an hour, {} rejected, {} timed out; logins {}, {} failed; posts {}",
+        "connections {}, at most {} at the ends of the quarters of an hour, {} rejected, {} timed out; {} logins succeeded, {} failed; {} posts",
         nntp.connected,
         nntp.connections_most,
         nntp.rejected,

@@ -157,3 +157,50 @@ fn segments_may_go_after_the_reader_was_opened() {
     assert!(marks[0].lowest > 1, "{marks:?}");
     assert_eq!(told(&news), [of("a", 13, true)]);
 }
+
+/// Where articles go by their Expires alone, no cut says so: the low mark rises all the same, and the count is that of what is left.
+#[test]
+fn what_expired_early_is_neither_counted_nor_below_the_low_mark() {
+    let news = News::new(&["a", "b"]);
+    let mut spool = Spool::open(news.dir(), small()).unwrap();
+    let filler = "x".repeat(50_000);
+    for number in 1..=38 {
+        news.file_with(&mut spool, &format!("<{number}@x>"), &["a"], &filler);
+    }
+    for number in 1..=4 {
+        news.file(&mut spool, &format!("<b{number}@x>"), &["b"]);
+    }
+    spool.commit().unwrap();
+    let reader = Snapshot::open(news.dir()).unwrap();
+    assert!(reader.segments().len() > 1, "the rows are in several files");
+    // All but 20 and the last seven; of b the second only.
+    let gone = (1..=31).filter(|number| *number != 20);
+    let gone = gone.map(|number| (b"a".to_vec(), number));
+    let expiry = ExpiryDecision {
+        gone: gone.chain([(b"b".to_vec(), 2)]).collect(),
+        ..ExpiryDecision::default()
+    };
+    spool.expire(&expiry).unwrap();
+    let tell = |snapshot: &Snapshot| {
+        ["a", "b"].map(|group| {
+            let id = snapshot.active().find(group.as_bytes()).unwrap();
+            (snapshot.count(id).unwrap(), snapshot.marks(id))
+        })
+    };
+    let expected = [(8, (20, 38)), (3, (1, 4))];
+    assert_eq!(tell(&Snapshot::open(news.dir()).unwrap()), expected);
+    let low = |spool: &Spool| spool.active().low(spool.active().find(b"a").unwrap());
+    assert_eq!(low(&spool), 20);
+    // 20 goes, too.
+    let expiry = ExpiryDecision {
+        gone: vec![(b"a".to_vec(), 20)],
+        ..ExpiryDecision::default()
+    };
+    spool.expire(&expiry).unwrap();
+    drop(spool);
+    assert_eq!(
+        tell(&Snapshot::open(news.dir()).unwrap()),
+        [(7, (32, 38)), (3, (1, 4))]
+    );
+    assert_eq!(low(&Spool::open(news.dir(), small()).unwrap()), 32);
+}

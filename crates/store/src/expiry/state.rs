@@ -134,12 +134,6 @@ impl ExpiryState {
         gone.flat_map(|gone| gone.survivors.range(..gone.cut).copied())
     }
 
-    /// Whether a number at or above the cut is removed.
-    pub fn is_early(&self, group: &[u8], number: u64) -> bool {
-        let gone = self.groups.get(group);
-        gone.is_some_and(|gone| gone.early.contains(&number))
-    }
-
     /// Removed numbers at or above the cut.
     pub fn early(&self, group: &[u8]) -> impl Iterator<Item = u64> {
         let gone = self.groups.get(group).into_iter();
@@ -168,10 +162,15 @@ impl ExpiryState {
 
     /// The lowest number that may be visible: the low mark, as C News's upact computed it.
     pub fn low(&self, group: &[u8]) -> u64 {
+        self.low_from(group, 0)
+    }
+
+    /// As [`ExpiryState::low`], of a group without numbers below `floor`: only from there on the next early ones show that the mark rises.
+    pub fn low_from(&self, group: &[u8], floor: u64) -> u64 {
         let Some(gone) = self.groups.get(group) else {
-            return 0;
+            return floor;
         };
-        let mut low = gone.cut;
+        let mut low = gone.cut.max(floor);
         while gone.early.contains(&low) {
             low += 1;
         }

@@ -117,6 +117,9 @@ struct Ahead<'c> {
     to: u64,
 }
 
+/// Numbers that expired early which a count looks up, so that many of them cost it little.
+const EARLY_LOOKUPS: usize = 10_000;
+
 impl GroupIndex {
     /// Damage of rows that was met since this was asked for the last time.
     pub fn take_damage(&mut self) -> Option<Error> {
@@ -254,7 +257,8 @@ impl GroupIndex {
         Ok(None)
     }
 
-    /// How many rows a group has at most: cancelled articles are counted, too.
+    /// How many articles a group has at most: cancelled ones are counted, too, and of those that expired early all but the first
+    /// [`EARLY_LOOKUPS`].
     ///
     /// # Errors
     /// As [`GroupIndex::walk`].
@@ -263,25 +267,29 @@ impl GroupIndex {
         let expired = &log.expired;
         let cut = expired.cut(group);
         let mut count = expired.survivors(group).count() as u64;
+        let mut lookups = EARLY_LOOKUPS;
         for extent in self.extents(group) {
-            count += match self.spot(extent) {
+            let spot = self.spot(extent);
+            let mut gone = 0;
+            if let Some(spot) = &spot {
+                let early = expired.early_in(group, (extent.first, extent.last));
+                let early: Vec<u64> = early.take(lookups).collect();
+                lookups -= early.len();
+                // The rows of expired articles may be missing.
+                let has_row = |number: &u64| -> bool {
+                    let place = spot.rows.place_of(*number);
+                    place < spot.rows.len() && spot.rows.number_at(place) == *number
+                };
+                gone = early.iter().filter(|number| has_row(number)).count() as u64;
+            }
+            let rows = match spot {
                 _ if extent.last < cut => 0,
                 Some(spot) if extent.first < cut => {
                     (spot.rows.len() - spot.rows.place_of(cut)) as u64
                 }
                 _ => u64::from(extent.rows),
             };
-            let mut early = expired
-                .early_in(group, (extent.first, extent.last))
-                .peekable();
-            if early.peek().is_some()
-                && let Some(spot) = self.spot(extent)
-            {
-                // The rows of some may be gone already.
-                let has =
-                    |number: &u64| spot.rows.number_at(spot.rows.place_of(*number)) == *number;
-                count -= early.filter(has).count() as u64;
-            }
+            count += rows.saturating_sub(gone);
         }
         Ok(count)
     }

@@ -239,12 +239,9 @@ impl Snapshot {
     pub fn marks(&self, group: GroupId) -> (u64, u64) {
         let active = &self.groups.active;
         let high = self.groups.high(group);
-        let (expired, name) = (&self.log.expired, active.name(group));
-        let mut low = expired.low(name).max(active.low(group)).max(1);
-        // The oldest may have gone by their own Expires.
-        while expired.is_early(name, low) {
-            low += 1;
-        }
+        let floor = active.low(group).max(1);
+        let low = self.log.expired.low_from(active.name(group), floor);
+        let low = low.max(floor);
         (low.min(high.saturating_add(1)), high)
     }
 

@@ -106,7 +106,7 @@ impl Spool {
             false => self.expired.state()?.after(expiry),
         };
         for (group, _) in &expiry.cuts {
-            push_cut(&mut text, group, told.cut(group), told.low(group));
+            push_cut(&mut text, group, told.cut(group), self.low_by(&told, group));
             self.log_when_long(&mut text)?;
         }
         for (group, number) in &expiry.gone {
@@ -117,7 +117,7 @@ impl Spool {
         for (group, _) in &expiry.gone {
             if last != group.as_slice() {
                 // The low mark may have been one of those.
-                push_cut(&mut text, group, told.cut(group), told.low(group));
+                push_cut(&mut text, group, told.cut(group), self.low_by(&told, group));
                 self.log_when_long(&mut text)?;
             }
             last = group;
@@ -135,6 +135,13 @@ impl Spool {
             self.expired.flush()?;
         }
         Ok(())
+    }
+
+    /// The low mark of a group by an expiry state.
+    fn low_by(&self, expired: &ExpiryState, group: &[u8]) -> u64 {
+        let active = &self.active.table;
+        let floor = active.find(group).map_or(0, |id| active.low(id).max(1));
+        expired.low_from(group, floor)
     }
 
     /// The links of late articles that the decision does not know, where a cut would remove them.

@@ -56,7 +56,7 @@ fn write_server(nntp: &Nntp, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{:16} {}, {} rejected, {} timed out; logins: {}, {} failed",
+        "{:16} {}, {} rejected, {} timed out; {} logins succeeded, {} failed",
         "so far",
         text::counted(nntp.connected, "connection"),
         nntp.rejected,

@@ -129,6 +129,7 @@ fn carry_out(
     let started = Instant::now();
     let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", true);
+    let lock = || Reserve::of_expire(dir).with(lock);
     let _one = (!is_dry).then(lock).transpose()?;
     // Opening a news directory without an index makes one.
     let open = || Snapshot::open(dir);

@@ -30,7 +30,7 @@ const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
 pub struct DiskSpace {
     /// Free bytes of the file system, for unprivileged users ([`store::free_bytes`]); `None`: it does not report its size.
     pub free: Option<u64>,
-    /// Bytes of the blocks of the segments.
+    /// Bytes of the blocks of the segments, without those of the reserve for repacking.
     pub used: u64,
 }
 
@@ -44,7 +44,11 @@ impl DiskSpace {
         let free = store::free_bytes_for(segments, u64::MAX)?;
         let mut used = 0;
         for entry in std::fs::read_dir(segments)? {
-            match entry?.metadata() {
+            let entry = entry?;
+            if entry.file_name() == store::REPACK_RESERVE {
+                continue;
+            }
+            match entry.metadata() {
                 Ok(info) => used += info.blocks() * 512,
                 // Removed in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -85,7 +85,7 @@ pub fn run(run: &Run) -> Result<u64> {
     rig.make()?;
     rig.mount()?;
     let news = News::at(&rig.mounted().join("news"))?;
-    drive(&rig, &news, &plan, &run.sync, run.seed)?;
+    let full = drive(&rig, &news, &plan, &run.sync, run.seed)?;
     let objects = news.objects_stored()?;
     rig.unmount()?;
     rig.send_command(&Command::Stop)?;
@@ -93,7 +93,7 @@ pub fn run(run: &Run) -> Result<u64> {
     let events = read_events(&mut BufReader::new(File::open(&file)?))?;
     let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
     println!(
-        "{}, seed {}: {} articles in {} steps; recorded {} writes and {} flushes in {:.1} s; {objects} objects at the end",
+        "{}, seed {}: {} articles in {} steps; recorded {} writes and {} flushes in {:.1} s; {objects} objects at the end; expire on a full disk: {} of {} at once",
         run.file_system,
         run.seed,
         plan.articles.len(),
@@ -101,6 +101,8 @@ pub fn run(run: &Run) -> Result<u64> {
         count(|event| matches!(event, Event::Write { .. })),
         count(|event| *event == Event::Flush),
         recorded.as_secs_f64(),
+        full.done,
+        full.expires,
     );
     rig.send_command(&Command::Load(file.clone()))?;
     let points = points(&plan, &events, run.points, run.seed)?;
@@ -254,6 +256,7 @@ fn check_point(
     let mut boot = u64::from(!random.chance(DISK_ALONE_PERCENT));
     rig.set_boot(boot)?;
     rig.mount()?;
+    rig.empty_disk()?;
     news.name_objects()?;
     let expectation = Expectation::new(plan, events, point.events)?;
     let mut how = format!("{} acknowledged, keeps {keep}", expectation.acknowledged());
@@ -273,6 +276,7 @@ fn check_point(
         boot += u64::from(!random.chance(DISK_ALONE_PERCENT));
         rig.set_boot(boot)?;
         rig.mount()?;
+        rig.empty_disk()?;
         news.name_objects()?;
         how.push_str(&format!(
             ", again at {thousandths}/1000 of the recovery, keeps {keep}"

@@ -14,14 +14,12 @@ use crate::news::News;
 use crate::plan::{Plan, Step};
 use crate::recording::Event;
 use crate::rig::Rig;
-use crate::workload::{Mark, do_step, mark_numbers};
+use crate::workload::{FULL_DISK_FREE_MAX, Mark, do_step, mark_numbers};
 
 /// Percentage of steps with a fault.
 const FAULT_PERCENT: u64 = 40;
 /// Most retries of a step after its fault is over.
 const TRIES_MAX: usize = 3;
-/// A full disk has less than this free, bytes.
-const FULL_DISK_FREE_MAX: u64 = 512 << 10;
 /// Shortest line of an article that is assumed to be unique, bytes.
 const LINE_BYTES_MIN: usize = 30;
 

@@ -143,7 +143,7 @@ impl News {
     ) -> Result<()> {
         let active = beside.join("active");
         std::fs::write(&active, &plan.active)?;
-        let mut command = self.command(&["init", "--name", SITE]);
+        let mut command = self.command(&["init", "--name", SITE, "--keep-free", "0"]);
         expect(command.arg("--active").arg(active).output()?)?;
         let path = self.dir.join("broadsheet.toml");
         let mut text = std::fs::read_to_string(&path)?;

@@ -11,11 +11,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
+use rustix::fs::{FallocateFlags, fallocate, statvfs, syncfs};
+use rustix::io::Errno;
 
 use crate::device::{self, Injected};
 
 /// Size of the device, bytes: mkfs.xfs requires 300 MiB. Unwritten blocks take no memory.
 pub const DEVICE_BYTES: u64 = 400 << 20;
+const BLOCK_BYTES: u64 = 4096;
 /// How long an unmount is retried while a killed program still uses the file system.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(20);
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -263,28 +266,32 @@ impl Rig {
 
     /// Fills the file system until only about this many bytes are free, with a file that [`Rig::empty_disk`] removes.
     pub fn fill_disk(&self, free: u64) -> Result<()> {
-        let mut file = File::create(self.ballast())?;
-        let piece = vec![0xba; 64 << 10];
-        // Free space is told too high where metadata takes of it, so the disk is filled until it refuses, and some is given back.
-        let mut length = 0;
-        loop {
-            match file.write(&piece) {
-                Ok(written) => length += written as u64,
-                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => break,
-                Err(error) => return Err(error).context("cannot fill the disk"),
+        let file = File::create(self.ballast())?;
+        // Free space is told too high where metadata takes of it, so the disk is filled until it refuses smaller and smaller pieces.
+        let (mut length, mut piece) = (0, DEVICE_BYTES);
+        while piece >= BLOCK_BYTES {
+            let told = statvfs(self.mounted())?;
+            let room = (told.f_bavail * told.f_frsize).saturating_sub(free);
+            let bytes = piece.min(room) / BLOCK_BYTES * BLOCK_BYTES;
+            match bytes {
+                0 => piece /= 2,
+                _ => match fallocate(&file, FallocateFlags::empty(), length, bytes) {
+                    Ok(()) => length += bytes,
+                    Err(Errno::NOSPC) => piece /= 2,
+                    Err(error) => return Err(error).context("cannot fill the disk"),
+                },
             }
         }
-        file.set_len(length.saturating_sub(free))?;
         file.sync_all().context("cannot fill the disk")
     }
 
     /// Removes what [`Rig::fill_disk`] made; nothing if there is none.
     pub fn empty_disk(&self) -> Result<()> {
         match std::fs::remove_file(self.ballast()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => rustix::fs::sync(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(()) => Ok(syncfs(File::open(self.mounted())?)?),
         }
-        Ok(())
     }
 
     fn ballast(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
-use bench::generate::Random;
+use bench::generate::{Random, mix};
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 use store::Snapshot;
@@ -18,6 +18,10 @@ use crate::rig::Rig;
 
 /// Most articles in one mark of numbers.
 const NUMBERS_PER_MARK: usize = 50;
+/// Percentage of expires on a full disk.
+const FULL_DISK_PERCENT: u64 = 50;
+/// A full disk has less than this free, bytes.
+pub const FULL_DISK_FREE_MAX: u64 = 512 << 10;
 /// Pause of the simulated flusher between two files.
 const FLUSHER_PAUSE: Duration = Duration::from_millis(2);
 
@@ -40,24 +44,49 @@ pub enum Mark {
 type MarkSink<'s> = &'s dyn Fn(&Mark) -> Result<()>;
 
 /// Runs a whole plan in a new news directory.
-pub fn drive(rig: &Rig, news: &News, plan: &Plan, sync: &str, seed: u64) -> Result<()> {
+pub fn drive(rig: &Rig, news: &News, plan: &Plan, sync: &str, seed: u64) -> Result<FullDisks> {
     let mark = |mark: &Mark| rig.mark(&serde_json::to_vec(mark)?);
     news.make(plan, sync, rig.beside())?;
     rustix::fs::sync();
     mark(&Mark::Ready)?;
     let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let mut random = Random::new(mix(seed ^ 0xf11));
+    let counts = std::thread::scope(|scope| {
         scope.spawn(|| write_back_at_random(news.dir(), seed, &over));
+        let mut counts = FullDisks::default();
         let done = (0..plan.steps.len()).try_for_each(|index| {
             mark(&Mark::Begin(index))?;
-            do_step(rig.beside(), news, plan, index, &mark)
-                .with_context(|| format!("step {index}"))?;
+            let is_expire = matches!(plan.steps.get(index), Some(Step::Expire { .. }));
+            let is_full = is_expire && random.chance(FULL_DISK_PERCENT);
+            if is_full {
+                rig.fill_disk(random.below(FULL_DISK_FREE_MAX))?;
+            }
+            let mut done = do_step(rig.beside(), news, plan, index, &mark);
+            if is_full {
+                counts.expires += 1;
+                counts.done += u64::from(done.is_ok());
+                rig.empty_disk()?;
+                if done.is_err() {
+                    done = do_step(rig.beside(), news, plan, index, &mark);
+                }
+            }
+            done.with_context(|| format!("step {index}"))?;
             mark(&Mark::Done(index))?;
             mark_numbers(news, plan, index, &mark)
         });
         over.store(true, Ordering::Relaxed);
-        done
-    })
+        done.map(|()| counts)
+    })?;
+    Ok(counts)
+}
+
+/// The runs of expire on a full disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FullDisks {
+    /// All of them.
+    pub expires: u64,
+    /// Those that gave back what is dead there and then.
+    pub done: u64,
 }
 
 /// Runs one step of a plan. It may have been started before: articles accepted then are duplicates.

@@ -391,8 +391,8 @@ fn limits(tables: &expire::Tables, root: &Path) -> String {
     let whole = disk.map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
     let warning = match space.keep_free {
         Some(free) if whole > 0 && free >= whole => format!(
-            "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or \
-             none if these are more than max_fraction",
+            "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or, if \
+             these are more than max_fraction, those whose time has come",
             sizes::bytes(whole)
         ),
         _ => String::new(),

@@ -233,11 +233,14 @@ pub fn warn(outcome: &RunReport) {
         );
     }
     if let Some(told) = outcome.shortage.as_ref().filter(|told| told.missing > 0) {
-        let why = match told.spares_object_store {
-            true => {
+        let why = match (told.spares_object_store, &told.refusal) {
+            (_, Some(refusal)) => refusal,
+            (true, None) => {
                 "the oldest articles are in the object store, free nothing here, and stay: set offload.keep_local lower, and run `broadsheet segments offload'"
             }
-            false => "the remaining articles are younger than their lowest life, or never expire",
+            (false, None) => {
+                "the remaining articles are younger than their lowest life, or never expire"
+            }
         };
         eprintln!(
             "broadsheet: space: {} are still missing: {why}",
@@ -250,7 +253,7 @@ fn write_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> i
     let Some(told) = shortage else {
         return Ok(());
     };
-    if told.spares_object_store {
+    if told.spares_object_store || told.refusal.is_some() {
         return writeln!(
             out,
             "space: {} more needed; lives stay as they are",

@@ -618,9 +618,13 @@ fn control_files_come_over_and_what_has_no_counterpart_is_named() {
         checked.status == 1 && checked.out.contains(said),
         "{checked:?}"
     );
-    let settings =
-        program.read("news/broadsheet.toml") + "\n[expiry]\narchive_directory = \"old\"\n";
-    program.write("news/broadsheet.toml", settings.as_bytes());
+    // As of a new directory: space that expire leaves free.
+    assert!(
+        program
+            .read("news/broadsheet.toml")
+            .contains("\n[expiry]\nkeep_free = \"")
+    );
+    program.set("[expiry]", "[expiry]\narchive_directory = \"old\"");
     let checked = program.run(&["check", "--dir", "news"]);
     assert_eq!(checked.status, 0, "{checked:?}");
     for site in ["uunet: batch", "full: batch", "one: command", "list: files"] {

@@ -48,9 +48,10 @@ fn expire(program: &Program, now: u64) -> Told {
     told
 }
 
-/// Bytes of the disk that the segments take up.
+/// Bytes of the disk that the segments take up, without the reserve for repacking.
 fn disk_bytes(program: &Program) -> u64 {
-    let files = program.files("news/segments");
+    let mut files = program.files("news/segments");
+    files.retain(|path| !path.ends_with(store::REPACK_RESERVE));
     let blocks = files
         .iter()
         .map(|path| std::fs::metadata(path).unwrap().blocks());

@@ -85,6 +85,25 @@ fn what_cannot_be_found_is_told_and_ends_with_1() {
     assert_ne!(shown("<0@far>"), 0);
 }
 
+/// What more a run would have to remove is refused; articles whose time has come go nevertheless.
+#[test]
+fn where_too_much_would_go_articles_expire_by_dates() {
+    let program = news("keep_free = \"900 TiB\"");
+    program.write("news/explist", b"comp x 4 -\nsci x 20 -\nall x never -\n");
+    for words in [&["expire", "-n"][..], &["expire"]] {
+        let told = expire(&program, words, 5);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(
+            told.out.contains("more needed; lives stay as they are")
+                && told.out.contains("4 articles")
+                && told.err.contains(
+                    "are still missing: 8 of 12 links would be removed because space is short"
+                ),
+            "{told:?}"
+        );
+    }
+}
+
 #[test]
 fn the_least_life_holds_whatever_is_asked_for() {
     let program = news("keep_free = \"900 TiB\"");

@@ -53,6 +53,55 @@ fn everything_is_there_and_the_groups_are_kept_byte_for_byte() {
             .contains("\nname = \"a.example\"\n")
     );
     assert_eq!(program.run(&["check", "--dir", "x/news"]).status, 0);
+    // Nothing of this kind can be made when the disk is full.
+    assert!(program.path("x/news/lock.expire").is_file());
+}
+
+#[test]
+fn expire_leaves_space_free() {
+    let program = Program::new();
+    let whole = rustix::fs::statvfs(&program.path("")).unwrap();
+    let tenth = whole.f_blocks * whole.f_frsize / 10;
+    for (dir, flag, section) in [
+        ("of-itself", &[][..], "\n[expiry]\nkeep_free = \""),
+        (
+            "as-said",
+            &["--keep-free", "1 MiB"],
+            "\n[expiry]\nkeep_free = \"1 MiB\" ",
+        ),
+        (
+            "no-limit",
+            &["--keep-free", "0"],
+            "\n# [expiry]\n# keep_free = \"",
+        ),
+    ] {
+        let words = ["init", "--dir", dir, "--name", "a.example"];
+        let told = program.run(&[&words, flag].concat());
+        assert_eq!(told.status, 0, "{told:?}");
+        let settings = program.read(&format!("{dir}/broadsheet.toml"));
+        assert!(settings.contains(section), "{settings}");
+        if dir == "of-itself" {
+            let (_, set) = settings.split_once(section).unwrap();
+            let (size, _) = set.split_once('"').unwrap();
+            let bytes = groups::size::parse(size).unwrap();
+            assert!(bytes > 0 && bytes <= tenth.max(1 << 20), "{size}");
+        }
+        assert_eq!(program.run(&["check", "--dir", dir]).status, 0);
+    }
+    let told = program.run(&[
+        "init",
+        "--dir",
+        "none",
+        "--name",
+        "a.example",
+        "--keep-free",
+        "900 TiB",
+    ]);
+    assert!(
+        told.status == 64 && told.err.contains("--keep-free: only"),
+        "{told:?}"
+    );
+    assert!(!program.path("none").exists());
 }
 
 #[test]

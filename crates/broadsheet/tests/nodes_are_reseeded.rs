@@ -72,7 +72,8 @@ fn extent(program: &Program) -> (u64, u64) {
 /// A news directory with the settings of the others, without groups.
 fn newcomer(servers: &Servers) -> Program {
     let program = Program::new();
-    let told = program.run(&["init", "--dir", "news", "--name", "news.example.org"]);
+    let words = ["init", "--dir", "news", "--name", "news.example.org"];
+    let told = program.run(&[&words[..], &["--keep-free", "0"]].concat());
     assert_eq!(told.status, 0, "{told:?}");
     listen(&program, ALL_MAY);
     program.cancel_as_c_news();

@@ -14,7 +14,7 @@ use crate::policy::{Cutoffs, Policy};
 use crate::unreadable_expires::UnreadableExpires;
 
 /// The decision of a run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// The decision, for the store to apply.
     pub expiry: ExpiryDecision,

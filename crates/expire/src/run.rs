@@ -129,6 +129,7 @@ fn carry_out(
     let started = Instant::now();
     let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", true);
+    let lock = || Reserve::of_expire(dir).with(lock);
     let _one = (!is_dry).then(lock).transpose()?;
     // Opening a news directory without an index makes one.
     let open = || Snapshot::open(dir);
@@ -157,7 +158,9 @@ fn carry_out(
         archive.hold((&policy, &surveys), &mut plan)?;
     }
     let (mut shortage, mut is_short) = (None, false);
+    let mut by_dates = None;
     if options.space.has_limit() {
+        by_dates = Some(plan.clone());
         let disk = match options.disk {
             Some(disk) => disk,
             None => DiskSpace::of(&dir.join("segments")).map_err(RunError::FreeSpace)?,
@@ -178,6 +181,20 @@ fn carry_out(
         let most = options.space.max_fraction;
         count_live(&snapshot, &surveys, most, &mut plan);
         refusal = check_fraction(&plan, shortage.is_some(), most).err();
+        if let (Some(error), Some(shortage), Some(mut by_dates)) =
+            (&refusal, &mut shortage, by_dates)
+        {
+            // A full disk, or a limit that cannot be reached, does not keep the articles whose time has come.
+            count_live(&snapshot, &surveys, most, &mut by_dates);
+            if by_dates.total.links > 0 && check_fraction(&by_dates, false, most).is_ok() {
+                shortage.refuse(error);
+                refusal = None;
+                plan = by_dates;
+                if !options.trace {
+                    archive.hold((&policy, &surveys), &mut plan)?;
+                }
+            }
+        }
     }
     if let Some(error) = refusal.take_if(|_| !is_dry) {
         return Err(error);

@@ -20,6 +20,7 @@ use crate::count::{Link, disk_bytes_of, is_first};
 use crate::decide::{Plan, decide_on};
 use crate::life::{Lifetime, Share};
 use crate::policy::Policy;
+use crate::run_error::RunError;
 use crate::tables::SpaceLimits;
 
 /// Width of the first step in the search for the factor; each further step is twice as wide.
@@ -30,7 +31,7 @@ const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
 pub struct DiskSpace {
     /// Free bytes of the file system, for unprivileged users ([`store::free_bytes`]); `None`: it does not report its size.
     pub free: Option<u64>,
-    /// Bytes of the blocks of the segments.
+    /// Bytes of the blocks of the segments, without those of the reserve for repacking.
     pub used: u64,
 }
 
@@ -44,7 +45,11 @@ impl DiskSpace {
         let free = store::free_bytes_for(segments, u64::MAX)?;
         let mut used = 0;
         for entry in std::fs::read_dir(segments)? {
-            match entry?.metadata() {
+            let entry = entry?;
+            if entry.file_name() == store::REPACK_RESERVE {
+                continue;
+            }
+            match entry.metadata() {
                 Ok(info) => used += info.blocks() * 512,
                 // Removed in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -79,6 +84,8 @@ pub struct Shortage {
     pub shortened_rules: Vec<ShortenedRule>,
     /// No life was shortened: the articles that would go first are in the object store, and free nothing here.
     pub spares_object_store: bool,
+    /// No life was shortened, because one run may not remove so much; articles expired by dates alone.
+    pub refusal: Option<String>,
 }
 
 /// A rule with shortened lives.
@@ -90,6 +97,20 @@ pub struct ShortenedRule {
     pub from: Lifetime,
     /// The shortened default life.
     pub to: Lifetime,
+}
+
+impl Shortage {
+    /// Lives stay as they are, because one run may not remove so much as their shortening would.
+    pub(crate) fn refuse(&mut self, refusal: &RunError) {
+        *self = Shortage {
+            wanted: self.wanted,
+            missing: self.wanted,
+            share: Share::WHOLE,
+            shortened_rules: Vec::new(),
+            spares_object_store: self.spares_object_store,
+            refusal: Some(refusal.to_string()),
+        };
+    }
 }
 
 /// Extends the plan, with shorter lives, if it does not free enough. `None`: it does.
@@ -115,6 +136,7 @@ pub(crate) fn decide_by_space(
             share: Share::WHOLE,
             shortened_rules: Vec::new(),
             spares_object_store: true,
+            refusal: None,
         });
     }
     let mut attempt = |steps: u32| {
@@ -140,6 +162,7 @@ pub(crate) fn decide_by_space(
         share,
         shortened_rules,
         spares_object_store: false,
+        refusal: None,
     })
 }
 

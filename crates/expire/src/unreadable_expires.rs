@@ -7,7 +7,7 @@ use store::{Expires, HistoryLine, Snapshot};
 pub const LISTED_MAX: usize = 1000;
 
 /// The articles with an unreadable Expires. The default of their rule applies.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct UnreadableExpires {
     /// Their number.
     pub count: u64,

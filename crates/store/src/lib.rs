@@ -77,6 +77,7 @@ pub use read::snapshot::catch_up::Change;
 pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
+pub use reclaim::repack_reserve::NAME as REPACK_RESERVE;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use spool::edited_active::check_active;
 pub use spool::erase::Erased;

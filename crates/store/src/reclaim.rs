@@ -3,6 +3,7 @@
 
 pub(crate) mod punch;
 pub(crate) mod repack;
+pub(crate) mod repack_reserve;
 pub(crate) mod shrink;
 pub(crate) mod unreclaimed;
 
@@ -129,12 +130,14 @@ pub fn reclaim_on(
             left.insert(current, NOW);
         }
     }
+    let reserve = repack_reserve::fit(&segments)?;
     let mut job = Job {
         disk,
         dir,
         segments,
         snapshot,
         options,
+        reserve,
         told: Reclaimed::default(),
     };
     let (_, sealed) = job.snapshot.segments().split_last().unwrap_or((&0, &[]));
@@ -153,6 +156,7 @@ pub fn reclaim_on(
     }
     job.shrink(&half, dead_part_max, &mut left)?;
     job.sweep()?;
+    repack_reserve::fit(&job.segments)?;
     if let Err(error) = offload::delete_unnamed(&job.segments) {
         job.told.faults.push(error.to_string());
     }
@@ -186,6 +190,8 @@ struct Job<'d> {
     segments: Segments,
     snapshot: Snapshot,
     options: Options,
+    /// Size of the reserve for repacking, bytes.
+    reserve: u64,
     told: Reclaimed,
 }
 
@@ -278,6 +284,7 @@ impl Job<'_> {
                 }
                 Err(error) => self.fault(left, base, &error),
             }
+            repack_reserve::grow(&self.segments, self.reserve);
             self.told.bytes += before.saturating_sub(self.segments.allocated(base));
             self.give_way(started.elapsed());
         }

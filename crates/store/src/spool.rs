@@ -50,6 +50,7 @@ use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
 use crate::read::snapshot::Snapshot;
+use crate::reclaim::repack_reserve;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::free_numbers::UsedByGroup;
@@ -101,6 +102,10 @@ pub struct Spool {
     publisher: Option<Publisher>,
     /// When a commit last compared the segment with its size. `None`: the first commit does.
     size_checked: Option<Instant>,
+    /// Largest segment that is filed into without a pause, bytes.
+    without_pause_max: u64,
+    /// The reserve for repacking suffices for a segment of so many bytes, as far as there was room.
+    reserve: u64,
     /// Segments that are noted as such to reclaim, since the spool was opened.
     unreclaimed: BTreeSet<u64>,
     /// Segments with removals that wait for the next commit, and are not noted.
@@ -412,21 +417,23 @@ impl Spool {
     }
 
     /// Before a commit, begins the next segment if the current one has its size. Sealing costs a dozen syncs, so fast filing, which would
-    /// fill a small segment with each commit, makes larger ones.
+    /// fill a small segment with each commit, makes larger ones; on a small disk not too large to be repacked there.
     fn seal_if_due(&mut self) -> Result<(), Error> {
         let is_early = |checked: Instant| checked.elapsed() < SEAL_INTERVAL;
-        if self.size_checked.is_some_and(is_early) {
+        let end = self.art.append.end;
+        let is_small = end < self.without_pause_max.max(self.art.header.size);
+        if self.size_checked.is_some_and(is_early) && is_small {
             return Ok(());
         }
         self.size_checked = Some(Instant::now());
-        if self.art.append.end < SIZE_BYTES_MIN.min(self.options.segment_bytes) {
+        if end < SIZE_BYTES_MIN.min(self.options.segment_bytes) {
             return Ok(());
         }
         let size = match self.art.header.size {
             0 => self.segment_size()?,
             size => size,
         };
-        match self.art.append.end >= size {
+        match end >= size {
             true => self.seal(),
             false => Ok(()),
         }
@@ -581,6 +588,9 @@ impl Spool {
                 publisher.count(bytes, began.elapsed(), index);
             }
             self.publish()?;
+            if self.art.append.end > self.reserve {
+                self.reserve = repack_reserve::grow(&self.segments, self.art.append.end);
+            }
             if self.art.append.end.saturating_sub(self.checkpointed)
                 >= self.options.checkpoint_bytes
             {
@@ -704,6 +714,7 @@ impl Spool {
         self.sealed = SealedHistory::new(&self.segments, header.base);
         self.bases = KnownBases::default();
         self.checkpointed = mark.art_end;
+        self.reserve = 0;
         self.index.set_applied(&self.mark(), self.run);
         self.publish_commit();
         Ok(())

@@ -15,7 +15,7 @@ use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use crate::new_directory;
 use crate::operand;
-use crate::setup::by_root;
+use crate::setup::{by_root, keep_free};
 use settings::{Settings, check_name, template};
 
 /// The table.
@@ -54,6 +54,11 @@ asks for more, and tries what it made.
             Default for /var/spool/news: /etc/broadsheet, if that exists.",
         )
         .value("DIR"),
+        Flag::new(
+            "keep-free",
+            "Space to leave free on the disk, such as 20 GiB: articles expire earlier when less is left. 0: no limit. Default: a tenth.",
+        )
+        .value("SIZE"),
         RUN_AS,
     ],
     exits: &[],
@@ -110,6 +115,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
 
     let root = directory.root();
+    let disk = keep_free::Disk::of(root);
+    let keep_free = match given.value("keep-free") {
+        Some(size) => disk
+            .parse(&size.to_string_lossy())
+            .map_err(|fault| given.usage(&format!("--keep-free: {fault}")))?,
+        None => disk.usual(),
+    };
     new_directory::must_be_new(root)?;
     let etc = match given.value("etc") {
         Some(etc) => Some(Path::new(etc)),
@@ -128,7 +140,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ("sys", SYS.as_bytes()),
         ("explist", EXPLIST.as_bytes()),
     ];
-    make(root, etc.as_deref(), &settings, &files)?;
+    let text = keep_free::set_in(&template(&settings), keep_free);
+    make_with((root, etc.as_deref()), &settings, &files, &[], &text)?;
 
     let groups = active.len();
     writeln!(
@@ -213,7 +226,7 @@ pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::
     if settings.headers_only {
         files.push((headers_only::FILE, headers_only::TEXT));
     }
-    make(root, None, settings, &files)
+    make_with((root, None), settings, &files, &[], &template(settings))
 }
 
 /// Makes a news directory with files and settings of another news system; each file with its name, its text, and whether only its owner may
@@ -235,16 +248,8 @@ pub fn make_moved(
     for (name, text, _) in moved.iter().filter(|(_, _, is_private)| !is_private) {
         files.push((name, text));
     }
-    make_with((root, None), settings, &files, moved, settings_text)
-}
-
-fn make(
-    root: &Path,
-    etc: Option<&Path>,
-    settings: &Settings,
-    files: &[(&str, &[u8])],
-) -> anyhow::Result<()> {
-    make_with((root, etc), settings, files, &[], &template(settings))
+    let text = keep_free::set_in(settings_text, keep_free::Disk::of(root).usual());
+    make_with((root, None), settings, &files, moved, &text)
 }
 
 /// Makes the directory. The files in [`EDITED`] go to `etc`, if there is one.
@@ -295,6 +300,7 @@ fn make_with(
     drop(store::Spool::open(root, settings.store_options())?);
     // The disk may fill before the first expire.
     store::Reserve::of_expire(root).create();
+    drop(store::Lock::take_named(root, "lock.expire", false)?);
     // The settings come last: a directory that has them is whole.
     sync(root)?;
     write(settings::FILE, settings_text.as_bytes())?;

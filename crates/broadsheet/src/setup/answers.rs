@@ -10,6 +10,7 @@ use groups::nntp_server::{NNTP_PORT, NNTPS_PORT, NntpServer};
 use groups::{Active, size};
 use server::certificates::Certificates;
 
+use super::keep_free::Disk;
 use super::question::Asker;
 use super::suggested_groups::SETS;
 use crate::command::init::with_needed_groups;
@@ -154,26 +155,23 @@ pub fn ask(
         &usual_tls,
         tls,
     )?;
-    let place = existing(&about.root);
-    let whole =
-        rustix::fs::statvfs(place).map_or(0, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
-    let free = store::free_bytes(place).unwrap_or_default();
-    let are_free = match free {
+    let disk = Disk::of(&about.root);
+    let are_free = match disk.free {
         None => "its file system does not report its size".to_owned(),
         Some(free) => format!(
             "{} of {} are free now",
             size::rough_bytes(free),
-            size::rough_bytes(whole)
+            size::rough_bytes(disk.whole)
         ),
     };
     let keep_free = asker.ask(
         "keep-free",
         &format!(
             "\n6. Disk: space to leave free at {} ({are_free}); articles expire earlier when less is left:",
-            place.display()
+            disk.place.display()
         ),
-        &usual_keep_free(whole, free.unwrap_or(whole)),
-        |text| keep_free(text, free),
+        &size::bytes(disk.usual()),
+        |text| disk.parse(text),
     )?;
     let keep_days = asker.number("keep-days", KEEP_DAYS)?;
     if keep_days == 0 {
@@ -400,34 +398,6 @@ fn usual_certificate(name: &str) -> String {
     }
 }
 
-fn keep_free(text: &str, free: Option<u64>) -> Result<u64, String> {
-    let bytes = size::parse(text)
-        .ok_or_else(|| format!("`{text}' is not a size with a unit ({})", size::UNITS))?;
-    match free {
-        Some(free) if bytes >= free => Err(format!(
-            "only {} are free: leave less, or choose another disk with --dir",
-            size::rough_bytes(free)
-        )),
-        _ => Ok(bytes),
-    }
-}
-
-/// A tenth of the disk, in whole GiB if that is possible, and at most half of what is free.
-fn usual_keep_free(whole: u64, free: u64) -> String {
-    let wanted = (whole / 10).min(free / 2);
-    let unit = if wanted >= 1 << 30 { 1 << 30 } else { 1 << 20 };
-    size::bytes((wanted / unit * unit).max(1 << 20))
-}
-
-/// The nearest directory that exists.
-fn existing(path: &Path) -> &Path {
-    let mut places = path.ancestors().filter(|place| place.is_dir());
-    match places.next() {
-        Some(place) => place,
-        None => Path::new("."),
-    }
-}
-
 /// The full host name; empty if the system does not tell one.
 fn host_name() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -515,14 +485,5 @@ mod tests {
         ] {
             assert!(peers(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn space_to_leave_is_less_than_what_is_free() {
-        assert_eq!(usual_keep_free(100 << 30, 90 << 30), "10 GiB");
-        assert_eq!(usual_keep_free(100 << 30, 3 << 20), "1 MiB");
-        let free = Some(3 << 30);
-        assert!(keep_free("2 GiB", free).is_ok() && keep_free("3 GiB", free).is_err());
-        assert!(keep_free("many", free).is_err() && keep_free("9 GiB", None).is_ok());
     }
 }

@@ -6,12 +6,10 @@ use anyhow::Context;
 use settings::{Settings, quoted, template};
 
 use super::answers::Answers;
+use super::keep_free;
 use crate::command::init;
 use crate::peer::entry::{self, FOR_OTHERS};
 use crate::peer::exchanged::ExchangedGroups;
-
-/// The begin of the section of expire in the template, which is an example.
-const KEEP_FREE: &str = "\n# [expiry]\n# keep_free = \"20 GiB\" ";
 
 /// The text of broadsheet.toml.
 ///
@@ -32,14 +30,7 @@ pub fn settings_text(answers: &Answers, root: &Path) -> anyhow::Result<(Settings
             settings.nntp.listen_tls = listen(answers, answers.tls_port);
         }
     }
-    let mut text = template(&settings).replacen(
-        KEEP_FREE,
-        &format!(
-            "\n[expiry]\nkeep_free = {} ",
-            quoted(&groups::size::bytes(answers.keep_free))
-        ),
-        1,
-    );
+    let mut text = keep_free::set_in(&template(&settings), answers.keep_free);
     text += &access(answers);
     let groups = ExchangedGroups::of_patterns(FOR_OTHERS).wildmat.text;
     for peer in &answers.peers {
@@ -103,14 +94,4 @@ pub fn make(root: &Path, answers: &Answers, settings: &Settings, text: &str) -> 
         text,
     )
     .with_context(|| "the news directory is not complete; run setup again")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_template_has_the_example() {
-        assert_eq!(template(&Settings::default()).matches(KEEP_FREE).count(), 1);
-    }
 }

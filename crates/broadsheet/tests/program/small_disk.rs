@@ -13,6 +13,8 @@ use super::Program;
 /// With little space on one, the commits of others decide when it is full.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+const BLOCK_BYTES: u64 = 4096;
+
 pub struct SmallDisk {
     pub at: PathBuf,
     _alone: MutexGuard<'static, ()>,
@@ -53,11 +55,20 @@ impl SmallDisk {
         store::free_bytes(&self.at).unwrap().unwrap()
     }
 
-    /// Allocates all but so many bytes.
+    /// Allocates all but so many bytes, or about: of what is free, btrfs needs some itself.
     pub fn fill(&self, left: u64) {
         let filler = File::create(self.at.join("filler")).unwrap();
-        let bytes = self.free().saturating_sub(left);
-        fallocate(&filler, FallocateFlags::empty(), 0, bytes).unwrap();
+        let (mut length, mut piece) = (0, self.free());
+        while piece >= BLOCK_BYTES {
+            let bytes = piece.min(self.free().saturating_sub(left));
+            let bytes = bytes - bytes % BLOCK_BYTES;
+            let flags = FallocateFlags::empty();
+            if bytes > 0 && fallocate(&filler, flags, length, bytes).is_ok() {
+                length += bytes;
+            } else {
+                piece /= 2;
+            }
+        }
     }
 }
 

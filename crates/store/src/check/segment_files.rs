@@ -441,7 +441,7 @@ impl Checked<'_> {
         let what = "the table that tells where its articles lie is damaged";
         report.tell(&self.art_path, 0, what, self.can_repair);
         if self.can_repair {
-            repack::repack(self.segments, self.base, self.alive, None)?;
+            repack::repack(self.segments, self.base, self.alive, None, Open::Truncate)?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ const PIECES: usize = 2;
 
 /// Rewrites the `.art` of a sealed segment without dead records, and replaces the old file. `dead` has the ranges of the file in which dead articles
 /// lie, ascending; the line in each record there, which has a checksum, is checked again before the record is left out. `None` checks all
-/// records.
+/// records. The copy is written into a new file ([`Open::Truncate`]), or over the one that is there ([`Open::Write`]).
 ///
 /// # Errors
 /// A segment that is damaged between dead records stays unchanged, because the data in its gaps would be lost. After any error the old file is still
@@ -39,11 +39,12 @@ pub fn repack(
     base: u64,
     alive: Visibility<'_>,
     dead: Option<&[(u64, u64)]>,
+    how: Open,
 ) -> Result<(), Error> {
     let disk = &**segments.disk();
     let path = segments.path(base, SegmentFile::Art);
     let fresh = fresh_path(&path);
-    let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
+    let done = write(disk, &path, (&fresh, how), alive, dead).and_then(|()| {
         // After a power cut either file is correct; the caller syncs the directory.
         disk.rename(&fresh, &path)
             .map_err(|source| Error::io("put in place", &path, source))
@@ -58,7 +59,7 @@ pub fn repack(
 fn write(
     disk: &dyn Disk,
     path: &Path,
-    fresh: &Path,
+    (fresh, how): (&Path, Open),
     alive: Visibility<'_>,
     dead: Option<&[(u64, u64)]>,
 ) -> Result<(), Error> {
@@ -66,7 +67,7 @@ fn write(
     let old = disk.open(path, Open::Read).map_err(at)?;
     let header = SegmentHeader::read(&*old, path)?;
     let old = ReadOnce::new(&*old).map_err(at)?;
-    let append = AppendFile::open(disk, fresh.to_owned(), Open::Truncate, 0)?;
+    let append = AppendFile::open(disk, fresh.to_owned(), how, 0)?;
     let (full, pieces) = sync_channel::<Piece>(1);
     let (used, free) = sync_channel(PIECES);
     for _ in 0..PIECES {
@@ -90,12 +91,16 @@ fn write(
         let written = writer.join().unwrap_or(Err(Error::Stopped));
         // If writing failed, copying ended because of that.
         written?;
-        let (mut first, moved_at) = made?;
+        let (mut first, moved_at, end) = made?;
         let header = SegmentHeader { moved_at, ..header }.to_bytes();
         first.splice(..header.len().min(first.len()), header);
         append
             .file
             .write_at(&first, 0)
+            .and_then(|()| match how.empties() {
+                true => Ok(()),
+                false => append.file.set_length(end),
+            })
             .map_err(|source| Error::io("write", fresh, source))?;
         append.sync()
     })
@@ -353,8 +358,8 @@ impl<'f> Copy<'f> {
         sent.map_err(|_| Error::Stopped)
     }
 
-    /// Adds the table. Returns the first block, and where the table lies.
-    fn finish(mut self) -> Result<(Vec<u8>, u64), Error> {
+    /// Adds the table. Returns the first block, where the table lies, and where the file ends.
+    fn finish(mut self) -> Result<(Vec<u8>, u64, u64), Error> {
         let moved_at = self.piece.next();
         // It belongs to no commit.
         let commit = Commit {
@@ -365,10 +370,11 @@ impl<'f> Copy<'f> {
         record::push_text(&mut table, Kind::Relocation, commit, &self.moved.to_bytes());
         self.piece.push(&table);
         // Whole blocks go past the page cache, the rest does not.
-        let rest = (self.piece.next() % BLOCK_BYTES as u64) as usize;
+        let end = self.piece.next();
+        let rest = (end % BLOCK_BYTES as u64) as usize;
         self.send((self.piece.end - self.piece.lead).saturating_sub(rest))?;
         self.send(self.piece.end - self.piece.lead)?;
-        Ok((self.first, moved_at))
+        Ok((self.first, moved_at, end))
     }
 }
 

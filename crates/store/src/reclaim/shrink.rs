@@ -1,8 +1,8 @@
 //! Reclaims the dead space in a sealed segment that still has visible articles.
 //!
 //! Long runs of dead records are punched out of `.art`. Scattered ones cannot be, nor any where the file system keeps the space of holes (btrfs): if they
-//! exceed a share of the segment, it is repacked instead; a smaller share waits until more articles are dead. Where a repack finds no space,
-//! each dead block is punched first: on btrfs, too, that returns the extents that are dead as a whole.
+//! exceed a share of the segment, it is repacked instead; a smaller share waits until more articles are dead. Where a repack finds no space, it
+//! gets that of the reserve; without one, each dead block is punched first: on btrfs, too, that returns the extents that are dead as a whole.
 
 use crate::expiry::state::remembered_from;
 use crate::expiry::survey::Survey;
@@ -15,7 +15,8 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::offload;
 use crate::overview::GroupRows;
 use crate::overview::merge::merge_rows;
-use crate::{Error, Snapshot, reclaim::punch, reclaim::repack};
+use crate::reclaim::{punch, repack, repack_reserve};
+use crate::{Error, Snapshot};
 
 /// The result of shrinking a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,20 +81,24 @@ pub fn shrink(
         }),
         true => {
             let runs = Some(found.runs.as_slice());
-            let repack = || repack::repack(segments, base, snapshot.visibility(), runs);
-            let (repacked, with_rows) = std::thread::scope(|threads| {
+            let repack = |how| repack::repack(segments, base, snapshot.visibility(), runs, how);
+            let (mut repacked, with_rows) = std::thread::scope(|threads| {
                 let rows = threads.spawn(rows);
-                (repack(), rows.join().unwrap_or(Err(Error::Stopped)))
+                let repacked = repack(Open::Truncate);
+                (repacked, rows.join().unwrap_or(Err(Error::Stopped)))
             });
             let is_full = |done: &Result<(), Error>| done.as_ref().is_err_and(Error::is_disk_full);
             let mut told = Shrunk {
                 repacked: true,
                 ..Shrunk::default()
             };
+            if is_full(&repacked) && repack_reserve::take(segments, base) {
+                repacked = repack(Open::Write);
+            }
             if is_full(&repacked) {
                 let least = punch::HOLE_BYTES_MIN_ON_FULL_DISK;
                 let punched = punch_runs(snapshot, &*file, (&found, least)).map_err(at)?;
-                match repack() {
+                match repack(Open::Truncate) {
                     Err(error) if error.is_disk_full() => {
                         told = Shrunk {
                             is_unfinished: true,
@@ -105,6 +110,8 @@ pub fn shrink(
             } else {
                 repacked?;
             }
+            // The space of a repacked segment is free when nobody has it open.
+            drop(file);
             match is_full(&with_rows) {
                 true => rows()?,
                 false => with_rows?,

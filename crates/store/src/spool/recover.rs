@@ -29,6 +29,7 @@ use crate::log::art::Art;
 use crate::log::known_bases::KnownBases;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
+use crate::reclaim::repack_reserve;
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
@@ -139,6 +140,8 @@ pub fn open_known(
         lock,
         publisher: None,
         size_checked: None,
+        without_pause_max: repack_reserve::without_pause_max(segments.folder()),
+        reserve: 0,
         unreclaimed: BTreeSet::new(),
         removals: BTreeSet::new(),
     };

@@ -41,6 +41,7 @@ mod an_entry_has_its_number_of_connections;
 mod an_idle_daemon_sleeps;
 mod an_unreadable_expires_goes_by_the_default;
 mod archives_that_cannot_work_are_told;
+mod articles_are_found_by_header;
 mod articles_are_taken_down;
 mod articles_are_taken_down_in_a_cluster;
 mod articles_come_from_a_bucket;

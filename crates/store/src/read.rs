@@ -12,6 +12,7 @@ pub(crate) mod numbered;
 pub(crate) mod open_segments;
 pub(crate) mod published;
 pub(crate) mod removed_since;
+mod search;
 mod since;
 pub(crate) mod snapshot;
 pub(crate) mod stretch;

@@ -8,6 +8,7 @@ use crate::program;
 use std::os::unix::fs::MetadataExt;
 
 use program::articles::{batch, many};
+use program::nntp::{ALL_MAY, Served, listen};
 use program::small_disk::SmallDisk;
 use program::{Program, Told};
 
@@ -159,6 +160,38 @@ fn of_btrfs() {
         mib: 160,
         make: &["-q"],
     });
+}
+
+/// A thread of the daemon has mapped each segment, and its client is silent: it closes the old files nevertheless.
+#[test]
+fn beside_a_silent_reader() {
+    let Some((program, mounted, dead)) = filled(EXT4, Rows(1, 1, 3000)) else {
+        return;
+    };
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let mut client = served.client();
+    let mut read = || {
+        assert!(client.ask("GROUP comp.long").starts_with("211 "));
+        for number in (1..1000).step_by(50) {
+            client.say(format!("ARTICLE {number}\r\n"));
+            assert!(client.line().starts_with("220 "), "{number}");
+            client.lines();
+        }
+    };
+    read();
+    mounted.fill(0);
+    let before = mounted.free() + reserved(&program);
+    let told = expire(&program);
+    let after = mounted.free() + reserved(&program);
+    let percent = after.saturating_sub(before) * 100 / dead;
+    assert!(
+        percent >= BACK_PERCENT_MIN && told.status == 0,
+        "{percent} %; {told:?}"
+    );
+    read();
+    served.daemon.stop();
+    program.assert_clean();
 }
 
 /// Nothing is free for a copy of what lives, and no block is dead as a whole.

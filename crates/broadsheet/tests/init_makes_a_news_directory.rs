@@ -60,7 +60,7 @@ fn everything_is_there_and_the_groups_are_kept_byte_for_byte() {
 #[test]
 fn expire_leaves_space_free() {
     let program = Program::new();
-    let whole = rustix::fs::statvfs(&program.path("")).unwrap();
+    let whole = rustix::fs::statvfs(program.path("")).unwrap();
     let tenth = whole.f_blocks * whole.f_frsize / 10;
     for (dir, flag, section) in [
         ("of-itself", &[][..], "\n[expiry]\nkeep_free = \""),

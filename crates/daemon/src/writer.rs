@@ -605,6 +605,10 @@ impl Writer {
             // The spool is opened for the next job, and repairs what it can.
             warn(&error.to_string());
         }
+        // An idle network thread would keep the space of files that expire has replaced.
+        if let Some(service) = lock(&self.writer.nntp_service).as_ref() {
+            drop(service.server.ping());
+        }
         self.feeds.tell();
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod repack_reserve;
 pub(crate) mod shrink;
 pub(crate) mod unreclaimed;
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,9 @@ pub const SEAL_BYTES_MIN: u64 = 1 << 20;
 const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 /// Length of such a pause, as a multiple of the work before it.
 const GIVE_WAY_TIMES: u32 = 4;
+/// How long a run on a full disk waits in vain until readers have closed a replaced file.
+const CLOSED_WITHIN: Duration = Duration::from_secs(10);
+const CLOSED_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The notice that no space can be reclaimed.
 const TOO_SMALL: &str = "no space is given back: a segment is too small for copies of active and of what has expired; raise store.segment_bytes";
 
@@ -131,6 +135,7 @@ pub fn reclaim_on(
         }
     }
     let reserve = repack_reserve::fit(&segments)?;
+    let has_reserve = repack_reserve::make(&segments, reserve);
     let mut job = Job {
         disk,
         dir,
@@ -138,6 +143,7 @@ pub fn reclaim_on(
         snapshot,
         options,
         reserve,
+        waits_for_space: Cell::new(has_reserve),
         told: Reclaimed::default(),
     };
     let (_, sealed) = job.snapshot.segments().split_last().unwrap_or((&0, &[]));
@@ -156,7 +162,7 @@ pub fn reclaim_on(
     }
     job.shrink(&half, dead_part_max, &mut left)?;
     job.sweep()?;
-    repack_reserve::fit(&job.segments)?;
+    repack_reserve::make(&job.segments, repack_reserve::fit(&job.segments)?);
     if let Err(error) = offload::delete_unnamed(&job.segments) {
         job.told.faults.push(error.to_string());
     }
@@ -192,6 +198,8 @@ struct Job<'d> {
     options: Options,
     /// Size of the reserve for repacking, bytes.
     reserve: u64,
+    /// The space of a repacked segment comes back when readers have closed the old file.
+    waits_for_space: Cell<bool>,
     told: Reclaimed,
 }
 
@@ -270,7 +278,8 @@ impl Job<'_> {
         for &base in half {
             let started = Instant::now();
             let before = self.segments.allocated(base);
-            match shrink(&self.segments, &self.snapshot, base, part) {
+            let renew = || self.renew_reserve();
+            match shrink(&self.segments, &self.snapshot, base, part, &renew) {
                 Ok(shrunk) => {
                     self.told.repacked += u64::from(shrunk.repacked);
                     self.told.holes += shrunk.holes;
@@ -284,12 +293,23 @@ impl Job<'_> {
                 }
                 Err(error) => self.fault(left, base, &error),
             }
-            repack_reserve::grow(&self.segments, self.reserve);
             self.told.bytes += before.saturating_sub(self.segments.allocated(base));
             self.give_way(started.elapsed());
         }
         // Syncs the replaced files before the list records that nothing is left to do.
         self.segments.sync()
+    }
+
+    /// Makes the reserve again after a segment was repacked into it. The space of the old file is free when the last reader has closed it.
+    fn renew_reserve(&self) {
+        let began = Instant::now();
+        while !repack_reserve::make(&self.segments, self.reserve) && self.waits_for_space.get() {
+            // A daemon that gets its lock back has its readers open all files anew.
+            let lent = Spool::open_on(self.disk.clone(), self.dir, self.options);
+            let is_over = lent.is_err() || began.elapsed() > CLOSED_WITHIN;
+            self.waits_for_space.set(!is_over);
+            std::thread::sleep(CLOSED_CHECK_INTERVAL);
+        }
     }
 
     /// The notice that a segment needs more free space than there is.

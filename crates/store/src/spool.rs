@@ -589,7 +589,9 @@ impl Spool {
             }
             self.publish()?;
             if self.art.append.end > self.reserve {
-                self.reserve = repack_reserve::grow(&self.segments, self.art.append.end);
+                // Where there is no room, the next new segment and the next run of expire try again.
+                self.reserve = repack_reserve::size_for(self.art.append.end);
+                repack_reserve::make(&self.segments, self.reserve);
             }
             if self.art.append.end.saturating_sub(self.checkpointed)
                 >= self.options.checkpoint_bytes

@@ -119,7 +119,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let keep_free = match given.value("keep-free") {
         Some(size) => disk
             .parse(&size.to_string_lossy())
-            .map_err(|fault| given.usage(&format!("--keep-free: {fault}")))?,
+            .map_err(|fault| given.usage(format!("--keep-free: {fault}")))?,
         None => disk.usual(),
     };
     new_directory::must_be_new(root)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::io::disk::Open;
-use crate::io::free_space::free_bytes;
+use crate::io::free_space::free_bytes_for;
 use crate::io::replace::fresh_path;
 use crate::log::segments::{SegmentFile, Segments};
 
@@ -28,7 +28,7 @@ fn path(segments: &Segments) -> PathBuf {
     segments.folder().join(NAME)
 }
 
-/// Makes a reserve that suffices for each segment, if there is room; a larger one shrinks. Returns its size, bytes.
+/// The size of a reserve that suffices for each segment, bytes. A larger one shrinks.
 ///
 /// # Errors
 /// The segments cannot be listed.
@@ -42,25 +42,17 @@ pub fn fit(segments: &Segments) -> Result<u64, Error> {
         let header = segments.header(newest).ok().flatten();
         largest = largest.max(header.map_or(0, |header| header.size));
     }
-    let wanted = wanted(largest);
+    let wanted = size_for(largest);
     if let Ok(file) = segments.disk().open(&path(segments), Open::Write)
         && file.length().is_ok_and(|length| length > wanted)
     {
         let _ = file.set_length(wanted);
     }
-    Ok(grow(segments, largest))
-}
-
-/// Makes a reserve that suffices for a segment of so many bytes, if there is room. Returns the size that it should have, bytes.
-pub fn grow(segments: &Segments, bytes: u64) -> u64 {
-    let wanted = wanted(bytes);
-    // Without it, repacking needs free space, as it did before. The next new segment and the next run of expire try again.
-    let _ = allocate(segments, wanted);
-    wanted
+    Ok(wanted)
 }
 
 /// The size of a reserve for a segment of so many bytes.
-fn wanted(bytes: u64) -> u64 {
+pub fn size_for(bytes: u64) -> u64 {
     match bytes {
         ..SEGMENT_BYTES_MIN => 0,
         SEGMENT_BYTES_MIN..STEP_BYTES => bytes.next_power_of_two(),
@@ -68,16 +60,21 @@ fn wanted(bytes: u64) -> u64 {
     }
 }
 
-fn allocate(segments: &Segments, wanted: u64) -> std::io::Result<()> {
-    if wanted == 0 {
-        return Ok(());
-    }
+/// Makes a reserve of so many bytes, if there is room. Returns whether there is one: without it, repacking needs free space.
+pub fn make(segments: &Segments, wanted: u64) -> bool {
+    wanted == 0 || allocate(segments, wanted).unwrap_or(false)
+}
+
+fn allocate(segments: &Segments, wanted: u64) -> std::io::Result<bool> {
     let path = path(segments);
     let file = segments.disk().open(&path, Open::Create)?;
     let (length, allocated) = (file.length()?, file.allocated()?);
     let missing = wanted.saturating_sub(allocated);
-    if missing == 0 || free_bytes(segments.folder())?.is_some_and(|free| free < missing) {
-        return Ok(());
+    if missing == 0 {
+        return Ok(true);
+    }
+    if free_bytes_for(segments.folder(), missing)?.is_some_and(|free| free < missing) {
+        return Ok(false);
     }
     // On btrfs, an extent that the copy ends in stays whole.
     let piece = wanted / PIECES;
@@ -89,7 +86,8 @@ fn allocate(segments: &Segments, wanted: u64) -> std::io::Result<()> {
             // What was allocated in vain goes back at once.
             file.set_length(length)?;
             Err(error)
-        })
+        })?;
+    Ok(file.allocated()? >= wanted)
 }
 
 /// Makes the reserve the file that the copy of a segment is written into. Returns false if there is none.
@@ -129,16 +127,18 @@ mod tests {
             let data = path(&segments).metadata();
             data.map_or(0, |data| data.blocks() * 512 / MIB)
         };
-        assert_eq!((grow(&segments, 500 << 10), allocated()), (0, 0));
+        let make = |bytes| (make(&segments, size_for(bytes)), allocated());
+        assert_eq!(make(500 << 10), (true, 0));
         assert!(!take(&segments, 4096) && !path(&segments).exists());
-        assert_eq!((grow(&segments, MIB + 1), allocated()), (2 * MIB, 2));
-        assert_eq!((grow(&segments, 9 * MIB), allocated()), (12 * MIB, 12));
+        assert_eq!(make(MIB + 1), (true, 2));
+        assert_eq!(make(9 * MIB), (true, 12));
+        assert_eq!(make(1 << 60), (false, 12));
         // It does not shrink below what a segment uses.
         let art = segments.path(4096, SegmentFile::Art);
         std::fs::write(&art, vec![7; 3 << 20]).unwrap();
         assert_eq!((fit(&segments).unwrap(), allocated()), (4 * MIB, 4));
         assert!(take(&segments, 4096) && allocated() == 0);
         assert_eq!(fresh_path(&art).metadata().unwrap().len(), 4 * MIB);
-        assert_eq!((grow(&segments, 4 * MIB), allocated()), (4 * MIB, 4));
+        assert_eq!(make(4 * MIB), (true, 4));
     }
 }

@@ -36,12 +36,13 @@ pub struct Shrunk {
 }
 
 /// Shrinks the files of a sealed segment. `dead_part` is the share, 0 to 1, of scattered dead records above which
-/// the segment is repacked.
+/// the segment is repacked. `renew` makes the reserve for repacking again.
 pub fn shrink(
     segments: &Segments,
     snapshot: &Snapshot,
     base: u64,
     dead_part: f64,
+    renew: &dyn Fn(),
 ) -> Result<Shrunk, Error> {
     let survey = snapshot.survey(base)?;
     let path = segments.path(base, SegmentFile::Art);
@@ -92,7 +93,8 @@ pub fn shrink(
                 repacked: true,
                 ..Shrunk::default()
             };
-            if is_full(&repacked) && repack_reserve::take(segments, base) {
+            let is_reserved = is_full(&repacked) && repack_reserve::take(segments, base);
+            if is_reserved {
                 repacked = repack(Open::Write);
             }
             if is_full(&repacked) {
@@ -112,6 +114,9 @@ pub fn shrink(
             }
             // The space of a repacked segment is free when nobody has it open.
             drop(file);
+            if is_reserved {
+                renew();
+            }
             match is_full(&with_rows) {
                 true => rows()?,
                 false => with_rows?,

@@ -50,6 +50,7 @@ fn whatever_file_it_stands_for() {
         "sites.known",
         "feeds/west/cursor",
         "feeds/west/failing",
+        "feeds/west/failing.mailed",
         "feeds/west/lock",
         "feeds/west/paused",
         "feeds/west/selected",

@@ -49,6 +49,10 @@ fn is_feeding(writer: &WriterHandle) -> bool {
 
 /// Mails what is due. Returns the time until the next mail is.
 fn round(directory: &NewsDirectory, writer: &WriterHandle) -> anyhow::Result<Option<Duration>> {
+    // Settings with an error, which somebody edits, matter only then.
+    if !site_state::any_failure(directory.root()) {
+        return Ok(None);
+    }
     let settings = directory.settings()?.settings;
     let (Some(after), false) = (
         settings.report.alarm_seconds(),

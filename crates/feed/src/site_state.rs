@@ -16,7 +16,7 @@ use crate::deferred::{self, Deferred};
 use crate::enrolment;
 use crate::error::Error;
 use crate::ihave::REQUEST_POSITION;
-use crate::site_directory::directory;
+use crate::site_directory::{FEEDS, directory};
 
 /// The file that pauses a feed, made by hand or by `feed pause`; its first line is the reason.
 pub const PAUSED: &str = "paused";
@@ -115,6 +115,13 @@ fn selected_now(news: &Path, site: &[u8], dir: &Path) -> Result<Position, Error>
 /// Reads why a feed could not be served; an unreadable file counts as none.
 pub fn failure(news: &Path, site: &[u8]) -> Option<FeedFailure> {
     read_failure(&directory(news, site).ok()?)
+}
+
+/// Whether any feed could not be served, also one that is no longer a site.
+pub fn any_failure(news: &Path) -> bool {
+    let feeds = std::fs::read_dir(news.join(FEEDS)).into_iter().flatten();
+    let mut feeds = feeds.flatten();
+    feeds.any(|feed| feed.path().join(FAILING).exists())
 }
 
 /// Whether the administrator got a mail about this outage.

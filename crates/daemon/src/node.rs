@@ -374,7 +374,7 @@ impl Node {
                             made.push((place, native));
                             None
                         }
-                        Ok(Made::Mailed) => {
+                        Ok(Made::Mailed(..)) => {
                             Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
                         }
                         Ok(Made::Duplicate) => {

@@ -83,7 +83,7 @@ impl Posts {
             Ok(injected) => injected,
             Err(refusal) => {
                 let kind = match refusal {
-                    Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
+                    Refusal::NotAllowed(_) | Refusal::Blocked { .. } => RefusalKind::NotPermitted,
                     Refusal::TooLarge { .. } | Refusal::TooMany { .. } => RefusalKind::Size,
                     Refusal::NoGroup(_) => RefusalKind::Groups,
                     _ => RefusalKind::Other,

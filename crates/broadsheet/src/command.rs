@@ -11,6 +11,9 @@ mod batcher;
 mod batchih;
 mod batchra;
 mod batchsm;
+mod block_add;
+mod block_list;
+mod block_remove;
 mod check;
 mod cluster_apply;
 mod cluster_init;
@@ -123,6 +126,9 @@ pub static SECTIONS: &[Section] = &[
             &article_remove::COMMAND,
             &article_removed::COMMAND,
             &article_restore::COMMAND,
+            &block_add::COMMAND,
+            &block_list::COMMAND,
+            &block_remove::COMMAND,
             &post_owner::COMMAND,
             &overview::COMMAND,
             &mount::COMMAND,

@@ -86,6 +86,8 @@ fixed! {
     openpgp::number::BITS_MAX, Unit::Count("bits"), "number in a key or signature", "A key or signature with a longer number is ignored.";
     openpgp::rsa::MODULUS_BITS_MIN, Unit::Count("bits"), "smallest RSA key", "A smaller one is rejected.";
     openpgp::rsa::EXPONENT_BITS_MAX, Unit::Count("bits"), "exponent of an RSA key", "A key with a longer one is rejected.";
+    report::log_fold::LINES_ABOUT_MAX, Unit::Count("lines"), "lines of the log about an article", "`article show' leaves out further ones.";
+    relay::blocks::BLOCKS_MAX, Unit::Count("lines"), "lines of blocks", "More are an error.";
     relay::keyring::KEYS_MAX, Unit::Count("keys"), "trusted keys", "Further keys are rejected.";
     relay::keyring::HIERARCHIES_BYTES_MAX, Unit::Bytes, "hierarchies of a key", "A longer list is rejected.";
     relay::control::policy::FILE_BYTES_MAX, Unit::Bytes, "control.ctl and controlperm", "A larger file is an error, and no control message is obeyed.";

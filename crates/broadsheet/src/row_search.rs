@@ -55,13 +55,14 @@ pub struct RowSearch {
 /// A pattern for a field of the row.
 struct FieldPattern {
     field: usize,
-    test: Test,
+    test: ContentPattern,
 }
 
-enum Test {
-    /// Is in the content; in lower case.
+/// A pattern for a content: a part of it, or with `*` a wildmat of the whole. Capital and small letters are the same.
+pub enum ContentPattern {
+    /// A part; in lower case.
     Part(Vec<u8>),
-    /// Matches the whole content; in lower case.
+    /// The whole; in lower case.
     Whole(Wildmat),
 }
 
@@ -76,12 +77,12 @@ pub struct RowFound {
 }
 
 impl RowSearch {
-    /// Reads `--since`, `--groups` and `--wildmat`.
+    /// Reads `--since`, `--wildmat` and the flag for a pattern of groups.
     ///
     /// # Errors
     /// An invalid time or pattern.
-    pub fn of(given: &Given) -> Result<RowSearch, UsageError> {
-        let pattern = given.value("groups");
+    pub fn of(given: &Given, groups: &str) -> Result<RowSearch, UsageError> {
+        let pattern = given.value(groups);
         let groups = pattern.map(|pattern| matcher(given, pattern.as_bytes()));
         let since = given.value("since").map(|time| {
             let now = relay::Now::read().seconds;
@@ -116,6 +117,24 @@ impl RowSearch {
         self.range = Some((group.to_vec(), range));
     }
 
+    /// Demands a pattern for a field, for which a flag stands.
+    ///
+    /// # Errors
+    /// The pattern is empty.
+    pub fn demand_flag(
+        &mut self,
+        given: &Given,
+        (flag, field): (&str, &str),
+    ) -> Result<(), UsageError> {
+        match given.value(flag) {
+            Some(pattern) => self.demand(
+                given,
+                &[field.as_bytes(), b":", pattern.as_bytes()].concat(),
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Demands `FIELD:PATTERN`.
     ///
     /// # Errors
@@ -142,11 +161,7 @@ impl RowSearch {
         if pattern.is_empty() {
             return Err(given.usage(format!("the pattern after {}: is empty", shown(name))));
         }
-        let pattern = lower(pattern);
-        let test = match pattern.contains(&b'*') {
-            true => Test::Whole(Wildmat::parse_simple(&pattern)),
-            false => Test::Part(pattern),
-        };
+        let test = ContentPattern::parse(pattern);
         self.fields.push(FieldPattern { field, test });
         Ok(())
     }
@@ -217,12 +232,22 @@ impl RowSearch {
     }
 }
 
-impl Test {
-    fn matches(&self, value: &[u8]) -> bool {
+impl ContentPattern {
+    /// Parses a pattern.
+    pub fn parse(pattern: &[u8]) -> ContentPattern {
+        let pattern = lower(pattern);
+        match pattern.contains(&b'*') {
+            true => ContentPattern::Whole(Wildmat::parse_simple(&pattern)),
+            false => ContentPattern::Part(pattern),
+        }
+    }
+
+    /// Whether it matches.
+    pub fn matches(&self, value: &[u8]) -> bool {
         let value = lower(value);
         match self {
-            Test::Part(part) => memchr::memmem::find(&value, part).is_some(),
-            Test::Whole(pattern) => pattern.matches(&value),
+            ContentPattern::Part(part) => memchr::memmem::find(&value, part).is_some(),
+            ContentPattern::Whole(pattern) => pattern.matches(&value),
         }
     }
 }

@@ -172,6 +172,7 @@ mod rights_are_asked_about_what_is_filed;
 mod rnews_answers_by_its_link;
 mod rnews_by_way_of_the_daemon;
 mod root_goes_on_as_the_owner;
+mod senders_are_blocked;
 mod servers_accept_no_stranger;
 mod settings_change_in_a_cluster;
 mod settings_faults_name_their_place;

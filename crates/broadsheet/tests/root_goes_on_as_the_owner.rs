@@ -56,6 +56,7 @@ fn commands_that_write_leave_nothing_of_root() {
         &["newsrunning", "on"],
         &["newsrun"],
         &["sendbatches"],
+        &["block", "add", "from", "a@b.example"],
         &["mail", "send"],
     ] {
         let told = program.run(&[words, &["--dir", "news"]].concat());

@@ -91,6 +91,7 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
         // The date of the message below is of 1993.
         programs[0].set("age_days_max = 10", "age_days_max = 0");
         programs[0].write("news/control.ctl", b"newgroup:*:*:doit\n");
+        programs[0].write("news/blocks", b"from\t*@blocked.example\t-\tflood\n");
         let before = place(&programs[0]).1;
         let told = programs[0].run(&["cluster", "apply", "--dir", "news", "--dry-run"]);
         assert_eq!(told.status, 0, "{told:?}");
@@ -98,6 +99,7 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
             "limits.groups_per_article_max: 256 -> 3\n",
             "+ [[site]] peer: ",
             "control.ctl: + newgroup:*:*:doit\n",
+            "blocks: + from",
             "not in force",
         ] {
             assert!(told.out.contains(part), "{part}: {told:?}");
@@ -123,6 +125,10 @@ fn a_site_and_a_limit_reach_all_nodes_under_load() {
     for (number, served) in served.iter().enumerate() {
         let id = id("four", number);
         assert_eq!(offer(&served.address, &id, &in_four_groups(&id)), "439");
+        let blocked = article(&id, "comp.test");
+        let blocked = String::from_utf8(blocked).unwrap();
+        let blocked = blocked.replace("user@example.com", "user@blocked.example");
+        assert_eq!(offer(&served.address, &id, blocked.as_bytes()), "439");
     }
     let control = with(
         "<new@example.org>",

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use article::{Article, Form, Header};
 use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
+use relay::log::Code;
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
@@ -212,12 +214,17 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                         posted = Some(id);
                         outcome(verdict)
                     }
-                    Ok(Made::Mailed) => {
+                    Ok(Made::Mailed(id, address)) => {
+                        let text = [b"mailed to the moderator ", address.as_slice()].concat();
+                        filer.log_post(now, Code::Mailed, &id, &text);
                         batch.set_mailed();
                         continue;
                     }
                     Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
                     Ok(Made::Refused(why, kind)) => {
+                        let post = Article::parse(article, Form::Wire);
+                        let id = post.value(Header::MessageId).unwrap_or_default();
+                        filer.log_post(now, Code::Refused, id, why.as_bytes());
                         (TransferOutcome::Refused(why.into_bytes()), kind)
                     }
                     Err(error) => {

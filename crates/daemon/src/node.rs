@@ -74,7 +74,7 @@ const SETTINGS_CHANGE: &str = "The settings of the cluster change; try again lat
 
 /// What an administrator has to do when the settings of this node are not those of the cluster.
 const DECIDES_OTHERWISE: &str = "the cluster decides by other settings than this node: `broadsheet cluster status' on each node shows \
-                                 which; copy broadsheet.toml (the deciding part), sys, control.ctl, control.ctl.local, controlperm, \
+                                 which; copy broadsheet.toml (the deciding part), sys, blocks, control.ctl, control.ctl.local, controlperm, \
                                  seen.hashes and keys/*.asc of a node that goes on, and restart this one";
 
 /// The result of an article.
@@ -374,7 +374,7 @@ impl Node {
                             made.push((place, native));
                             None
                         }
-                        Ok(Made::Mailed) => {
+                        Ok(Made::Mailed(..)) => {
                             Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
                         }
                         Ok(Made::Duplicate) => {

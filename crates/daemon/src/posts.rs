@@ -32,8 +32,8 @@ pub struct Posts {
 pub enum Made {
     /// An article in native form to file, and its message-id.
     Article(Vec<u8>, Vec<u8>),
-    /// A mail to the moderator, which is on its way.
-    Mailed,
+    /// A mail to the moderator, which is on its way: the message-id of the post, and the address.
+    Mailed(Vec<u8>, Vec<u8>),
     /// An article has its message-id.
     Duplicate,
     /// A refusal: its reason, and its counter.
@@ -83,7 +83,7 @@ impl Posts {
             Ok(injected) => injected,
             Err(refusal) => {
                 let kind = match refusal {
-                    Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
+                    Refusal::NotAllowed(_) | Refusal::Blocked { .. } => RefusalKind::NotPermitted,
                     Refusal::TooLarge { .. } | Refusal::TooMany { .. } => RefusalKind::Size,
                     Refusal::NoGroup(_) => RefusalKind::Groups,
                     _ => RefusalKind::Other,
@@ -96,9 +96,9 @@ impl Posts {
         match &injected.route {
             Route::Mail { .. } if is_duplicate => Ok(Made::Duplicate),
             Route::File => Ok(Made::Article(injected.bytes, injected.id)),
-            Route::Mail { .. } => {
+            Route::Mail { address, .. } => {
                 self.mail(&injected, now)?;
-                Ok(Made::Mailed)
+                Ok(Made::Mailed(injected.id, address.clone()))
             }
         }
     }

@@ -4,6 +4,7 @@ use article::date::{self, LocalZone};
 use article::{Article, Form, message_id, newsgroups, syntax};
 use groups::{Active, name};
 use relay::Rules;
+use relay::blocks::{Blocks, SenderNames};
 use relay::control::ControlMessage;
 use relay::permit::{Denied, permitted};
 
@@ -213,6 +214,31 @@ pub fn rights(draft: &Draft, poster: &Poster<'_>, active: &Active) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Checks that the administrator does not block the poster, whose host and login the article may not tell.
+///
+/// # Errors
+/// The poster is blocked.
+pub fn blocks(
+    draft: &Draft,
+    poster: &Poster<'_>,
+    blocks: &Blocks,
+    seconds: i64,
+) -> Result<(), Refusal> {
+    let names = SenderNames {
+        from: draft.value("From").unwrap_or_default(),
+        host: poster.host,
+        login: poster.account,
+        injector: b"",
+    };
+    match blocks.find(&names, seconds) {
+        None => Ok(()),
+        Some((block, value)) => Err(Refusal::Blocked {
+            kind: block.kind.word(),
+            value: shown(value),
+        }),
+    }
 }
 
 /// Checks Path: no blanks, and no mark of an earlier injection (RFC 5537, 3.4.1).

@@ -156,6 +156,7 @@ pub fn inject(
     add_defaults(&mut draft, poster, rules, now);
     check::addresses(&draft)?;
     check::rights(&draft, poster, site.active)?;
+    check::blocks(&draft, poster, &rules.limits.blocks, now.seconds)?;
     let id = check::required(&draft, "Message-ID")?.to_vec();
     check::message_id(&id, &rules.limits)?;
     check_dates(&mut draft, site, now)?;

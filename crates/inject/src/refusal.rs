@@ -55,6 +55,14 @@ pub enum Refusal {
     /// The poster lacks the right to use Approved, or to send this control message.
     #[error("you may not post {0}; ask the news administrator")]
     NotAllowed(&'static str),
+    /// The administrator blocks the poster.
+    #[error("blocked {kind} `{value}'; ask the news administrator")]
+    Blocked {
+        /// The kind of the block.
+        kind: &'static str,
+        /// The blocked value.
+        value: String,
+    },
     /// A moderated group without a known moderator.
     #[error(
         "{0} is moderated, and neither mailpaths nor moderators has an address for it; ask the news administrator"
@@ -110,6 +118,7 @@ impl Refusal {
             Refusal::NoGroup(_) => "no-such-group",
             Refusal::NoPosting(_) => "no-posting",
             Refusal::NotAllowed(_) => "not-allowed",
+            Refusal::Blocked { .. } => "blocked",
             Refusal::NoModerator(_) => "no-moderator",
             Refusal::NoBody => "no-text",
             Refusal::Nul => "nul",

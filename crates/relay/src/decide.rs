@@ -126,6 +126,9 @@ pub fn decide<'a, E>(
         Ok(required) => required,
         Err(reason) => return refuse(reason),
     };
+    if let Some((kind, value)) = rules.blocks.find_for(article, arrival.seconds) {
+        return refuse(Reason::Blocked(kind, value));
+    }
     let unknown = match look_up_groups(required.newsgroups, state.active, rules, scratch) {
         Ok(unknown) => unknown,
         Err(reason) => return refuse(reason),

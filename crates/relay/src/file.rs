@@ -231,6 +231,11 @@ impl Filer {
         &self.rules
     }
 
+    /// Logs the fate of a post that becomes no article: refused, or mailed to the moderator. The next commit writes the line.
+    pub fn log_post(&mut self, now: Now, code: Code, id: &[u8], text: &[u8]) {
+        self.log.line(now, LOCAL, code, id, text);
+    }
+
     /// Changes the rules for the next articles.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;

@@ -21,6 +21,7 @@
 //! | [`incoming`] | the batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | explains the decision on an article |
 //! | [`program_file`] | the file of a program that a setting names, and whether it gains rights |
+//! | [`blocks`] | senders whose articles are refused |
 //! | [`permit`] | the permissions of an article's sender |
 //! | [`log`] | the classic log |
 //!
@@ -28,6 +29,7 @@
 //! reads batches; a server passes its articles to a [`Filer`] directly.
 
 pub mod bad_batches;
+pub mod blocks;
 pub mod cancel_lock;
 pub mod checks;
 pub mod compose;
@@ -58,6 +60,7 @@ pub mod sites;
 pub mod verified;
 pub mod verify;
 
+pub use blocks::Blocks;
 pub use decide::{Arrival, CONTROL, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};

@@ -57,6 +57,8 @@ pub enum Code {
     Control,
     /// `b`: bad input.
     BadInput,
+    /// `m`: a post, mailed to the moderator.
+    Mailed,
 }
 
 impl Code {
@@ -69,6 +71,7 @@ impl Code {
             Code::Active => b'a',
             Code::Control => b'c',
             Code::BadInput => b'b',
+            Code::Mailed => b'm',
         }
     }
 }

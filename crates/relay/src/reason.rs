@@ -6,6 +6,7 @@ use article::message_id::{self, IdError};
 use article::parse::BAD_LINE_SHOWN_BYTES_MAX;
 use article::{Article, Header, HeaderError};
 
+use crate::blocks::BlockKind;
 use crate::permit::Denied;
 
 /// The text of [`Reason::Duplicate`].
@@ -55,6 +56,8 @@ pub enum Reason<'a> {
     },
     /// Additional: its sender has no permission for this.
     NotPermitted(Denied),
+    /// Additional: the administrator blocks this sender (the file `blocks`).
+    Blocked(BlockKind, &'a [u8]),
     /// One of these groups is moderated, and the article has no Approved header.
     Unapproved(&'a [u8]),
     /// This Date is invalid.
@@ -110,6 +113,7 @@ impl RefusalKind {
             (b"Message-ID too long", RefusalKind::Size),
             (b"too many groups", RefusalKind::Size),
             (b"not allowed", RefusalKind::NotPermitted),
+            (b"blocked ", RefusalKind::NotPermitted),
             (b"unapproved article", RefusalKind::Unapproved),
             (b"unparsable Date", RefusalKind::Date),
             (b"Date: too far", RefusalKind::Date),
@@ -152,7 +156,7 @@ impl Reason<'_> {
             Reason::UnparsableDate(_) | Reason::FutureDate(_) | Reason::AncientDate(_) => {
                 RefusalKind::Date
             }
-            Reason::NotPermitted(_) => RefusalKind::NotPermitted,
+            Reason::NotPermitted(_) | Reason::Blocked(..) => RefusalKind::NotPermitted,
             Reason::Unapproved(_) => RefusalKind::Unapproved,
             Reason::NotSubscribed(_)
             | Reason::AllExcluded(_)
@@ -205,6 +209,10 @@ impl Reason<'_> {
                 &format_args!("too many groups: {groups}, the limit is {limit}"),
             ),
             Reason::NotPermitted(ref denied) => push(out, denied),
+            Reason::Blocked(kind, value) => {
+                push(out, &format_args!("blocked {} ", kind.word()));
+                quote(out, b"`", value, b"'");
+            }
             Reason::Unapproved(groups) => quote(
                 out,
                 b"unapproved article in moderated group(s) `",
@@ -311,6 +319,7 @@ mod tests {
             Reason::NotPermitted(Denied::Groups),
             Reason::NotPermitted(Denied::Approved),
             Reason::NotPermitted(Denied::Control),
+            Reason::Blocked(BlockKind::From, b"a@b"),
             Reason::Unapproved(b"a.b"),
             Reason::UnparsableDate(b"x"),
             Reason::FutureDate(b"x"),

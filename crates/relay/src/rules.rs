@@ -1,4 +1,8 @@
-//! The limits of acceptance.
+//! The limits of acceptance, and the blocked senders.
+
+use std::sync::Arc;
+
+use crate::blocks::Blocks;
 
 /// Default of [`Rules::article_bytes_max`], bytes: 8 MiB.
 pub const ARTICLE_BYTES_MAX: usize = 8 << 20;
@@ -34,6 +38,8 @@ pub struct Rules {
     pub remember_refused: bool,
     /// Whether an article in only one group gets an Xref (`-x` of relaynews disables it).
     pub xref_single: bool,
+    /// The blocked senders.
+    pub blocks: Arc<Blocks>,
 }
 
 impl Rules {
@@ -50,6 +56,7 @@ impl Rules {
             junk: true,
             remember_refused: true,
             xref_single: true,
+            blocks: Arc::default(),
         }
     }
 }

@@ -113,8 +113,19 @@ pub struct Articles {
     pub neighbours: Vec<Neighbour>,
     /// Filed and refused articles of each hour.
     pub hours: [[u64; 2]; HOURS],
+    /// The reasons of refusals but for duplicates, with their quoted parts left out, the most frequent first.
+    pub reasons: Vec<ReasonCount>,
     /// Number of log files read.
     pub log_files: usize,
+}
+
+/// A reason of refusals.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ReasonCount {
+    /// The reason; empty for all others.
+    pub reason: String,
+    /// Refused articles.
+    pub articles: u64,
 }
 
 /// Articles of a neighbour.
@@ -127,6 +138,15 @@ pub struct Neighbour {
     /// By fate.
     #[serde(flatten)]
     pub fates: BTreeMap<&'static str, u64>,
+}
+
+fn reasons(log: &LogFold) -> Vec<ReasonCount> {
+    let (rows, [others]) = log.reasons.largest(NAMED_MAX);
+    let rows = rows.into_iter().map(|row| (row.name, row.counts));
+    let others = (others > 0).then_some((String::new(), [others]));
+    let all = rows.chain(others);
+    all.map(|(reason, [articles])| ReasonCount { reason, articles })
+        .collect()
 }
 
 impl Neighbour {
@@ -589,6 +609,7 @@ impl Articles {
                 })
                 .collect(),
             hours: log.hours,
+            reasons: reasons(log),
             log_files: log.files,
         }
     }

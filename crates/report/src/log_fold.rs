@@ -116,8 +116,103 @@ pub struct LogFold {
     pub hours: [[u64; 2]; HOURS],
     /// The same of each day.
     pub days: Vec<[u64; 2]>,
+    /// Refused articles by reason, with the quoted parts left out; without duplicates.
+    pub reasons: Ranking<1>,
     /// Number of files read.
     pub files: usize,
+}
+
+/// A line of the log about an article.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// Its time as written, `Nov 22 04:39:21.045`.
+    pub time: String,
+    /// The neighbour from which the article came, or `(local)`.
+    pub site: Vec<u8>,
+    /// Its letter.
+    pub code: u8,
+    /// The rest.
+    pub text: Vec<u8>,
+}
+
+/// Lines about one article that are kept at most, the first ones.
+pub const LINES_ABOUT_MAX: usize = 1000;
+
+/// The lines about an article in `log` and in its renamed files, the oldest first, and the files that cannot be read to their end, and why.
+pub fn lines_about(dir: &Path, id: &[u8]) -> (Vec<LogLine>, Vec<String>) {
+    let mut found = Vec::new();
+    let mut errors = Vec::new();
+    let finder = memchr::memmem::Finder::new(id);
+    for path in files(dir, 0) {
+        let read = read_each_line(&path, |line| {
+            if finder.find(line).is_some()
+                && let Some(line) = LogLine::parse(line, id)
+            {
+                found.push(line);
+            }
+            found.len() < LINES_ABOUT_MAX
+        });
+        match read {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                errors.push(format!("{}: {error}", path.display()));
+            }
+            _ => {}
+        }
+    }
+    (found, errors)
+}
+
+impl LogLine {
+    /// Parses a line; `None` if it is about another article.
+    fn parse(line: &[u8], id: &[u8]) -> Option<LogLine> {
+        let (time, rest) = line.split_at_checked(19)?;
+        let mut fields = rest.strip_prefix(b" ")?.splitn(4, |&byte| byte == b' ');
+        let (site, code, found) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(LogLine {
+            time: String::from_utf8_lossy(time).into_owned(),
+            site: site.to_vec(),
+            code: *code.first().filter(|_| found == id)?,
+            text: fields.next().unwrap_or_default().to_vec(),
+        })
+    }
+}
+
+/// A reason without its quoted parts and numbers, so that equal reasons count together.
+pub fn grouped_reason(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let end = match byte {
+            b'`' => Some(b'\''),
+            b'"' => Some(b'"'),
+            b'<' => Some(b'>'),
+            _ => None,
+        };
+        if let Some(end) = end
+            && let Some(at) = memchr::memchr(end, rest)
+        {
+            out.extend_from_slice(&[byte, b'.', b'.', b'.', end]);
+            rest = rest.get(at + 1..).unwrap_or_default();
+        } else if byte.is_ascii_digit() {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            out.push(b'N');
+            rest = rest.get(digits..).unwrap_or_default();
+        } else {
+            out.push(byte);
+        }
+    }
+    out
+}
+
+/// Calls `each` for the lines of a file, which may be compressed with gzip, until it returns false.
+fn read_each_line(path: &Path, each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+    let mut file = BufReader::with_capacity(256 << 10, store::regular::open(path)?);
+    if !file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        return each_line(&mut file, LINE_BYTES_MAX, each);
+    }
+    let mut plain = BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file));
+    each_line(&mut plain, LINE_BYTES_MAX, each)
 }
 
 impl LogFold {
@@ -145,6 +240,7 @@ impl LogFold {
 
     fn add(&mut self, part: &LogFold) {
         self.neighbours.merge(&part.neighbours);
+        self.reasons.merge(&part.reasons);
         for (hour, more) in self.hours.iter_mut().zip(&part.hours) {
             for (count, more) in hour.iter_mut().zip(more) {
                 *count += more;
@@ -159,22 +255,10 @@ impl LogFold {
     }
 
     fn read_file(&mut self, path: &Path, stamps: &[String]) -> io::Result<()> {
-        let mut file = BufReader::with_capacity(256 << 10, store::regular::open(path)?);
-        let is_gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        match is_gzip {
-            false => self.read_lines(&mut file, stamps),
-            true => {
-                let mut plain = BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file));
-                self.read_lines(&mut plain, stamps)
-            }
-        }
-    }
-
-    fn read_lines(&mut self, reader: &mut dyn BufRead, stamps: &[String]) -> io::Result<()> {
         self.days.resize(stamps.len(), [0; 2]);
         let (mut before, mut place) = ([0; 7], None);
         let mut other_days = 0;
-        each_line(reader, LINE_BYTES_MAX, |line| {
+        read_each_line(path, |line| {
             let Some((date, rest)) = line.split_first_chunk::<7>() else {
                 return true;
             };
@@ -197,7 +281,7 @@ impl LogFold {
 
     /// Counts a line behind its date: `hh:mm:ss.mmm SITE CODE MSGID text`.
     fn line(&mut self, line: &[u8], day: usize) {
-        let parse = || -> Option<(usize, &[u8], Fate)> {
+        let parse = || -> Option<(usize, &[u8], Fate, &[u8])> {
             let (time, rest) = line.split_at_checked(12)?;
             let hour: usize = std::str::from_utf8(time.get(..2)?).ok()?.parse().ok()?;
             let rest = rest.strip_prefix(b" ")?;
@@ -207,9 +291,9 @@ impl LogFold {
             let rest = rest.strip_prefix(b" ")?;
             let id = memchr::memchr(b' ', rest).unwrap_or(rest.len());
             let text = rest.get(id + 1..).unwrap_or_default();
-            Some((hour, site, Fate::of(*code, text)?))
+            Some((hour, site, Fate::of(*code, text)?, text))
         };
-        let Some((hour, site, fate)) = parse() else {
+        let Some((hour, site, fate, text)) = parse() else {
             return;
         };
         let mut counts = [0; FATES];
@@ -220,6 +304,9 @@ impl LogFold {
         }
         self.neighbours.add(site, counts);
         let is_refused = !matches!(fate, Fate::Filed | Fate::Junked);
+        if is_refused && fate != Fate::Duplicate {
+            self.reasons.add(&grouped_reason(text), [1]);
+        }
         let of_its_kind = [self.hours.get_mut(hour), self.days.get_mut(day)];
         for counts in of_its_kind.into_iter().flatten() {
             if let Some(count) = counts.get_mut(usize::from(is_refused)) {
@@ -279,6 +366,30 @@ mod tests {
     fn row(fold: &LogFold, name: &str) -> [u64; FATES] {
         let (rows, _) = fold.neighbours.largest(100);
         rows.iter().find(|row| row.name == name).unwrap().counts
+    }
+
+    #[test]
+    fn reasons_count_without_what_they_quote() {
+        for (text, grouped) in [
+            ("no known groups in `a.b'", "no known groups in `...'"),
+            (
+                "article too large: 9000 bytes, the limit is 5",
+                "article too large: N bytes, the limit is N",
+            ),
+            ("a \"x\" <1@a> it's `open", "a \"...\" <...> it's `open"),
+        ] {
+            let found = grouped_reason(text.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&found), grouped);
+        }
+        let mut fold = LogFold::default();
+        let line = |group: &str| {
+            format!("Nov 22 00:00:00.001 utzoo - <1@a> no known groups in `{group}'\n")
+        };
+        let text = line("a") + &line("b") + "Nov 22 00:00:00.001 utzoo - <1@a> duplicate\n";
+        fold.read_lines(&mut text.as_bytes(), day()).unwrap();
+        let (rows, _) = fold.reasons.largest(10);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].counts, [2]);
     }
 
     #[test]

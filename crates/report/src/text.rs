@@ -229,9 +229,14 @@ fn articles(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     let total = &report.articles.total;
     let refused = Fate::ALL.iter().skip(3).filter_map(|fate| {
         let count = total.get(fate.name()).filter(|count| **count > 0)?;
-        Some(format!("{} {count}", fate.name()))
+        Some((*count, fate.name()))
     });
-    let refused: Vec<String> = refused.collect();
+    let mut refused: Vec<(u64, &str)> = refused.collect();
+    refused.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let refused: Vec<String> = refused
+        .iter()
+        .map(|(count, name)| format!("{name} {count}"))
+        .collect();
     let sum = Neighbour {
         name: String::new(),
         articles: total.values().sum(),
@@ -240,6 +245,9 @@ fn articles(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     row(out, "total", &count(&sum))?;
     if !refused.is_empty() {
         writeln!(out, "refused by reason: {}", refused.join(", "))?;
+    }
+    for one in report.articles.reasons.iter().take(SHOWN) {
+        writeln!(out, "{:>9}  {}", one.articles, named(&one.reason))?;
     }
     writeln!(out, "filed by hour (UTC):")?;
     for half in report.articles.hours.chunks(12) {

@@ -214,6 +214,10 @@ impl Settings {
         for name in DECIDING_FILES.iter().chain(&POLICY_FILES) {
             parts.push(file(name)?);
         }
+        // Without the file, the parts are those of builds that do not know it.
+        if copy.file(relay::blocks::FILE).exists() {
+            parts.push(file(relay::blocks::FILE)?);
+        }
         let mut keys = Vec::new();
         for entry in std::fs::read_dir(copy.file(keyring::DIRECTORY))
             .into_iter()

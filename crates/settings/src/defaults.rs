@@ -104,6 +104,7 @@ impl Default for Settings {
                 feeds: true,
                 reseed: RESEED_AUTO.to_owned(),
             },
+            blocks: std::sync::Arc::default(),
             post: Post {
                 mailname: String::new(),
                 approve: "*".to_owned(),

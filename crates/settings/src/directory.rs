@@ -40,6 +40,9 @@ pub enum Error {
     /// `sys` has an error, or does not go together with `broadsheet.toml`.
     #[error("{}: {}", .0.display(), .1)]
     Sites(PathBuf, Box<SitesError>),
+    /// `blocks` has an error.
+    #[error("{}, {}", .0.display(), .1)]
+    Blocks(PathBuf, relay::blocks::BlocksError),
     /// A site that would get articles without their bodies as if they were whole.
     #[error(
         "{place}: site `{name}' would get whole articles, and this news directory has none (headers_only): give it via = {{ nntp = \"HOST\", headfeed = true }}, or remove it"
@@ -168,14 +171,31 @@ impl NewsDirectory {
         FeedNames::parse(&store::regular::read(&self.file(FeedNames::FILE)).unwrap_or_default())
     }
 
-    /// Reads `broadsheet.toml`.
+    /// Reads `blocks`; a missing file has none.
     ///
     /// # Errors
-    /// There is no such directory or file, or the file has errors.
+    /// The file cannot be read, or a line is invalid.
+    pub fn blocks(&self) -> Result<relay::Blocks, Error> {
+        let path = self.file(relay::blocks::FILE);
+        match store::regular::read(&path) {
+            Ok(text) => relay::Blocks::parse(&text).map_err(|error| Error::Blocks(path, error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(relay::Blocks::default()),
+            Err(error) => Err(Error::Io(path, error)),
+        }
+    }
+
+    /// Reads `broadsheet.toml`, and `blocks`.
+    ///
+    /// # Errors
+    /// There is no such directory or file, or a file has errors.
     pub fn settings(&self) -> Result<Read, Error> {
         let path = self.file(FILE);
         match store::regular::read(&path) {
-            Ok(bytes) => Ok(Read::parse(&path, bytes)?),
+            Ok(bytes) => {
+                let mut read = Read::parse(&path, bytes)?;
+                read.settings.blocks = self.blocks()?.into();
+                Ok(read)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(match std::fs::read_link(&path) {
                     Ok(target) => Error::DanglingLink(path, target),

@@ -81,7 +81,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> InForceError {
     }
 }
 
-/// The files by which nodes decide, by their names: the deciding part of broadsheet.toml, sys, those of the policy for control messages, the
+/// The files by which nodes decide, by their names: the deciding part of broadsheet.toml, sys, blocks, those of the policy for control messages, the
 /// trusted keys. A file that is not there is missing. `seen.hashes` is not among them: it may be large, and does not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecidingFiles(BTreeMap<String, Vec<u8>>);
@@ -93,7 +93,8 @@ impl DecidingFiles {
     /// A file cannot be read, or the text of the settings cannot be taken apart.
     pub fn of(directory: &NewsDirectory) -> Result<DecidingFiles, InForceError> {
         let mut files = BTreeMap::new();
-        let mut names: Vec<String> = vec![groups::sys::FILE.to_owned()];
+        let names = [groups::sys::FILE, relay::blocks::FILE];
+        let mut names: Vec<String> = names.map(str::to_owned).to_vec();
         names.extend(POLICY_FILES.map(str::to_owned));
         names.extend(key_files(directory)?);
         for name in names {
@@ -156,7 +157,8 @@ fn is_name(name: &str) -> bool {
                 && stem.bytes().all(|byte| byte.is_ascii_alphanumeric())
         })
     };
-    name == FILE || name == groups::sys::FILE || POLICY_FILES.contains(&name) || is_key()
+    let names = [FILE, groups::sys::FILE, relay::blocks::FILE];
+    names.contains(&name) || POLICY_FILES.contains(&name) || is_key()
 }
 
 /// The files of trusted keys of a directory.
@@ -196,7 +198,8 @@ pub fn settings_with(
 ) -> Result<Settings, InForceError> {
     let text = text_with(directory, copy)?;
     let path = directory.file(FILE);
-    let read = Read::parse(&path, text.into_bytes()).map_err(Error::from)?;
+    let mut read = Read::parse(&path, text.into_bytes()).map_err(Error::from)?;
+    read.settings.blocks = copy.blocks()?.into();
     Ok(read.settings)
 }
 
@@ -659,6 +662,7 @@ mod tests {
             "control.ctl",
             "control.ctl.local",
             "controlperm",
+            "blocks",
             "keys/0AF.asc",
         ] {
             let parts = [(name, &b""[..])].into_iter();

@@ -105,6 +105,8 @@ pub struct Settings {
     pub pulls: Vec<pull::Source>,
     /// `[cluster]`
     pub cluster: Cluster,
+    /// The file `blocks`.
+    pub blocks: std::sync::Arc<relay::Blocks>,
 }
 
 /// The errors of settings that depend on each other, and of texts with a form of their own: each with its key.

@@ -21,6 +21,7 @@ impl Settings {
             message_id_bytes_max: count(self.limits.message_id_bytes_max),
             future_seconds_max: seconds(self.limits.clock_skew_seconds),
             junk: self.junk,
+            blocks: self.blocks.clone(),
             age_seconds_max: (age > 0).then(|| seconds(age.saturating_mul(86_400))),
             ..relay::Rules::new(self.name.as_bytes())
         }

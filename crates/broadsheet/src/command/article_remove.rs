@@ -17,9 +17,11 @@ use crate::answer::Answer;
 use crate::cluster_log::ClusterLog;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Kind, Operands};
 use crate::posting::Posting;
+use crate::removal_search;
 use crate::removed;
+use crate::row_search;
 use crate::text;
 
 /// The table.
@@ -36,16 +38,44 @@ Other sites hear nothing, unless --cancel is given.
 With --erase the record in the log, the overview rows and the files of trees are overwritten, and the
 disk is read again. Archives of expire, batches that wait for other sites and backups are not
 touched, and what a file system that copies on write, or a flash disk, keeps of old blocks is out of
-reach. In a cluster all nodes remove the articles; --erase overwrites them on this node, and on the
+reach.
+
+Instead of articles, criteria may be given; the articles that meet all of them are removed. Try them
+with -n first. Patterns are those of `overview --match': a part of the content, or with `*' a wildmat of
+the whole. --path reads each article that meets the others. --login removes posts of this server.
+
+  broadsheet article remove -n --from spammer@example.com --since '2 days'
+
+In a cluster all nodes remove the articles; --erase overwrites them on this node, and on the
 others where the command runs, too. The log of the cluster keeps its copy until it is trimmed.",
     operands: Operands {
         shown: "ID|GROUP/NUMBER...",
-        least: 1,
+        least: 0,
         most: usize::MAX,
     },
     flags: &[
         DIR,
         JSON,
+        Flag::new("from", "Articles with this in From.").value("PATTERN"),
+        Flag::new("subject", "Articles with this in Subject.").value("PATTERN"),
+        Flag::new("path", "Articles with this in Path.").value("PATTERN"),
+        Flag::new("login", "Articles that this login or account posted here, as posts.log tells.")
+            .value("LOGIN"),
+        Flag::new(
+            "group",
+            "Articles in these groups: a subscription list or a wildmat.",
+        )
+        .value("PATTERN"),
+        row_search::SINCE,
+        row_search::WILDMAT,
+        Flag {
+            kind: Kind::New,
+            ..Flag::classic(
+                'n',
+                "dry-run",
+                "Print the articles that would be removed, and remove nothing.",
+            )
+        },
         Flag::new("reason", "Why; `article show' and `article removed' tell it.").value("TEXT"),
         Flag::new("erase", "Overwrite the bytes on the disk now. This cannot be undone."),
         Flag::new("cancel", "Post a cancel message, too, so that other sites remove the articles if they accept it."),
@@ -53,7 +83,7 @@ others where the command runs, too. The log of the cluster keeps its copy until 
     exits: &[
         Meaning {
             status: Status::NO,
-            when: "an article could not be removed, or no cancel message could be posted for it; the others were removed",
+            when: "nothing was found, or an article could not be removed, or no cancel message could be posted for it; the others were removed",
         },
         Meaning {
             status: Status::ATTENTION,
@@ -113,6 +143,25 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         };
         ids.push(id);
     }
+    let found = removal_search::run(given, directory.root(), &snapshot)?;
+    if given.operands.is_empty() && found.is_empty() {
+        eprintln!("broadsheet: no article meets all criteria");
+        return Ok(Status::NO);
+    }
+    if given.has("dry-run") {
+        for article in &found {
+            given.print(article, out)?;
+        }
+        for id in &ids {
+            writeln!(out, "would remove {}", groups::shown(id))?;
+        }
+        return Ok(status);
+    }
+    ids.extend(
+        found
+            .iter()
+            .map(|article| article.value("Message-ID").to_vec()),
+    );
     let trees = match is_erasing {
         true => trees(&directory, &settings)?,
         false => Vec::new(),

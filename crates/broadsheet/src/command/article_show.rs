@@ -1,9 +1,12 @@
 //! `broadsheet article show`
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use article::{Article, Form, Header};
 use feed::site_state;
+use inject::posts_log;
+use report::log_fold::{self, LogLine};
 use serde_json::{Value, json};
 use store::{HistoryLine, Position, Snapshot};
 
@@ -22,7 +25,9 @@ pub static COMMAND: Command = Command {
     summary: "tell what happened to an article",
     about: "\
 Prints when and from which site an article came, where it was filed, which sites got it or will get
-it, and what removed it. Give a Message-ID (quoted for the shell), or GROUP/NUMBER.",
+it, and what removed it; of one that was refused, or mailed to a moderator, when and why. It also
+reads the lines about it in log and its renamed files, and who posted it in posts.log. Give a
+Message-ID (quoted for the shell), or GROUP/NUMBER.",
     operands: Operands {
         shown: "ID|GROUP/NUMBER...",
         least: 1,
@@ -43,19 +48,31 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut status = Status::OK;
     for name in &given.operands {
         let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
-        let Some(line) = snapshot.history_line(&id)? else {
-            let name = groups::shown(name.as_encoded_bytes());
-            let seen = history_find::seen_elsewhere(&snapshot, &id)?;
-            match seen {
-                "" => eprintln!(
-                    "broadsheet: nothing is known of {name}: it never came, or its id is forgotten; `grep' the file log for a refusal"
-                ),
-                seen => eprintln!("broadsheet: {name} is not in history{seen}"),
+        let (lines, problems) = log_fold::lines_about(directory.root(), &id);
+        for problem in problems {
+            eprintln!("broadsheet: cannot read {problem}");
+        }
+        let mut story = match snapshot.history_line(&id)? {
+            Some(line) => Story::of(&directory, &snapshot, &line, &removed)?,
+            None if !lines.is_empty() => {
+                let seen = history_find::seen_elsewhere(&snapshot, &id)?;
+                Story::without_history(&id, format!("not here: not in history{seen}"))
             }
-            status = Status::NO;
-            continue;
+            None => {
+                let name = groups::shown(name.as_encoded_bytes());
+                let seen = history_find::seen_elsewhere(&snapshot, &id)?;
+                match seen {
+                    "" => eprintln!(
+                        "broadsheet: nothing is known of {name}: it never came, or its id and the lines about it in log are gone"
+                    ),
+                    seen => eprintln!("broadsheet: {name} is not in history{seen}"),
+                }
+                status = Status::NO;
+                continue;
+            }
         };
-        let story = Story::of(&directory, &snapshot, &line, &removed)?;
+        story.lines = lines;
+        story.posted_by = posted_by(directory.root(), &id);
         given.print(&story, out)?;
     }
     Ok(status)
@@ -74,9 +91,31 @@ struct Story {
     sites: Vec<(String, &'static str)>,
     state: String,
     removed: Option<Value>,
+    /// The lines of the log about it.
+    lines: Vec<LogLine>,
+    /// Who posted it here, if that is known.
+    posted_by: Option<String>,
 }
 
 impl Story {
+    /// Of an article that history does not know.
+    fn without_history(id: &[u8], state: String) -> Story {
+        Story {
+            id: groups::shown(id),
+            arrival: None,
+            from_site: None,
+            poster: None,
+            subject: None,
+            bytes: None,
+            links: Vec::new(),
+            sites: Vec::new(),
+            state,
+            removed: None,
+            lines: Vec::new(),
+            posted_by: None,
+        }
+    }
+
     fn of(
         directory: &NewsDirectory,
         snapshot: &Snapshot,
@@ -84,20 +123,14 @@ impl Story {
         removed: &[RemovedArticle],
     ) -> anyhow::Result<Story> {
         let now = relay::Now::read().seconds;
+        let links = line.links();
         let mut story = Story {
-            id: groups::shown(line.id),
             arrival: line.arrival,
-            from_site: None,
-            poster: None,
-            subject: None,
             bytes: line.size,
-            links: line
-                .links()
+            links: links
                 .map(|(group, number)| format!("{}/{number}", groups::shown(group)))
                 .collect(),
-            sites: Vec::new(),
-            state: String::new(),
-            removed: None,
+            ..Story::without_history(line.id, String::new())
         };
         let mut buffer = Vec::new();
         let record = match line.position {
@@ -147,6 +180,32 @@ fn sender_of(article: &Article<'_>) -> String {
     }
 }
 
+/// The login or account and the address that posted an article here, as `posts.log` tells.
+fn posted_by(root: &Path, id: &[u8]) -> Option<String> {
+    let mut found = None;
+    // Only the owner can read it.
+    let _ = posts_log::each_line(root, |line| {
+        if line.id.as_bytes() == id {
+            let words = [line.account, line.host].into_iter();
+            let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+            found = Some(words.join(" from "));
+        }
+    });
+    found
+}
+
+/// The meaning of a line of the log.
+fn event(line: &LogLine) -> String {
+    let text = groups::shown(&line.text);
+    match (line.code, text.as_str()) {
+        (b'+', "") => "filed; no site gets it".to_owned(),
+        (b'+', sites) => format!("filed, for {sites}"),
+        (b'j', _) => "filed in junk".to_owned(),
+        (b'-', text) => format!("refused: {text}"),
+        (_, text) => text.to_owned(),
+    }
+}
+
 /// Whether a site got the article at a position.
 fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'static str {
     match site_state::look(directory.root(), site) {
@@ -174,6 +233,11 @@ impl Answer for Story {
         for (site, state) in &self.sites {
             row("site", &format!("{site}: {state}"))?;
         }
+        row("posted by", self.posted_by.as_deref().unwrap_or_default())?;
+        for line in &self.lines {
+            let site = groups::shown(&line.site);
+            row("log", &format!("{} {site}: {}", line.time, event(line)))?;
+        }
         row("state", &self.state)
     }
 
@@ -181,6 +245,17 @@ impl Answer for Story {
         let sites = self.sites.iter();
         let sites: Vec<Value> = sites
             .map(|(site, state)| json!({"site": site, "state": state}))
+            .collect();
+        let lines = self.lines.iter();
+        let lines: Vec<Value> = lines
+            .map(|line| {
+                json!({
+                    "time": line.time,
+                    "site": groups::escaped(&line.site),
+                    "code": char::from(line.code).to_string(),
+                    "text": groups::escaped(&line.text),
+                })
+            })
             .collect();
         json!({
             "id": self.id,
@@ -193,6 +268,8 @@ impl Answer for Story {
             "sites": sites,
             "state": self.state,
             "removed": self.removed,
+            "posted_by": self.posted_by,
+            "log": lines,
         })
     }
 }

@@ -27,7 +27,7 @@ pub static COMMAND: Command = Command {
     summary: "put the settings of this node into force on all nodes",
     about: "\
 All nodes of a cluster decide about articles by the same settings: the limits, the sites, sys,
-control.ctl, control.ctl.local, controlperm, the trusted keys and a few more, which `broadsheet cluster
+blocks, control.ctl, control.ctl.local, controlperm, the trusted keys and a few more, which `broadsheet cluster
 status' lists. Edit them on one node and run this command there: the settings go to all nodes by an
 entry of the log. From this entry on each decides by them, without a restart, and writes them into its
 own files; listening addresses, [[access]], the schedule and all else there stay. A node that is away

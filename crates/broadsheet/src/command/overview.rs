@@ -55,7 +55,7 @@ Content in encoded words (RFC 2047) matches as it is and decoded.
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let mut search = RowSearch::of(given)?;
+    let mut search = RowSearch::of(given, "groups")?;
     for text in given.values("match") {
         search.demand(given, text.as_bytes())?;
     }

@@ -13,7 +13,7 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "make the daemon reload its settings",
     about: "\
-The daemon reads broadsheet.toml, sys and the certificate again, all or nothing: if one has an
+The daemon reads broadsheet.toml, sys, blocks and the certificate again, all or nothing: if one has an
 error, the error is reported and the old settings stay in force. So they do if a file has an error that
 is read only when it is needed: explist, batchparms, mailpaths, moderators, users, control.ctl,
 controlperm or a key. Changes to `active' are read as well. The addresses to listen at, nntp.threads and nntp.metrics change only with a restart of the

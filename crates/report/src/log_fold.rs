@@ -368,6 +368,13 @@ mod tests {
         rows.iter().find(|row| row.name == name).unwrap().counts
     }
 
+    /// What a log says of the day.
+    fn fold_of(text: &str) -> LogFold {
+        let room = tempfile::tempdir().unwrap();
+        fs::write(room.path().join("log"), text).unwrap();
+        LogFold::read(room.path(), &[day()]).0
+    }
+
     #[test]
     fn reasons_count_without_what_they_quote() {
         for (text, grouped) in [
@@ -381,12 +388,11 @@ mod tests {
             let found = grouped_reason(text.as_bytes());
             assert_eq!(String::from_utf8_lossy(&found), grouped);
         }
-        let mut fold = LogFold::default();
         let line = |group: &str| {
             format!("Nov 22 00:00:00.001 utzoo - <1@a> no known groups in `{group}'\n")
         };
         let text = line("a") + &line("b") + "Nov 22 00:00:00.001 utzoo - <1@a> duplicate\n";
-        fold.read_lines(&mut text.as_bytes(), day()).unwrap();
+        let fold = fold_of(&text);
         let (rows, _) = fold.reasons.largest(10);
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].counts, [2]);
@@ -394,9 +400,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_day_count() {
-        let mut fold = LogFold::default();
-        fold.read_lines(&mut LINES.as_bytes(), &[day().stamp()])
-            .unwrap();
+        let fold = fold_of(LINES);
         assert_eq!(row(&fold, "utzoo"), [3, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!(row(&fold, "(local)"), [1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(fold.hours.first(), Some(&[1, 0]));
@@ -444,9 +448,7 @@ mod tests {
             text.push_str(&format!("{}12:00:00.000 a + <x@y> z\n", day_of_log.stamp()));
             day_of_log = day_of_log.plus(1);
         }
-        let mut fold = LogFold::default();
-        fold.read_lines(&mut text.as_bytes(), &[day().stamp()])
-            .unwrap();
+        let fold = fold_of(&text);
         assert_eq!(fold.neighbours.total()[0], 1);
     }
 }

@@ -181,19 +181,22 @@ impl Blocks {
 
     /// The first block in force at a time (seconds since 1970) that matches a sender, with the matching value.
     pub fn find<'a>(&self, sender: &SenderNames<'a>, seconds: i64) -> Option<(&Block, &'a [u8])> {
+        // Once for all blocks.
+        let small = BlockKind::ALL.map(|kind| sender.value(kind).to_ascii_lowercase());
         let mut all = self.blocks.iter().zip(&self.patterns);
         all.find_map(|(block, pattern)| {
-            let value = sender.value(block.kind);
-            let is_blocked = !value.is_empty()
-                && block.until.is_none_or(|until| seconds < until)
-                && match block.kind {
-                    BlockKind::From => {
-                        pattern.matches(address(value))
-                            || (pattern.is_wildmat() && pattern.matches(value))
-                    }
-                    _ => pattern.matches(value),
-                };
-            is_blocked.then_some((block, value))
+            let [from, host, login, injector] = &small;
+            let (value, whole) = match block.kind {
+                BlockKind::From => (address(from), pattern.is_wildmat().then_some(from)),
+                BlockKind::Host => (host.as_slice(), None),
+                BlockKind::Login => (login.as_slice(), None),
+                BlockKind::Injector => (injector.as_slice(), None),
+            };
+            let matches = |value: &[u8]| !value.is_empty() && pattern.matches(value);
+            let is_in_force = block.until.is_none_or(|until| seconds < until);
+            let is_blocked =
+                is_in_force && (matches(value) || whole.is_some_and(|whole| matches(whole)));
+            is_blocked.then(|| (block, sender.value(block.kind)))
         })
     }
 
@@ -212,11 +215,11 @@ impl Blocks {
 }
 
 impl CompiledPattern {
+    /// Whether it matches a value in small letters.
     fn matches(&self, value: &[u8]) -> bool {
-        let value = value.to_ascii_lowercase();
         match self {
-            CompiledPattern::Whole(whole) => *whole == value,
-            CompiledPattern::Wildmat(wildmat) => wildmat.matches(&value),
+            CompiledPattern::Whole(whole) => whole == value,
+            CompiledPattern::Wildmat(wildmat) => wildmat.matches(value),
         }
     }
 

@@ -216,6 +216,17 @@ fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'sta
     }
 }
 
+/// What the state of a site means. The sites are those that the article was meant for when it was filed.
+fn meaning(state: &str) -> &str {
+    match state {
+        "passed" => "was offered it, and took it or did not want it",
+        "deferred" => "did not want it yet; it is offered again",
+        "waits" => "it waits to be sent",
+        "no feed" => "there is no feed to it any more",
+        other => other,
+    }
+}
+
 impl Answer for Story {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut row = |name: &str, value: &str| match value {
@@ -231,7 +242,7 @@ impl Answer for Story {
         row("size", &bytes.unwrap_or_default())?;
         row("filed in", &self.links.join(" "))?;
         for (site, state) in &self.sites {
-            row("site", &format!("{site}: {state}"))?;
+            row("site", &format!("{site}: {}", meaning(state)))?;
         }
         row("posted by", self.posted_by.as_deref().unwrap_or_default())?;
         for line in &self.lines {

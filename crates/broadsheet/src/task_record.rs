@@ -1,6 +1,7 @@
 //! Keeps the results of backup and fsck for the daily report.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 
 use relay::Now;
@@ -29,10 +30,13 @@ pub fn record(directory: &NewsDirectory, name: &str, result: &str, from: i64) {
         }),
         ..Figures::default()
     };
-    if let Err(error) = figures::append(root, &figures) {
-        eprintln!(
+    match figures::append(root, &figures) {
+        // fsck may look at such a directory, and says so itself.
+        Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {}
+        Err(error) => eprintln!(
             "broadsheet: {}: {error}; the daily report lacks this run",
             directory.file(figures::DIRECTORY).display()
-        );
+        ),
+        Ok(()) => {}
     }
 }

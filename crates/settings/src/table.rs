@@ -530,8 +530,7 @@ pub static TABLE: &[Setting] = &[
         key: "alarm_after",
         unit: Unit::Text,
         range: ANY,
-        help: "How long articles cannot be sent to a site until the daemon mails that to report.mail, once an outage: \"1 h\", \"30 min\", \
-               or \"off\".",
+        help: "How long an outage of a site lasts until the daemon mails it to report.mail, once: \"1 h\", \"30 min\", or \"off\".",
         slot: |s| Slot::Text(&mut s.report.alarm_after),
     },
     Setting {
@@ -539,8 +538,8 @@ pub static TABLE: &[Setting] = &[
         key: "to",
         unit: Unit::Text,
         range: ANY,
-        help: "Directory of the backups that the daemon makes at schedule.backup, and `broadsheet backup' without an operand: on another disk, \
-               outside the news directory, with a path from `/' on; empty: none. Under the systemd unit it needs a drop-in with ReadWritePaths.",
+        help: "Directory of the backups by schedule.backup, and by `broadsheet backup' without an operand: a whole path, on another disk; \
+               empty: none. Under the systemd unit, ReadWritePaths must have it.",
         slot: |s| Slot::Text(&mut s.backup.to),
     },
     Setting {
@@ -548,7 +547,7 @@ pub static TABLE: &[Setting] = &[
         key: "keep",
         unit: Unit::Count("backups"),
         range: (0, 100_000),
-        help: "How many backups are kept there; older ones are removed after a backup without damage. 0: all are kept.",
+        help: "How many backups are kept there; older ones go after one without damage. 0: all.",
         slot: |s| Slot::Number(&mut s.backup.keep),
     },
     Setting {

@@ -144,6 +144,8 @@ impl Sound {
             .unwrap()
             .map(|entry| Path::new("segments").join(entry.unwrap().file_name()))
             .collect();
+        // Nobody reads what the reserve holds.
+        files.retain(|path| !path.ends_with(store::REPACK_RESERVE));
         files.sort();
         files.extend(["index", "index.key", "active", "cancels", "expired"].map(PathBuf::from));
         Sound {

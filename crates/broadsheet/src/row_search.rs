@@ -297,9 +297,36 @@ fn lower(value: &[u8]) -> Vec<u8> {
 
 /// A date, or the time so long ago.
 pub fn since(text: &[u8], now: i64) -> Option<i64> {
-    let interval = std::str::from_utf8(text).ok();
-    match interval.and_then(|text| When::parse(&format!("every {text}")).ok()) {
+    let interval = std::str::from_utf8(text).ok().map(|text| {
+        let end = text.find(|c: char| !c.is_ascii_digit());
+        let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+        format!("every {number} {}", unit.trim_start())
+    });
+    match interval.and_then(|text| When::parse(&text).ok()) {
         Some(When::Every(seconds)) => Some(now.saturating_sub_unsigned(seconds)),
         _ => article::date::parse(text, &SystemZone),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::since;
+
+    #[test]
+    fn an_interval_needs_no_blank() {
+        for (text, seconds) in [
+            ("2h", 7200),
+            ("2 h", 7200),
+            ("90 min", 5400),
+            ("3 days", 259_200),
+            ("1d", 86_400),
+        ] {
+            assert_eq!(
+                since(text.as_bytes(), 1_000_000),
+                Some(1_000_000 - seconds),
+                "{text}"
+            );
+        }
+        assert_eq!(since(b"soon", 0), None);
     }
 }

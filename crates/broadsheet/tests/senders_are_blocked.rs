@@ -82,6 +82,8 @@ fn invalid_blocks_are_errors() {
     for words in [
         &["block", "add", "form", "a@b"][..],
         &["block", "add", "from", ""],
+        &["block", "add", "from", "spam"],
+        &["block", "add", "from", "X <a@b>"],
         &["block", "add", "from", "a\tb"],
         &["block", "add", "from", "a@b", "--until", "soon"],
         &["block", "add", "from", "a@b", "--until", "1 Jan 2001"],

@@ -219,7 +219,7 @@ fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'sta
 /// What the state of a site means. The sites are those that the article was meant for when it was filed.
 fn meaning(state: &str) -> &str {
     match state {
-        "passed" => "was offered it, and took it or did not want it",
+        "passed" => "was offered it, and took it, did not want it or refused it",
         "deferred" => "did not want it yet; it is offered again",
         "waits" => "it waits to be sent",
         "no feed" => "there is no feed to it any more",

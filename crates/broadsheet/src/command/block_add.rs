@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use relay::blocks::Block;
+use relay::blocks::{Block, BlockKind};
 use settings::SystemZone;
 
 use crate::block_edit::{edit, named};
@@ -44,6 +44,12 @@ with `*'; capital and small letters are the same. A block of the same kind and p
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let (kind, pattern) = named(given)?;
+    let is_whole = !pattern.contains(&b'*');
+    if kind == BlockKind::From && is_whole && (!pattern.contains(&b'@') || pattern.contains(&b'<'))
+    {
+        let what = "a sender is an address alone (`anna@example.org'), or a wildmat with `*'";
+        return Err(given.usage(what).into());
+    }
     let until = given.value("until").map(|date| {
         article::date::parse(date.as_bytes(), &SystemZone).ok_or_else(|| {
             given.usage(format!(

@@ -17,10 +17,8 @@ use crate::mail_review;
 use crate::server_review;
 use crate::site_review;
 use crate::text;
-use daemon::FailingFeed;
 use report::failed_tasks::{self, FailedTask};
 use settings::{Faults, Settings};
-use store::Snapshot;
 
 /// One control file, looked over.
 pub struct Finding {
@@ -116,10 +114,12 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
             told: Ok(failed_text(&failed)),
         });
     }
-    findings.extend(failing_feeds(directory, settings).map(|told| Finding {
-        file: feed::site_directory::FEEDS,
-        told: Ok(told),
-    }));
+    findings.extend(
+        site_review::failing(directory, settings).map(|text| Finding {
+            file: feed::site_directory::FEEDS,
+            told: Ok(text),
+        }),
+    );
     if !settings.backup.to.is_empty() {
         findings.push(Finding {
             file: "[backup]",
@@ -148,26 +148,6 @@ fn failed_text(failed: &[FailedTask]) -> String {
     told
 }
 
-/// The feeds that cannot be served. `None`: there are none, or the files cannot be read, which other findings report. On the other nodes of
-/// a cluster the files are those of another time.
-fn failing_feeds(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
-    let is_elsewhere = settings.is_node() && {
-        let daemon = daemon::client::status(directory.root());
-        let feeds = daemon.and_then(|daemon| daemon.status.cluster_feeds);
-        feeds.is_none_or(|feeds| !feeds.is_here)
-    };
-    let sites = directory.sys(settings).ok().filter(|_| !is_elsewhere)?;
-    let snapshot = Snapshot::open(directory.root()).ok()?;
-    let names = feed::feeds::names(&sites);
-    let failing = FailingFeed::all(directory.root(), &sites, &snapshot, &names);
-    let mut told = counted(failing.len(), "failing feed");
-    for feed in failing.iter().take(FAULTS_TOLD_MAX) {
-        let (site, state, remedy) = (&feed.site, feed.state(), &feed.remedy);
-        told.push_str(&format!("\n    warning: {site}: {state}; {remedy}"));
-    }
-    (!failing.is_empty()).then_some(told)
-}
-
 /// Where backups go, and what keeps them from it.
 fn backup(directory: &NewsDirectory, settings: &Settings) -> String {
     let to = Path::new(&settings.backup.to);
@@ -185,11 +165,11 @@ fn backup(directory: &NewsDirectory, settings: &Settings) -> String {
     } else {
         None
     };
-    let mut told = format!("{shown}, {}", settings.schedule.backup);
+    let mut text = format!("{shown}, {}", settings.schedule.backup);
     if let Some(warning) = warning {
-        told.push_str(&format!("\n    warning: {shown}: {warning}"));
+        text.push_str(&format!("\n    warning: {shown}: {warning}"));
     }
-    told
+    text
 }
 
 /// Makes no request.

@@ -106,7 +106,7 @@ impl NewsDirectory {
 
     /// Like `meant`, for commands that can do without one.
     pub fn maybe(given: &Given) -> Option<NewsDirectory> {
-        // A link to a file that is gone is told when the settings are read.
+        // Reading the settings reports a link to a missing file.
         let is_there = || match std::fs::symlink_metadata(Path::new(DEFAULT).join(settings::FILE)) {
             // Then its owner has to be asked.
             Err(error) => error.kind() == ErrorKind::PermissionDenied,

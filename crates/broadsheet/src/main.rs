@@ -44,6 +44,7 @@ mod group_flag;
 mod help;
 mod ihave;
 mod joining;
+mod keep_free;
 mod key_report;
 mod mail_review;
 mod man;

@@ -32,7 +32,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// So many more bytes are done.
+    /// Counts further bytes as done.
     pub fn advance(&self, bytes: u64) {
         if let Some(bar) = &self.0 {
             bar.inc(bytes);

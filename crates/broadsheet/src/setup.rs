@@ -2,7 +2,6 @@
 
 pub mod answers;
 pub mod by_root;
-pub mod keep_free;
 pub mod making;
 pub mod question;
 mod suggested_groups;

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use daemon::FailingFeed;
 use feed::serving::BATCHPARMS;
 use feed::{enrolment, feeds, site_state};
 use groups::matrix::DEFAULT_DISTRIBUTION;
@@ -16,12 +17,32 @@ use store::Snapshot;
 
 use relay::Now;
 
-use crate::control_file::{counted, read, told_or_faults};
+use crate::control_file::{FAULTS_TOLD_MAX, counted, read, told_or_faults};
 use crate::directory::NewsDirectory;
 use crate::text;
 
 /// Most sites that the text lists; of the others it has the number.
 const SITES_TOLD_MAX: usize = 100;
+
+/// The feeds that cannot be served. `None`: there are none, or the files cannot be read, which other findings report. On the other nodes of
+/// a cluster the files are those of another time.
+pub fn failing(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
+    let is_elsewhere = settings.is_node() && {
+        let daemon = daemon::client::status(directory.root());
+        let feeds = daemon.and_then(|daemon| daemon.status.cluster_feeds);
+        feeds.is_none_or(|feeds| !feeds.is_here)
+    };
+    let sites = directory.sys(settings).ok().filter(|_| !is_elsewhere)?;
+    let snapshot = Snapshot::open(directory.root()).ok()?;
+    let names = feeds::names(&sites);
+    let failing = FailingFeed::all(directory.root(), &sites, &snapshot, &names);
+    let mut text = counted(failing.len(), "failing feed");
+    for feed in failing.iter().take(FAULTS_TOLD_MAX) {
+        let (site, state, remedy) = (&feed.site, feed.state(), &feed.remedy);
+        text.push_str(&format!("\n    warning: {site}: {state}; {remedy}"));
+    }
+    (!failing.is_empty()).then_some(text)
+}
 
 /// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`
 /// together. A fault stops rnews, and the text is the one that rnews prints.

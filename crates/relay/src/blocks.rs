@@ -11,6 +11,8 @@ use article::date::{self, Utc};
 use article::{Article, Header};
 use groups::Wildmat;
 
+use crate::control::request::long_address;
+
 /// The file.
 pub const FILE: &str = "blocks";
 /// Most blocks.
@@ -183,11 +185,12 @@ impl Blocks {
     pub fn find<'a>(&self, sender: &SenderNames<'a>, seconds: i64) -> Option<(&Block, &'a [u8])> {
         // Once for all blocks.
         let small = BlockKind::ALL.map(|kind| sender.value(kind).to_ascii_lowercase());
+        let address = long_address(sender.from);
         let mut all = self.blocks.iter().zip(&self.patterns);
         all.find_map(|(block, pattern)| {
             let [from, host, login, injector] = &small;
             let (value, whole) = match block.kind {
-                BlockKind::From => (address(from), pattern.is_wildmat().then_some(from)),
+                BlockKind::From => (address.as_slice(), pattern.is_wildmat().then_some(from)),
                 BlockKind::Host => (host.as_slice(), None),
                 BlockKind::Login => (login.as_slice(), None),
                 BlockKind::Injector => (injector.as_slice(), None),
@@ -325,16 +328,6 @@ fn injector(path: &[u8]) -> &[u8] {
     before
 }
 
-/// The address in From.
-fn address(from: &[u8]) -> &[u8] {
-    let inside = memchr::memrchr(b'<', from).and_then(|open| {
-        let inside = from.get(open + 1..)?;
-        inside.get(..memchr::memchr(b'>', inside)?)
-    });
-    let first = from.split(|byte| byte.is_ascii_whitespace()).next();
-    inside.unwrap_or(first.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -359,6 +352,7 @@ mod tests {
             ("from\t*@EXAMPLE.com\t-\t", true),
             ("from\tspam king*\t-\t", true),
             ("from\tpam@example.com\t-\t", false),
+            ("from\tking\t-\t", false),
             ("host\t192.0.2.*\t-\t", true),
             ("host\t192.0.2.70\t-\t", false),
             ("login\tanna\t-\t", true),
@@ -368,6 +362,8 @@ mod tests {
         ] {
             assert_eq!(found(line, ARTICLE, 0).is_some(), is_blocked, "{line}");
         }
+        let comment = b"Path: us\nFrom: A@b (from nowhere)\n\n";
+        assert!(found("from\ta@b", comment, 0).is_some());
         let path = b"Path: us!bad.example!.POSTED!x\nFrom: a@b\n\n";
         assert!(found("injector\tbad.example", path, 0).is_some());
         let path = b"Path: us!bad.example!user\nFrom: a@b\n\n";

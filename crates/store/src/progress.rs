@@ -12,7 +12,7 @@ const TOLD_BYTES: u64 = 1 << 20;
 pub enum WorkProgress {
     /// Work on so many bytes begins: its name, such as `checking`.
     Begins(&'static str, u64),
-    /// So many of them are done in all.
+    /// The bytes that are done in all.
     Done(u64),
     /// It ends.
     Ends,
@@ -44,7 +44,7 @@ impl Work {
         }
     }
 
-    /// So many more bytes are done.
+    /// Counts further bytes as done.
     pub fn advance(&mut self, bytes: u64) {
         self.done += bytes;
         if let Some(observer) = self.observer

@@ -302,13 +302,15 @@ impl Job<'_> {
 
     /// Makes the reserve again after a segment was repacked into it. The space of the old file is free when the last reader has closed it.
     fn renew_reserve(&self) {
-        let began = Instant::now();
+        let (began, mut pause) = (Instant::now(), CLOSED_CHECK_INTERVAL);
         while !repack_reserve::make(&self.segments, self.reserve) && self.waits_for_space.get() {
-            // A daemon that gets its lock back has its readers open all files anew.
-            let lent = Spool::open_on(self.disk.clone(), self.dir, self.options);
+            // A daemon that gets its lock back has its readers open all files anew. It takes nothing in meanwhile, so that the pauses grow.
+            let lent = Lock::take(self.dir, self.options.patience);
             let is_over = lent.is_err() || began.elapsed() > CLOSED_WITHIN;
+            drop(lent);
             self.waits_for_space.set(!is_over);
-            std::thread::sleep(CLOSED_CHECK_INTERVAL);
+            std::thread::sleep(pause);
+            pause *= 2;
         }
     }
 

@@ -102,8 +102,8 @@ pub struct Spool {
     publisher: Option<Publisher>,
     /// When a commit last compared the segment with its size. `None`: the first commit does.
     size_checked: Option<Instant>,
-    /// Largest segment that is filed into without a pause, bytes.
-    without_pause_max: u64,
+    /// Largest segment that is filed into without a pause, bytes; `None` before a segment has its size.
+    without_pause_max: Option<u64>,
     /// The reserve for repacking suffices for a segment of so many bytes, as far as there was room.
     reserve: u64,
     /// Segments that are noted as such to reclaim, since the spool was opened.
@@ -416,13 +416,21 @@ impl Spool {
         }
     }
 
+    fn without_pause_max(&mut self) -> u64 {
+        let folder = self.segments.folder();
+        *self
+            .without_pause_max
+            .get_or_insert_with(|| repack_reserve::without_pause_max(folder))
+    }
+
     /// Before a commit, begins the next segment if the current one has its size. Sealing costs a dozen syncs, so fast filing, which would
     /// fill a small segment with each commit, makes larger ones; on a small disk not too large to be repacked there.
     fn seal_if_due(&mut self) -> Result<(), Error> {
         let is_early = |checked: Instant| checked.elapsed() < SEAL_INTERVAL;
         let end = self.art.append.end;
-        let is_small = end < self.without_pause_max.max(self.art.header.size);
-        if self.size_checked.is_some_and(is_early) && is_small {
+        if self.size_checked.is_some_and(is_early)
+            && (end < self.art.header.size || end < self.without_pause_max())
+        {
             return Ok(());
         }
         self.size_checked = Some(Instant::now());

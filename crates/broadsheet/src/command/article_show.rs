@@ -93,7 +93,7 @@ struct Story {
     removed: Option<Value>,
     /// The lines of the log about it.
     lines: Vec<LogLine>,
-    /// Who posted it here, if that is known.
+    /// The login or account and the address that posted it here, if `posts.log` has them.
     posted_by: Option<String>,
 }
 
@@ -216,7 +216,7 @@ fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'sta
     }
 }
 
-/// What the state of a site means. The sites are those that the article was meant for when it was filed.
+/// The meaning of the state of a site that was to get the article when it was filed.
 fn meaning(state: &str) -> &str {
     match state {
         "passed" => "was offered it, and took it, did not want it or refused it",

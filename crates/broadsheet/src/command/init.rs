@@ -13,9 +13,10 @@ use crate::control_file::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::keep_free;
 use crate::new_directory;
 use crate::operand;
-use crate::setup::{by_root, keep_free};
+use crate::setup::by_root;
 use settings::{Settings, check_name, template};
 
 /// The table.

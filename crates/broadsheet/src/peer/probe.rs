@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const ASK_THEM: &str = "the peer has to know our address: in INN an entry of incoming.conf, in Broadsheet an [[access]] with send; \
                         `broadsheet peer show' prints the lines";
 
-/// What the test needs to know, besides the server.
+/// The news directory and the peer of a test.
 pub struct Probe<'a> {
     /// The news directory.
     pub news: &'a Path,
@@ -231,7 +231,7 @@ fn tls(checks: &mut Checks, server: &NntpServer, call: &BlockingConnection) {
     }
 }
 
-/// What to do about a server whose system accepts the connection, and which says nothing.
+/// The advice about a server that accepts the connection and sends nothing.
 fn silence(server: &NntpServer, fed_at: Option<i64>) -> String {
     let known = fed_at.map_or_else(String::new, |at| {
         format!("; it took articles from us until {}", text::utc(at))

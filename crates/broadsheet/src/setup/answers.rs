@@ -10,10 +10,10 @@ use groups::nntp_server::{NNTP_PORT, NNTPS_PORT, NntpServer};
 use groups::{Active, size};
 use server::certificates::Certificates;
 
-use super::keep_free::Disk;
 use super::question::Asker;
 use super::suggested_groups::SETS;
 use crate::command::init::with_needed_groups;
+use crate::keep_free::Disk;
 use crate::operand;
 use crate::peer::entry;
 

@@ -6,8 +6,8 @@ use anyhow::Context;
 use settings::{Settings, quoted, template};
 
 use super::answers::Answers;
-use super::keep_free;
 use crate::command::init;
+use crate::keep_free;
 use crate::peer::entry::{self, FOR_OTHERS};
 use crate::peer::exchanged::ExchangedGroups;
 

@@ -60,9 +60,14 @@ impl<'a> Request<'a> {
 
 /// The address in a From header, in lower case, without name and comments.
 pub fn address(value: &[u8]) -> Vec<u8> {
-    if value.len() > ADDRESS_BYTES_MAX {
-        return Vec::new();
+    match value.len() {
+        ..=ADDRESS_BYTES_MAX => long_address(value),
+        _ => Vec::new(),
     }
+}
+
+/// As [`address`], of a header of any length.
+pub fn long_address(value: &[u8]) -> Vec<u8> {
     let mut plain = syntax::strip_cfws(value);
     if let Some(open) = memchr::memrchr(b'<', &plain) {
         plain.drain(..=open);

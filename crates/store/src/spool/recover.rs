@@ -96,6 +96,8 @@ pub fn open_known(
     let active = open_active(segments, dir, &mut notices)?;
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(segments, &start.mark, options)?;
+    // Whoever filed up to here has made it, or had no room.
+    let reserve = repack_reserve::size_for(art.append.end);
     // It is made empty otherwise.
     let had_cancels = disk.open(&dir.join("cancels"), Open::Read).is_ok();
     let derived = Derived::open(segments, dir, art.header, &start.mark)?;
@@ -140,8 +142,8 @@ pub fn open_known(
         lock,
         publisher: None,
         size_checked: None,
-        without_pause_max: repack_reserve::without_pause_max(segments.folder()),
-        reserve: 0,
+        without_pause_max: None,
+        reserve,
         unreclaimed: BTreeSet::new(),
         removals: BTreeSet::new(),
     };

@@ -45,8 +45,8 @@ pub fn base_of(root: &Path) -> anyhow::Result<String> {
     if !is_empty {
         if store::offload::lacks_cancel_locks(&snapshot)? {
             anyhow::bail!(
-                "an earlier build moved articles to the object store without their Cancel-Locks, by which all nodes must decide: run \
-                 `broadsheet segments offload' before"
+                "Cancel-Locks of articles in the object store are missing, by which all nodes must decide: run `broadsheet segments \
+                 offload' before, which writes them again"
             );
         }
         return Ok(COPY.to_owned());

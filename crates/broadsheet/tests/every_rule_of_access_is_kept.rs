@@ -404,7 +404,6 @@ fn filed(bytes: &[u8], form: Form, active: &Active, sender: &dyn Sender) -> Opti
         zone: &Utc,
         sender: Some(sender),
         is_announced: form == Form::Wire,
-        checks: relay::checks::Checks::default(),
     };
     let article = Article::parse(bytes, form);
     if form == Form::Wire && WireFacts::of(bytes).has_hidden_lines(bytes, article.header_len()) {

@@ -4,7 +4,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 
 use crate::program;
 use program::Program;
@@ -47,9 +47,6 @@ fn a_restored_node_goes_on_with_the_log() {
     };
     let served = Served::start(program);
     (1..=5).for_each(|number| file(&served, number));
-    // Earlier builds made this link whether or not there was such a file.
-    let copies = program.files("news/cluster.settings");
-    symlink("../../seen.hashes", copies[0].join("seen.hashes")).unwrap();
     let told = program.run(&["backup", "backups", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     file(&served, 6);

@@ -1,12 +1,9 @@
 //! The versions of the decisions. A build whose decisions about the same entry differ from those of the build before has a new version, and
 //! applies it only behind an entry that says so. The payload of such an entry is the version, 2 bytes, little-endian.
 //!
-//! | version | what is new |
-//! |---|---|
-//! | 1 | – |
-//! | 2 | nodes compare what cancels, removals and expire did, and the low marks |
-//! | 3 | an article that a peer announced never counts as posted here, has no CR without LF in its header, and is measured in native form |
-//! | 4 | the names in Newsgroups may have white space around them |
+//! | version | since | what is new |
+//! |---|---|---|
+//! | 1 | 0.1.0 | – |
 
 use std::fmt;
 
@@ -14,15 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version in force before an entry says another one.
 pub const FIRST: u16 = 1;
-/// The version from which on nodes compare what cancels, removals and expire did, and the low marks.
-pub const COMPARES_CHANGES: u16 = 2;
-/// The version from which on an article that a peer announced never counts as posted here, whatever its Path says; its header has no CR
-/// without LF, and the limits of size are compared with its native form.
-pub const CHECKS_PEERS: u16 = 3;
-/// The version from which on the names in Newsgroups may have white space around them (RFC 5536, 3.1.4).
-pub const FOLDED_GROUPS: u16 = 4;
 
-/// The versions of the decisions that a build can apply. Builds that do not tell theirs can apply [`FIRST`] alone.
+/// The versions of the decisions that a build can apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRange {
     /// The lowest one.
@@ -55,10 +45,10 @@ impl DecisionRange {
     /// force. `oldest` is at most the newest version of the release before.
     pub const OF_THIS_BUILD: DecisionRange = DecisionRange {
         oldest: FIRST,
-        newest: FOLDED_GROUPS,
+        newest: FIRST,
     };
 
-    /// Whether it is the range of builds that do not tell theirs.
+    /// Whether it is the first version alone.
     pub fn is_first(&self) -> bool {
         *self == DecisionRange::default()
     }

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FeedCursors {
-    /// Any node may feed that is not told otherwise. False in clusters that earlier releases made: there only those that are told to.
-    pub is_automatic: bool,
     /// The name of the node that tells this; empty: none has fed yet.
     pub node: String,
     /// Its process.

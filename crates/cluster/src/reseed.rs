@@ -48,8 +48,7 @@ pub struct Listing {
     pub sequence: u64,
     /// The parts of the settings by which it decides, with their hashes.
     pub parts: Vec<(String, String)>,
-    /// The version of the decisions in force there; 0 of a build that does not tell it: the first one.
-    #[serde(default)]
+    /// The version of the decisions in force there.
     pub decisions: u16,
     /// The files.
     pub files: Vec<File>,

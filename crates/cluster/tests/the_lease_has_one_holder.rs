@@ -83,7 +83,6 @@ impl Node {
             ..SiteCursor::default()
         };
         let cursors = FeedCursors {
-            is_automatic: true,
             node: format!("n{process}"),
             process,
             sites: [("peer".to_owned(), site)].into(),
@@ -112,7 +111,7 @@ fn it_moves_with_the_cursors() {
     let one = Node::open(&options, "n1", 1);
     one.feeds.want(true);
     assert_eq!(one.until_held(), 1);
-    assert!(one.cursors().is_automatic);
+    assert_eq!(one.cursors(), FeedCursors::default());
     assert!(one.tell(1, 7, true));
     // Another one waits, and knows who holds it.
     let other = Node::open(&options, "n2", 2);

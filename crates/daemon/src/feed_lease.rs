@@ -66,20 +66,9 @@ pub enum Message {
     /// The spool went back to an earlier place, or was opened again.
     WentBack,
     /// The sites were read, and whether this node may feed.
-    Sites(Box<Sites>, MayFeed),
+    Sites(Box<Sites>, bool),
     /// End the feeds, and give the lease back.
     End(SyncSender<()>),
-}
-
-/// Whether a node may feed, by its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MayFeed {
-    /// `cluster.feeds = true`
-    Yes,
-    /// `cluster.feeds = false`
-    No,
-    /// The setting is not written: yes, unless an earlier release made the cluster.
-    Unsaid,
 }
 
 /// The lease for other threads.

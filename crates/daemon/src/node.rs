@@ -486,11 +486,8 @@ impl Node {
                 }
                 LogEvent::Stopped(why) => self.stop(why, None, queue),
                 LogEvent::Outvoted(stop) => match stop.differs {
-                    Some(entries) if !stop.others.is_empty() => {
-                        self.is_contradicted(entries, stop.others, queue);
-                    }
-                    // The mark of an earlier build.
-                    _ => self.stop(stop.why, None, queue),
+                    Some(entries) => self.is_contradicted(entries, stop.others, queue),
+                    None => self.stop(stop.why, None, queue),
                 },
                 LogEvent::Members(members) => self.compare(&members, queue),
                 LogEvent::Appended(counter) => self.flights.appended(counter),

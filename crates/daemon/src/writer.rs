@@ -30,7 +30,7 @@ use store::{Durability, Lock, Published, Reserve, Spool, control_socket};
 use self::files::Files;
 use super::connection::Client;
 use super::event::Event;
-use super::feed_lease::{FeedHolder, MayFeed, Message};
+use super::feed_lease::{FeedHolder, Message};
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::file_batches;
@@ -212,12 +212,8 @@ impl Writer {
             return;
         }
         if let Some(feed_holder) = &self.feed_holder {
-            let may_feed = match settings.feeds_as_written(&self.directory) {
-                Some(true) => MayFeed::Yes,
-                Some(false) => MayFeed::No,
-                None => MayFeed::Unsaid,
-            };
-            feed_holder.put(Message::Sites(Box::new(self.files.sites.clone()), may_feed));
+            let sites = Box::new(self.files.sites.clone());
+            feed_holder.put(Message::Sites(sites, settings.cluster.feeds));
             return;
         }
         match Feeders::start(

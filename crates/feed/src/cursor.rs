@@ -24,9 +24,7 @@ pub const SELECTED: &str = "selected";
 /// A position without a record.
 pub(crate) const NOWHERE: Position = Position(u64::MAX);
 
-const MAGIC: &[u8] = b"BScursor2";
-/// Of releases without [`Cursor::ahead`].
-const MAGIC_BEFORE: &[u8] = b"BScursor1";
+const MAGIC: &[u8] = b"BScursor1";
 
 /// The state of a site's delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,11 +134,9 @@ impl Cursor {
             return None;
         }
         let mut words = said.split(|&byte| byte == b' ');
-        let has_ahead = match words.next()? {
-            MAGIC => true,
-            MAGIC_BEFORE => false,
-            _ => return None,
-        };
+        if words.next()? != MAGIC {
+            return None;
+        }
         let mut number = || decimal::parse(words.next()?);
         let sequence = number()?;
         let position = Position(number()?);
@@ -155,10 +151,8 @@ impl Cursor {
             sent_at: number()?,
             ahead: None,
         };
-        if has_ahead {
-            let range = (Position(number()?), Position(number()?));
-            cursor.ahead = (range.0 < range.1).then_some(range);
-        }
+        let range = (Position(number()?), Position(number()?));
+        cursor.ahead = (range.0 < range.1).then_some(range);
         Some((sequence, cursor))
     }
 }
@@ -368,16 +362,6 @@ mod tests {
             file.write(next, true).unwrap();
             assert_eq!(CursorFile::read(dir.path()).unwrap(), Some(next));
         }
-    }
-
-    #[test]
-    fn a_cursor_of_the_release_before_is_read() {
-        let text = b"BScursor1 7 4096 4088 3 10 9000 1 1700000000";
-        let mut slot = text.to_vec();
-        slot.extend_from_slice(format!(" {}", crc32c::crc32c(text)).as_bytes());
-        let (sequence, cursor) = Cursor::of_slot(&slot).unwrap();
-        assert_eq!((sequence, cursor.position), (7, Position(4096)));
-        assert_eq!((cursor.sent, cursor.ahead), (10, None));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const FILE: &str = "deferred";
 pub const DEFERRED_MAX: usize = 100_000;
 
 const MAGIC: &[u8] = b"BSdeferred1 ";
-/// A word at the end of a line, for [`Deferred::is_blamed`]. Earlier builds ignore it.
+/// A word at the end of a line, for [`Deferred::is_blamed`].
 const BLAMED: &[u8] = b"broke";
 /// A word at the end of a line, for [`Deferred::is_unreadable`].
 const UNREADABLE: &[u8] = b"unread";

@@ -33,7 +33,6 @@ fn not_accepted(site: &TestSite, post: &[u8], may_approve: bool) -> Option<Strin
         zone: &Utc,
         sender: None,
         is_announced: false,
-        checks: relay::checks::Checks::default(),
     };
     let arrival = Arrival { seconds: NOW };
     let unseen = |_: &[u8]| Ok::<bool, Infallible>(false);

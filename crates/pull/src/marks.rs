@@ -104,11 +104,8 @@ impl Marks {
         let number = std::str::from_utf8(number).ok()?;
         if group == NEWNEWS.as_bytes() {
             let server = number.parse().ok()?;
-            // A line of an earlier build has one time: the next run goes by number.
-            if let Some(ours) = id {
-                let ours = std::str::from_utf8(ours).ok()?.parse().ok()?;
-                self.newnews = Some(NewNewsTime { server, ours });
-            }
+            let ours = std::str::from_utf8(id?).ok()?.parse().ok()?;
+            self.newnews = Some(NewNewsTime { server, ours });
             return Some(());
         }
         if group == BY_NUMBER.as_bytes() {

@@ -15,7 +15,6 @@ use groups::Sender;
 use groups::active::{Active, Flag, GroupId};
 use groups::matrix::{ME_BIT, Matrix, SiteSet};
 
-use crate::checks::Checks;
 use crate::permit::permitted;
 use crate::reason::Reason;
 use crate::rules::Rules;
@@ -46,8 +45,6 @@ pub struct State<'a> {
     pub sender: Option<&'a dyn Sender>,
     /// A peer announced the article: it is from another site, whatever its Path says, and its sizes are those in native form.
     pub is_announced: bool,
-    /// The checks in force.
-    pub checks: Checks,
 }
 
 /// The decision. [`Scratch`] has the groups of an accepted article.
@@ -142,7 +139,7 @@ pub fn decide<'a, E>(
     let moderated = is_any_moderated(state.active, &scratch.named);
     if let Err(reason) =
         check_approval_and_dates(article, &required, moderated, arrival, state.zone, rules)
-            .and_then(|()| check_blanks(required.newsgroups, state.checks))
+            .and_then(|()| check_blanks(required.newsgroups))
     {
         return refuse(reason);
     }
@@ -314,21 +311,17 @@ fn check_approval_and_dates<'a>(
     Ok(())
 }
 
-/// Refuses blanks and line ends within a name; C News also refused those around one.
-fn check_blanks(newsgroups: &[u8], checks: Checks) -> Result<(), Reason<'_>> {
+/// Refuses blanks and line ends within a name. RFC 5536, 3.1.4 allows them around one; C News refused those, too.
+fn check_blanks(newsgroups: &[u8]) -> Result<(), Reason<'_>> {
     // The value is trimmed, and most have no blank.
     if !has_below(newsgroups, b'!') {
         return Ok(());
     }
     let has_blank = |text: &[u8]| text.iter().any(u8::is_ascii_whitespace);
-    let is_refused = match checks >= Checks::FoldedGroups {
-        true => newsgroups::split(newsgroups).any(has_blank),
-        false => has_blank(newsgroups),
-    };
-    match is_refused {
-        true => Err(Reason::SpaceInGroups(newsgroups)),
-        false => Ok(()),
+    if newsgroups::split(newsgroups).any(has_blank) {
+        return Err(Reason::SpaceInGroups(newsgroups));
     }
+    Ok(())
 }
 
 /// Number of sites that the article has passed; 0 for one that was posted here, which one of a peer never was.

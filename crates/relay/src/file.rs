@@ -16,7 +16,6 @@ use groups::active::READABLE_NUMBER_MAX;
 use groups::{Sender, Sites};
 use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
-use crate::checks::Checks;
 use crate::compose::{NewLines, body};
 use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
@@ -181,7 +180,6 @@ pub struct Filer {
     is_last_duplicate: bool,
     /// The free space was found sufficient since the last commit.
     is_space_checked: bool,
-    checks: Checks,
 }
 
 impl Filer {
@@ -209,7 +207,6 @@ impl Filer {
             cancels_itself: false,
             is_last_duplicate: false,
             is_space_checked: false,
-            checks: Checks::default(),
             spool,
             selector,
             rules,
@@ -239,11 +236,6 @@ impl Filer {
     /// Changes the rules for the next articles.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
-    }
-
-    /// Changes the checks for the next articles.
-    pub fn set_checks(&mut self, checks: Checks) {
-        self.checks = checks;
     }
 
     /// Bytes of the disk that have to stay free.
@@ -401,13 +393,12 @@ impl Filer {
     ) -> Result<Verdict, Error> {
         let article = Article::received(bytes, facts.counts);
         let own = article.value(Header::MessageId).unwrap_or_default();
-        let has_checks_of_peers = self.checks >= Checks::OfPeers;
         let id_error = (own != id).then(|| Reason::of_unannounced(&article));
         let error: Option<&[u8]> = if let Some(error) = &id_error {
             Some(error)
         } else if facts.has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
-        } else if has_checks_of_peers && has_bare_carriage_return(&article) {
+        } else if has_bare_carriage_return(&article) {
             // RFC 5536, 2.2 forbids it; some take it for the end of the line.
             Some(b"a CR without LF in the header")
         } else if facts.has_nul {
@@ -431,7 +422,7 @@ impl Filer {
         }
         let source = Source {
             sender,
-            is_announced: has_checks_of_peers,
+            is_announced: true,
         };
         self.file_parsed(&article, IdTest::InOrder, source, now)
     }
@@ -529,7 +520,6 @@ impl Filer {
             zone: self.options.zone,
             sender: source.sender,
             is_announced: source.is_announced,
-            checks: self.checks,
         };
         let arrival = Arrival {
             seconds: now.seconds,

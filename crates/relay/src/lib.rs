@@ -31,7 +31,6 @@
 pub mod bad_batches;
 pub mod blocks;
 pub mod cancel_lock;
-pub mod checks;
 pub mod compose;
 pub mod control;
 pub mod decide;

@@ -5,7 +5,6 @@ use crate::newsdir;
 
 use article::wire_facts::WireFacts;
 use newsdir::{NOW, Newsdir};
-use relay::checks::Checks;
 use relay::{Filer, Rules, Verdict};
 
 fn article(id: &str, body: &str) -> Vec<u8> {
@@ -119,59 +118,30 @@ fn one_with_a_path_of_one_element_is_not_local() {
     assert!(log[3].ends_with("<4@a> own.example far.example"), "{log:?}");
 }
 
-/// Nodes of a cluster decide as before until all can do otherwise.
 #[test]
-fn earlier_checks_stay_as_they_were() {
-    let newsdir = Newsdir::with(newsdir::ACTIVE, LOCAL_SYS);
+fn a_header_with_a_bare_cr_is_refused() {
+    let newsdir = Newsdir::new();
     let mut filer = newsdir.filer();
-    for (checks, first) in [(Checks::First, 1), (Checks::OfPeers, 4)] {
-        let is_earlier = checks == Checks::First;
-        filer.set_checks(checks);
-        filer.set_rules(Rules {
-            junk: false,
-            ..Rules::new(newsdir::HOST.as_bytes())
-        });
-        let junked = announce(&mut filer, first, "q", "comp.none");
-        assert_eq!(junked == Verdict::Junked, is_earlier, "{junked:?}");
-        let filed = announce(&mut filer, first + 1, "a!q\r\nX: a\rb", "comp.std");
-        assert_eq!(filed == Verdict::Filed, is_earlier, "{filed:?}");
-        let id = format!("<{}@far.example>", first + 2);
-        let wire = article(&id, "text\r\n");
-        filer.set_rules(Rules {
-            article_bytes_max: WireFacts::of(&wire).counts.native_length(wire.len()),
-            ..Rules::new(newsdir::HOST.as_bytes())
-        });
-        let measured = announce(
-            &mut filer,
-            first + 2,
-            "far.example!not-for-mail",
-            "comp.std",
-        );
-        assert_eq!(measured == Verdict::Filed, !is_earlier, "{measured:?}");
-    }
+    let refused = announce(&mut filer, 1, "a!q\r\nX: a\rb", "comp.std");
+    assert!(matches!(refused, Verdict::Refused(_)), "{refused:?}");
 }
 
-/// RFC 5536, 3.1.4: white space around the names is accepted by all, and stays as it was. C News refused it, and a cluster does until
-/// all nodes have the new check.
+/// RFC 5536, 3.1.4: white space around the names is accepted by all, and stays as it was. C News refused it.
 #[test]
 fn names_in_newsgroups_may_be_folded() {
     let folded = "comp.std ,\r\n\tcomp.lang.c";
     let path = "far.example!not-for-mail";
-    for (checks, is_filed) in [(Checks::OfPeers, false), (Checks::FoldedGroups, true)] {
-        let newsdir = Newsdir::new();
-        let mut filer = newsdir.filer();
-        filer.set_checks(checks);
-        let verdict = announce(&mut filer, 1, path, folded);
-        assert_eq!(verdict == Verdict::Filed, is_filed, "{verdict:?}");
-        let within = announce(&mut filer, 2, path, "comp.std comp.lang.c");
-        assert!(matches!(within, Verdict::Refused(_)), "{within:?}");
-        filer.commit().unwrap();
-        let id = "<1@far.example>";
-        let links = is_filed.then_some("comp.lang.c/42 comp.std/1");
-        assert_eq!(newsdir.links(id).as_deref(), links);
-        let native = folded.replace('\r', "");
-        assert_eq!(newsdir.article(id).contains(&native), is_filed);
-    }
+    let newsdir = Newsdir::new();
+    let mut filer = newsdir.filer();
+    let verdict = announce(&mut filer, 1, path, folded);
+    assert_eq!(verdict, Verdict::Filed);
+    let within = announce(&mut filer, 2, path, "comp.std comp.lang.c");
+    assert!(matches!(within, Verdict::Refused(_)), "{within:?}");
+    filer.commit().unwrap();
+    let id = "<1@far.example>";
+    let links = newsdir.links(id);
+    assert_eq!(links.as_deref(), Some("comp.lang.c/42 comp.std/1"));
+    assert!(newsdir.article(id).contains(&folded.replace('\r', "")));
 }
 
 /// The limit is one of the article as rnews counts it: without the CRs and doubled dots of the wire.

@@ -24,7 +24,6 @@ fn explained(text: &str) -> Explanation {
         zone: &Utc,
         sender: None,
         is_announced: false,
-        checks: relay::checks::Checks::default(),
     };
     let seen = |id: &[u8]| Ok::<_, std::convert::Infallible>(id == b"<old@a>");
     let arrival = Arrival {

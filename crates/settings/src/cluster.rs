@@ -127,15 +127,6 @@ impl Settings {
         self.cluster.reseed == RESEED_AUTO
     }
 
-    /// The setting `cluster.feeds` as it is written; `None`: it is not.
-    pub fn feeds_as_written(&self, directory: &NewsDirectory) -> Option<bool> {
-        let text = store::regular::read_to_string(&directory.file(FILE)).ok()?;
-        let table: toml::Table = text.parse().ok()?;
-        let said = table.get("cluster")?.get("feeds")?.as_bool();
-        // The file was read before, and may have changed since.
-        said.map(|_| self.cluster.feeds)
-    }
-
     /// The options of the log of the cluster.
     ///
     /// # Errors

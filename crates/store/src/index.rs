@@ -35,9 +35,7 @@ pub const LOAD_PERCENT_MAX: u64 = 75;
 const LOAD_PERCENT_EXPECTED: u64 = 70;
 
 const HEADER_WORDS: usize = 512;
-const MAGIC: u64 = u64::from_le_bytes(*b"BSindex2");
-/// The magic of a table whose ids were hashed without a key. Its watermarks are valid, its slots are not.
-const MAGIC_UNKEYED: u64 = u64::from_le_bytes(*b"BSindex1");
+const MAGIC: u64 = u64::from_le_bytes(*b"BSindex1");
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
@@ -193,7 +191,7 @@ impl Index {
             Some(key) => Some(key),
             None => match key::read(disk, dir) {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-                    return Ok(Some(index).filter(|index| index.get(WORD_MAGIC) == MAGIC));
+                    return Ok(Some(index));
                 }
                 key => key?.filter(|key| index.is_made_with(key)),
             },
@@ -223,7 +221,7 @@ impl Index {
             placed: true,
             key: None,
         };
-        let sound = [MAGIC, MAGIC_UNKEYED].contains(&index.get(WORD_MAGIC))
+        let sound = index.get(WORD_MAGIC) == MAGIC
             && index.get(WORD_BUCKETS) == buckets
             && index.get(WORD_CHECK) == header_check(buckets)
             && index.used() <= index.slots();
@@ -235,14 +233,9 @@ impl Index {
         self.placed
     }
 
-    /// Whether it is a table of an older release, whose ids were hashed without a key.
-    pub fn is_unkeyed(&self) -> bool {
-        self.get(WORD_MAGIC) == MAGIC_UNKEYED
-    }
-
     /// Whether the ids in the table were hashed with this key.
     pub fn is_made_with(&self, key: &HashKey) -> bool {
-        self.get(WORD_MAGIC) == MAGIC && self.get(WORD_KEY_CHECK) == key::check(key)
+        self.get(WORD_KEY_CHECK) == key::check(key)
     }
 
     /// Sets its key.
@@ -558,10 +551,9 @@ impl Index {
         ]
     }
 
-    /// Whether the text of active had this checksum after the last write by this program; older releases did not record it.
+    /// Whether the text of active had this checksum after the last write by this program.
     pub fn had_active_sum(&self, sum: u64) -> bool {
-        let known = self.get(WORD_ACTIVE_SUM);
-        known == 0 || known == (sum | 1)
+        self.get(WORD_ACTIVE_SUM) == (sum | 1)
     }
 
     /// Records the identity of active after a write, and the checksum of its text.

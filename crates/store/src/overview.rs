@@ -16,9 +16,7 @@ use crate::io::bytes::{u32_at, u64_at};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::overview::parts::{PART_BYTES, SUM_BYTES};
 
-const MAGIC: u32 = u32::from_le_bytes(*b"BSo2");
-/// The magic of earlier builds: one checksum for the whole block.
-const MAGIC_OF_EARLIER_BUILDS: u32 = u32::from_le_bytes(*b"BSov");
+const MAGIC: u32 = u32::from_le_bytes(*b"BSo1");
 /// Bytes of a block's header.
 pub const BLOCK_HEADER_BYTES: usize = 32;
 const GROUP_BYTES: usize = 16;
@@ -35,17 +33,14 @@ pub struct Block<'a> {
     text: &'a [u8],
     /// The checksums of the parts.
     sums: &'a [u8],
-    is_in_parts: bool,
 }
 
 impl<'a> Block<'a> {
     /// Parses the block at the start of `bytes`; `None` if it is no block, or truncated. Does not verify the checksums.
     pub fn parse(bytes: &'a [u8]) -> Option<Block<'a>> {
-        let is_in_parts = match u32_at(bytes, 0)? {
-            MAGIC => true,
-            MAGIC_OF_EARLIER_BUILDS => false,
-            _ => return None,
-        };
+        if u32_at(bytes, 0)? != MAGIC {
+            return None;
+        }
         let length = usize::try_from(u64_at(bytes, 8)?).ok()?;
         let bytes = bytes.get(..length)?;
         let groups = (u32_at(bytes, 16)? as usize).checked_mul(GROUP_BYTES)?;
@@ -55,10 +50,7 @@ impl<'a> Block<'a> {
         let (entries, rest) = rest.split_at_checked(entries)?;
         let (names, rest) = rest.split_at_checked(names)?;
         let tables = length - rest.len() - BLOCK_HEADER_BYTES;
-        let sums = match is_in_parts {
-            true => sums_bytes(tables, rest.len())?,
-            false => 0,
-        };
+        let sums = sums_bytes(tables, rest.len())?;
         let (text, sums) = rest.split_at_checked(rest.len().checked_sub(sums)?)?;
         Some(Block {
             bytes,
@@ -67,7 +59,6 @@ impl<'a> Block<'a> {
             names,
             text,
             sums,
-            is_in_parts,
         })
     }
 
@@ -327,7 +318,7 @@ impl<'a> GroupRows<'a> {
 /// Size of the block that starts with this header, bytes; 0 if none does.
 pub fn block_bytes(header: &[u8; BLOCK_HEADER_BYTES]) -> u64 {
     match u32_at(header, 0) {
-        Some(MAGIC | MAGIC_OF_EARLIER_BUILDS) => u64_at(header, 8).unwrap_or(0),
+        Some(MAGIC) => u64_at(header, 8).unwrap_or(0),
         _ => 0,
     }
 }
@@ -448,18 +439,6 @@ mod tests {
         assert_eq!(all, [(5, 20), (6, 40), (1, 10), (2, 50), (3, 60), (1, 30)]);
     }
 
-    /// As earlier builds wrote a block: with one checksum for all of it.
-    fn of_earlier_build(bytes: &[u8]) -> Vec<u8> {
-        let length =
-            Block::parse(bytes).unwrap().text_at() + Block::parse(bytes).unwrap().text.len();
-        let mut bytes = bytes[..length].to_vec();
-        bytes[..4].copy_from_slice(b"BSov");
-        bytes[8..16].copy_from_slice(&(length as u64).to_le_bytes());
-        let sum = article::crc32c(&bytes[8..]);
-        bytes[4..8].copy_from_slice(&sum.to_le_bytes());
-        bytes
-    }
-
     /// Rows of `a` and `b` in several parts.
     fn large_block() -> Vec<u8> {
         let names: Vec<(&str, u64, u32)> = (1..4000)
@@ -478,49 +457,32 @@ mod tests {
     fn each_part_of_a_block_is_verified_alone() {
         let good = large_block();
         assert!(good.len() > 5 * PART_BYTES);
-        for bytes in [good.clone(), of_earlier_build(&good)] {
-            let is_in_parts = Block::parse(&bytes).unwrap().is_in_parts;
-            let block = Block::parse(&bytes).unwrap();
-            assert!(block.is_sound() && block.has_sound_tables());
-            let text = block.text_at();
-            let (whole, header) = (0..bytes.len(), 8..40);
-            let mut bad = bytes.clone();
-            *bad.last_mut().unwrap() ^= 1;
-            let last_of_text = text + block.text.len() - 1;
-            let mut bad_text = bytes.clone();
-            bad_text[last_of_text] ^= 1;
-            for (bytes, is_table_sound) in [(&bytes, true), (&bad, false), (&bad_text, is_in_parts)]
-            {
-                let block = Block::parse(bytes).unwrap();
-                assert_eq!(block.has_sound_tables(), is_table_sound);
-                let sound = &SoundParts::default();
-                let checked = CheckedBlock {
-                    block,
-                    sound,
-                    place: 7,
-                };
-                for _ in 0..2 {
-                    assert_eq!(checked.check(header.clone()).is_ok(), is_table_sound);
-                    assert_eq!(checked.check(whole.clone()).is_ok(), block.is_sound());
-                    let found = checked.find(b"b").map(|found| found.unwrap().1.len());
-                    assert_eq!(found, is_table_sound.then_some(2000).ok_or(Damaged));
-                    let none = checked.find(b"aa").map(|found| found.is_none());
-                    assert_eq!(none, is_table_sound.then_some(true).ok_or(Damaged));
-                }
+        let block = Block::parse(&good).unwrap();
+        assert!(block.is_sound() && block.has_sound_tables());
+        let (whole, header) = (0..good.len(), 8..40);
+        let mut bad_sum = good.clone();
+        *bad_sum.last_mut().unwrap() ^= 1;
+        let last_of_text = block.text_at() + block.text.len() - 1;
+        let mut bad_text = good.clone();
+        bad_text[last_of_text] ^= 1;
+        for (bytes, is_table_sound) in [(&good, true), (&bad_sum, false), (&bad_text, true)] {
+            let block = Block::parse(bytes).unwrap();
+            assert_eq!(block.has_sound_tables(), is_table_sound);
+            let sound = &SoundParts::default();
+            let checked = CheckedBlock {
+                block,
+                sound,
+                place: 7,
+            };
+            for _ in 0..2 {
+                assert_eq!(checked.check(header.clone()).is_ok(), is_table_sound);
+                assert_eq!(checked.check(whole.clone()).is_ok(), block.is_sound());
+                let found = checked.find(b"b").map(|found| found.unwrap().1.len());
+                assert_eq!(found, is_table_sound.then_some(2000).ok_or(Damaged));
+                let none = checked.find(b"aa").map(|found| found.is_none());
+                assert_eq!(none, is_table_sound.then_some(true).ok_or(Damaged));
             }
         }
-    }
-
-    #[test]
-    fn blocks_of_earlier_builds_are_merged_with_new_ones() {
-        let mut bytes = of_earlier_build(&block(&[("a", 1, 10), ("b", 1, 10)]));
-        bytes.extend(block(&[("a", 2, 20)]));
-        assert_eq!(blocks(&bytes).map(|block| block.rows()).sum::<u64>(), 3);
-        assert!(has_sound_tables(&bytes));
-        let merged = merged(&bytes);
-        let one = Block::parse(&merged).unwrap();
-        assert!(one.is_sound() && one.is_in_parts);
-        assert_eq!(one.find(b"a").unwrap().len(), 2);
     }
 
     #[test]

@@ -437,14 +437,10 @@ impl Spool {
         if end < SIZE_BYTES_MIN.min(self.options.segment_bytes) {
             return Ok(());
         }
-        let size = match self.art.header.size {
-            0 => self.segment_size()?,
-            size => size,
-        };
-        match end >= size {
-            true => self.seal(),
-            false => Ok(()),
+        if end < self.art.header.size {
+            return Ok(());
         }
+        self.seal()
     }
 
     /// Files an article: its record waits for the next commit, its id is known from now on.

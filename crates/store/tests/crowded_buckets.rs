@@ -13,7 +13,7 @@ use store::{Options, Snapshot, Spool};
 
 /// Numbers N: the ids `<N@x>` agreed in the first 22 bits of the hash without a key, and each more of them doubled the index. 600 made
 /// it 24.5 GB.
-const AGREED: &str = include_str!("older_release/agree_in_22_bits.txt");
+const AGREED: &str = include_str!("crowded_ids/agree_in_22_bits.txt");
 /// Bytes of the smallest index.
 const INDEX_BYTES: u64 = 4096 + 4096 * 64;
 

@@ -91,54 +91,6 @@ fn they_outlive_the_segment_they_were_logged_in() {
     assert!(waits(news.dir(), "<1@x>"));
 }
 
-/// Makes the newest segment one of a release that knew no such records.
-fn age(dir: &Path, base: u64) {
-    let path = dir.join(format!("segments/{base:020}.art"));
-    let mut bytes = std::fs::read(&path).unwrap();
-    assert_eq!(bytes[8], 3);
-    bytes[8] = 1;
-    let sum = crc32c::crc32c(&bytes[..60]);
-    bytes[60..64].copy_from_slice(&sum.to_le_bytes());
-    std::fs::write(&path, bytes).unwrap();
-}
-
-#[test]
-fn the_file_of_an_older_release_is_taken_over() {
-    let news = News::new(&["a.b"]);
-    let mut spool = open(news.dir());
-    news.file(&mut spool, "<3@x>", &["a.b"]);
-    spool.commit().unwrap();
-    drop(spool);
-    age(news.dir(), 4096);
-    let file = news.dir().join(FILE);
-    let line = "1000\t<old@x>\t<c@x>\tsha1:bb\n";
-    // The last line was torn.
-    std::fs::write(&file, format!("{line}1000\t<torn@x>\t<c@x>\tsha")).unwrap();
-    assert!(waits(news.dir(), "<old@x>"));
-    assert!(fsck(news.dir(), false).unwrap().is_clean());
-    store::rebuild(news.dir()).unwrap();
-    assert!(waits(news.dir(), "<old@x>"));
-    // The first one of this release begins a segment, which has a copy of those before.
-    let mut spool = open(news.dir());
-    spool.add_pending_cancel(&cancel("<new@x>")).unwrap();
-    spool.commit().unwrap();
-    drop(spool);
-    let text = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(
-        text,
-        format!("{line}1000\t<new@x>\t<c@x>\tsha256:aa sha1:bb\n")
-    );
-    let second = 4096 + (1 << 20);
-    let header = std::fs::read(news.dir().join(format!("segments/{second:020}.art"))).unwrap();
-    assert_eq!(header[8], 3);
-    std::fs::remove_file(&file).unwrap();
-    for id in ["<old@x>", "<new@x>"] {
-        assert!(waits(news.dir(), id), "{id}");
-    }
-    assert!(!waits(news.dir(), "<torn@x>"));
-    assert!(fsck(news.dir(), false).unwrap().is_clean());
-}
-
 #[test]
 fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
     let news = News::new(&["a.b"]);

@@ -422,7 +422,7 @@ fn a_position_far_ahead_makes_no_log_longer() {
     }
 }
 
-/// Earlier builds made the log as long as such a position said.
+/// Whoever believes such a position makes the log as long as it says.
 #[test]
 fn a_hole_at_the_end_of_the_log_is_cut_off() {
     let small = Small::new();

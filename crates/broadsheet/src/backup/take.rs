@@ -487,12 +487,6 @@ fn data_of(path: &Path) -> anyhow::Result<Option<fs::Metadata>> {
     Ok(None)
 }
 
-/// Whether a path is `cluster.settings/HASH/seen.hashes`, a link of earlier releases to the file of the news directory: nothing reads it.
-fn is_link_of_copy(path: &Path) -> bool {
-    path.starts_with(settings::in_force::DIRECTORY)
-        && path.file_name() == Some(store::seen_hashes::FILE.as_ref())
-}
-
 /// Lists the regular files below a directory; links are followed.
 fn walk(
     root: &Path,
@@ -516,7 +510,7 @@ fn walk(
                 LEFT_OUT.contains(&name) || name.starts_with("log.") || name == LINKS
             });
         let path = below.join(&name);
-        if is_left_out || is_link_of_copy(&path) {
+        if is_left_out {
             continue;
         }
         let Some(data) = data_of(&entry.path())? else {

@@ -78,7 +78,6 @@ pub fn explained(
         zone: &SystemZone,
         sender: None,
         is_announced: false,
-        checks: relay::checks::Checks::default(),
     };
     let arrival = Arrival {
         seconds: relay::Now::read().seconds,

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{bail, ensure};
-use cluster::decisions::FIRST;
 use cluster::jetstream::members;
 use cluster::jetstream::segments::Asking;
 use cluster::reseed::{Listing, Reply, Request};
@@ -70,9 +69,7 @@ fn ask(wanted: &Wanted<'_>, node: &str) -> anyhow::Result<Chosen> {
         "the node {node} follows another log than the stream {} is",
         wanted.options.stream
     );
-    // A build without the field knows the first version only.
-    let version = listing.decisions.max(FIRST);
-    if let Some(why) = wanted.options.decisions.refusal(version) {
+    if let Some(why) = wanted.options.decisions.refusal(listing.decisions) {
         bail!("the articles of the node {node} cannot be taken: {why}");
     }
     let others = differing(wanted, &listing);

@@ -231,18 +231,14 @@ async fn write_cursors(
     .await
 }
 
-/// Notes that any node of a new cluster may feed, in the place of the cursors of an earlier log.
+/// Begins without cursors, in the place of those of an earlier log.
 pub async fn begin_cursors(options: &LogOptions, client: &Client) -> Result<(), LogError> {
-    let first = FeedCursors {
-        is_automatic: true,
-        ..FeedCursors::default()
-    };
     let (_, mut revision) = read_cursors(options, client).await?;
-    let written = write_cursors(options, client, &first, &mut revision).await?;
-    match written {
-        true => Ok(()),
-        false => Err(LogError::Down("another node tells its cursors".to_owned())),
+    let first = FeedCursors::default();
+    if write_cursors(options, client, &first, &mut revision).await? {
+        return Ok(());
     }
+    Err(LogError::Down("another node tells its cursors".to_owned()))
 }
 
 /// The last word about the lease, and the cursors.

@@ -15,7 +15,7 @@ use groups::Sites;
 use settings::NewsDirectory;
 use store::{Published, Snapshot};
 
-use super::{FeedHolder, MayFeed, Message};
+use super::{FeedHolder, Message};
 use crate::feeders::Feeders;
 use crate::feeds::Feeds;
 use crate::sandbox::Starter;
@@ -72,9 +72,8 @@ struct Keeping {
     lease: Option<FeedLease>,
     process: u64,
     sites: Option<Sites>,
-    may_feed: MayFeed,
-    /// Whether the cluster lets any node feed; `None`: not known.
-    is_automatic: Option<bool>,
+    /// The setting `cluster.feeds`.
+    may_feed: bool,
     /// When the cursors are asked for again.
     ask_at: Option<Instant>,
     claim: Option<Claim>,
@@ -124,8 +123,7 @@ impl Keeping {
             lease: None,
             process: 0,
             sites: None,
-            may_feed: MayFeed::No,
-            is_automatic: None,
+            may_feed: false,
             ask_at: None,
             claim: None,
             until: None,
@@ -164,7 +162,7 @@ impl Keeping {
             Message::Log(lease, process) => {
                 // The thread of the log before is gone, and its answers with it.
                 (self.lease, self.process) = (Some(lease), process);
-                (self.is_telling, self.is_untold, self.is_automatic) = (false, true, None);
+                (self.is_telling, self.is_untold) = (false, true);
                 self.ask_at = Some(Instant::now());
                 if matches!(self.phase, Phase::Reading | Phase::Claiming) {
                     self.phase = Phase::Idle;
@@ -201,7 +199,6 @@ impl Keeping {
                 }
             }
             FeedNews::Cursors(cursors) => {
-                self.is_automatic = Some(cursors.is_automatic);
                 self.ask_at = None;
                 if matches!(self.phase, Phase::Reading) {
                     self.phase = Phase::CatchingUp(cursors);
@@ -238,14 +235,6 @@ impl Keeping {
         }
     }
 
-    fn may_feed(&self) -> bool {
-        match self.may_feed {
-            MayFeed::Yes => true,
-            MayFeed::No => false,
-            MayFeed::Unsaid => self.is_automatic == Some(true),
-        }
-    }
-
     fn is_held(&self) -> bool {
         let end = self
             .until
@@ -262,7 +251,7 @@ impl Keeping {
             }
         }
         let gives_way = self.gives_way_until.is_some_and(|at| Instant::now() < at);
-        let wants = self.may_feed() && self.keeper.holder.is_fit() && !gives_way;
+        let wants = self.may_feed && self.keeper.holder.is_fit() && !gives_way;
         if !wants && !matches!(self.phase, Phase::Idle) {
             self.leave();
         }
@@ -503,10 +492,7 @@ impl Keeping {
         let is_here = matches!(self.phase, Phase::Feeding(_));
         let why = match (&self.phase, self.may_feed) {
             (Phase::Feeding(_), _) => String::new(),
-            (_, MayFeed::No) => "cluster.feeds is false here".to_owned(),
-            (_, MayFeed::Unsaid) if self.is_automatic == Some(false) => {
-                "an earlier release made the cluster, and cluster.feeds is not set here".to_owned()
-            }
+            (_, false) => "cluster.feeds is false here".to_owned(),
             (Phase::CatchingUp(_), _) => {
                 "it will, as soon as it has applied what was sent already".to_owned()
             }

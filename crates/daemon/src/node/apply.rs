@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use ::cluster::articles_entry::{self, Item, Source};
 use ::cluster::chain::Chain;
-use ::cluster::decisions::{self, CHECKS_PEERS, COMPARES_CHANGES, DecisionRange, FOLDED_GROUPS};
+use ::cluster::decisions::{self, DecisionRange};
 use ::cluster::entry::{Entry, Kind};
 use ::cluster::log::SettingsGuard;
 use access::Grant;
 use article::Form;
 use article::wire_facts::WireFacts;
 use groups::Sender;
-use relay::checks::Checks;
 use relay::file::Filer;
 use relay::{Now, Rules};
 use settings::NewsDirectory;
@@ -188,14 +187,8 @@ impl Appliance {
             return Ok(Applied::Stop(damaged(sequence)));
         };
         let changes = filer.take_changes();
-        let compares_changes = decisions >= COMPARES_CHANGES;
         let active = filer.spool().active();
-        self.outcomes.add(
-            sequence,
-            &results,
-            compares_changes.then_some(changes),
-            active,
-        );
+        self.outcomes.add(sequence, &results, changes, active);
         self.chain = self.chain.with_entry(sequence, bytes);
         self.place = AppliedEntry {
             log: self.place.log.clone(),
@@ -232,11 +225,6 @@ impl Appliance {
             seconds: entry.seconds(),
             millis: (entry.arrival.rem_euclid(1_000_000) / 1000) as u16,
         };
-        filer.set_checks(match self.place.decisions_in_force() {
-            ..CHECKS_PEERS => Checks::First,
-            CHECKS_PEERS..FOLDED_GROUPS => Checks::OfPeers,
-            FOLDED_GROUPS.. => Checks::FoldedGroups,
-        });
         let mut results = Vec::with_capacity(items.len());
         for item in items {
             let grant = item.rights.map(|rights| self.grant(&rights));

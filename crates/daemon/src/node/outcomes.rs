@@ -41,22 +41,16 @@ impl Outcomes {
         self.hash
     }
 
-    /// Adds an entry: the results of its articles, the hash of its changes ([`relay::file::Filer::take_changes`]; `None` before the version
-    /// of the decisions that compares them), and the active file after it.
-    pub(super) fn add(
-        &mut self,
-        sequence: u64,
-        results: &[Told],
-        changes: Option<u32>,
-        active: &Active,
-    ) {
+    /// Adds an entry: the results of its articles, the hash of its changes ([`relay::file::Filer::take_changes`]; 0: none), and the active
+    /// file after it.
+    pub(super) fn add(&mut self, sequence: u64, results: &[Told], changes: u32, active: &Active) {
         let mut bytes: Vec<u8> = results.iter().map(code_of).collect();
-        if let Some(changes) = changes.filter(|changes| *changes != 0) {
+        if changes != 0 {
             bytes.extend_from_slice(&changes.to_le_bytes());
         }
         let is_compared = sequence.is_multiple_of(COMPARE_EVERY);
         if is_compared {
-            bytes.extend_from_slice(&sum_of(active, changes.is_some()).to_le_bytes());
+            bytes.extend_from_slice(&sum_of(active).to_le_bytes());
         }
         self.hash = self.hash.with(sequence, bytes.len(), crc32c(&bytes));
         if is_compared {
@@ -92,16 +86,14 @@ fn code_of(told: &Told) -> u8 {
     }
 }
 
-/// A sum over the names, flags, high marks and, with `has_low`, low marks of all groups, in whatever order.
-fn sum_of(active: &Active, has_low: bool) -> u64 {
+/// A sum over the names, flags, high marks and low marks of all groups, in whatever order.
+fn sum_of(active: &Active) -> u64 {
     let mut line = Vec::new();
     let sums = active.ids().map(|id| {
         line.clear();
         line.extend_from_slice(active.name(id));
         line.extend_from_slice(&active.high(id).to_le_bytes());
-        if has_low {
-            line.extend_from_slice(&active.low(id).to_le_bytes());
-        }
+        line.extend_from_slice(&active.low(id).to_le_bytes());
         active.flag(id).push(&mut line);
         u64::from(crc32c(&line))
     });
@@ -120,14 +112,16 @@ mod tests {
     #[test]
     fn numbers_count_and_the_order_of_groups_does_not() {
         let one = active("a 0000000005 0000000001 y\nb 7 1 m\n");
-        for has_low in [false, true] {
-            let sum = sum_of(&one, has_low);
-            assert_eq!(sum, sum_of(&active("b 7 1 m\na 5 1 y\n"), has_low));
-            let is_low = sum == sum_of(&active("b 7 2 m\na 5 1 y\n"), has_low);
-            assert_eq!(is_low, !has_low);
-            for other in ["a 6 1 y\nb 7 1 m\n", "a 5 1 y\nb 7 1 y\n", "a 5 1 y\n"] {
-                assert_ne!(sum, sum_of(&active(other), has_low), "{other}");
-            }
+        let sum = sum_of(&one);
+        assert_eq!(sum, sum_of(&active("b 7 1 m\na 5 1 y\n")));
+        let others = [
+            "a 6 1 y\nb 7 1 m\n",
+            "a 5 1 y\nb 7 2 m\n",
+            "a 5 1 y\nb 7 1 y\n",
+            "a 5 1 y\n",
+        ];
+        for other in others {
+            assert_ne!(sum, sum_of(&active(other)), "{other}");
         }
     }
 
@@ -135,7 +129,7 @@ mod tests {
     fn each_verdict_counts() {
         let groups = active("a 1 1 y\n");
         let add = |outcomes: &mut Outcomes, sequence, verdict| {
-            outcomes.add(sequence, &[Told::Verdict(verdict)], None, &groups);
+            outcomes.add(sequence, &[Told::Verdict(verdict)], 0, &groups);
         };
         let (mut one, mut other) = (Outcomes::default(), Outcomes::default());
         add(&mut one, 63, Verdict::Filed);
@@ -151,10 +145,10 @@ mod tests {
         assert!(other.kept().is_empty());
         add(&mut other, 64, Verdict::Filed);
         assert_eq!(one.newest(), other.newest());
-        // From the version that compares them on, changes count too.
+        // Changes count, too.
         let (mut with, mut without) = (Outcomes::at(before), Outcomes::at(before));
-        with.add(64, &[], Some(7), &groups);
-        without.add(64, &[], Some(0), &groups);
+        with.add(64, &[], 7, &groups);
+        without.add(64, &[], 0, &groups);
         assert_ne!(with.hash(), without.hash());
         for times in 2..100 {
             add(&mut one, 64 * times, Verdict::Filed);

@@ -69,7 +69,6 @@ impl Decisions {
             zone: &article::date::Utc,
             sender: None,
             is_announced: self.is_announced,
-            checks: relay::checks::Checks::default(),
         };
         let seen = |id: &[u8]| Ok::<_, Infallible>(self.seen.iter().any(|s| s.as_bytes() == id));
         let article = Article::parse(text.as_bytes(), Form::Native);

@@ -7,7 +7,7 @@ use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::disk::{File, Open};
 use crate::io::replace::map_whole;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, VERSION};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 
@@ -25,9 +25,7 @@ pub fn check_header(segments: &Segments, base: u64) -> Result<(), Error> {
         Err(Error::Damaged { what, .. }) => what,
         _ => return Ok(()),
     };
-    let mut version = [0; 2];
-    let names_object = file.read_at(&mut version, 8).map_err(at)? == version.len()
-        && version == VERSION.to_le_bytes();
+    let names_object = SegmentHeader::names_object(&*file).map_err(at)?;
     // It may be damaged, too. Where the Cancel-Locks lie and records are missing, they are away, or their move was interrupted.
     let has_locks = segments.length(base, SegmentFile::Clk).is_ok();
     if names_object || has_locks && !has_all_records(segments, base, &*file)? {

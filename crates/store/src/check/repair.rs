@@ -237,16 +237,11 @@ fn repair_header(
             .max(length.next_multiple_of(4096)),
     };
     let moved_at = find_table(&*file, base).map_err(at)?;
-    let mut logs_states = false;
-    segments.each_record(base, |_, record| {
-        logs_states |= record.head.kind.is_control_state();
-    })?;
     let header = SegmentHeader {
         base,
         span,
         moved_at,
-        logs_states,
-        size: 0,
+        size: span,
         object: None,
     };
     file.write_at(&header.to_bytes(), 0)

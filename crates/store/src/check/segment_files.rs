@@ -23,7 +23,7 @@ use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview;
-use crate::overview::row::{push_row_of, push_row_of_earlier_build};
+use crate::overview::row::push_row_of;
 use crate::overview::used_numbers::UsedNumbers;
 use crate::progress::Work;
 use crate::reclaim::repack;
@@ -548,25 +548,22 @@ fn rows_agree(
     if alive.is_dead(&line) {
         return true;
     }
-    let mut are_equal = |push_row: fn(&mut Vec<u8>, &Record<'_>, &[u8]) -> bool| {
-        row.clear();
-        push_row(row, record, line.id);
-        line.links().all(|(group, number)| {
-            !alive.expired.keeps(group, number)
-                || blocks.iter().any(|block| {
-                    block
-                        .find(group)
-                        .and_then(|rows| rows.range(number, number).next())
-                        .is_some_and(|found| {
-                            let text = found
-                                .text
-                                .iter()
-                                .position(|&b| b == b'\t')
-                                .and_then(|tab| found.text.get(tab..));
-                            u64::from(found.record) == offset && text == Some(row.as_slice())
-                        })
-                })
-        })
-    };
-    are_equal(push_row_of) || are_equal(push_row_of_earlier_build)
+    row.clear();
+    push_row_of(row, record, line.id);
+    line.links().all(|(group, number)| {
+        !alive.expired.keeps(group, number)
+            || blocks.iter().any(|block| {
+                block
+                    .find(group)
+                    .and_then(|rows| rows.range(number, number).next())
+                    .is_some_and(|found| {
+                        let text = found
+                            .text
+                            .iter()
+                            .position(|&b| b == b'\t')
+                            .and_then(|tab| found.text.get(tab..));
+                        u64::from(found.record) == offset && text == Some(row.as_slice())
+                    })
+            })
+    })
 }

@@ -81,14 +81,11 @@ impl Kind {
 
     /// True of the kinds of which a segment begins with whole copies.
     pub fn is_state(self) -> bool {
-        matches!(self, Kind::Active | Kind::LowMarks) || self.is_control_state()
-    }
-
-    /// True of the kinds that segments of earlier releases lack.
-    pub fn is_control_state(self) -> bool {
         matches!(
             self,
-            Kind::PendingCancel
+            Kind::Active
+                | Kind::LowMarks
+                | Kind::PendingCancel
                 | Kind::Serials
                 | Kind::Descriptions
                 | Kind::Creations

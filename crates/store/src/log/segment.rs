@@ -9,14 +9,14 @@ use crate::io::disk::File;
 
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
-/// The newest format of `.art` this release knows: of a segment whose articles are in an object store.
-pub const VERSION: u16 = 4;
-/// The format of other segments.
-const VERSION_LOCAL: u16 = 3;
-/// The format of repacked segments of older releases.
-const VERSION_REPACKED: u16 = 2;
-/// The format of their other segments.
-const VERSION_PLAIN: u16 = 1;
+/// The format of `.art`.
+const VERSION: u16 = 1;
+/// The offset of the word that says where the articles are, beside the version.
+const PLACE_AT: usize = 8;
+/// That word for a segment whose articles are in an object store.
+const AWAY: u32 = (1 << 16) | VERSION as u32;
+/// The offset of the checksum in the name of the object that has the articles.
+const OBJECT_AT: usize = 48;
 /// The position of the first segment: zero is never an address.
 pub const FIRST_BASE: u64 = 4096;
 /// Smallest size of a segment where the settings allow it, bytes.
@@ -45,10 +45,7 @@ pub struct SegmentHeader {
     pub span: u64,
     /// Where in the file the table of a repacked segment lies; 0: each record lies at its position.
     pub moved_at: u64,
-    /// It was begun by a release that logs every state, and so begins with copies of all of them.
-    pub logs_states: bool,
-    /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span. 0: an earlier
-    /// release began it.
+    /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span.
     pub size: u64,
     /// The checksum in the name of the object that has the segment's bytes; the file is a cache of them. `None`: the file has them all.
     pub object: Option<NonZeroU64>,
@@ -61,7 +58,6 @@ impl SegmentHeader {
             base,
             span,
             moved_at: 0,
-            logs_states: true,
             size: size_for(0, 0, span),
             object: None,
         }
@@ -73,18 +69,17 @@ impl SegmentHeader {
         if let Some(place) = bytes.get_mut(..8) {
             place.copy_from_slice(MAGIC);
         }
-        let version = match (self.object, self.logs_states, self.moved_at) {
-            (Some(_), ..) => VERSION,
-            (None, true, _) => VERSION_LOCAL,
-            (None, false, 0) => VERSION_PLAIN,
-            (None, false, _) => VERSION_REPACKED,
-        };
-        put_u32(&mut bytes, 8, u32::from(version));
+        let place = self.object.map_or(u32::from(VERSION), |_| AWAY);
+        put_u32(&mut bytes, PLACE_AT, place);
         put_u64(&mut bytes, 16, self.base);
         put_u64(&mut bytes, 24, self.span);
         put_u64(&mut bytes, 32, self.moved_at);
         put_u64(&mut bytes, 40, self.size);
-        put_u64(&mut bytes, 48, self.object.map_or(0, NonZeroU64::get));
+        put_u64(
+            &mut bytes,
+            OBJECT_AT,
+            self.object.map_or(0, NonZeroU64::get),
+        );
         let sum = crc32c::crc32c(bytes.get(..60).unwrap_or_default());
         put_u32(&mut bytes, 60, sum);
         bytes
@@ -95,14 +90,21 @@ impl SegmentHeader {
     /// # Errors
     /// [`Error::Damaged`] if it is not.
     pub fn check_base(&self, base: u64, path: &Path) -> Result<(), Error> {
-        match self.base == base {
-            true => Ok(()),
-            false => Err(Error::Damaged {
-                path: path.to_owned(),
-                offset: 16,
-                what: "its header names another segment",
-            }),
+        if self.base == base {
+            return Ok(());
         }
+        Err(Error::Damaged {
+            path: path.to_owned(),
+            offset: 16,
+            what: "its header names another segment",
+        })
+    }
+
+    /// Whether the header at the start of a file, which may be damaged, calls the articles those of an object.
+    pub fn names_object(file: &dyn File) -> std::io::Result<bool> {
+        let mut place = [0; 4];
+        let got = file.read_at(&mut place, PLACE_AT as u64)?;
+        Ok(got == place.len() && place == AWAY.to_le_bytes())
     }
 
     /// Reads and checks the header of an open `.art` file.
@@ -120,8 +122,8 @@ impl SegmentHeader {
         {
             return Err(damaged("the segment's header is not ours"));
         }
-        let version = u32_at(&bytes, 8).unwrap_or(0) as u16;
-        if version > VERSION {
+        let version = u32_at(&bytes, PLACE_AT).unwrap_or(0) as u16;
+        if version != VERSION {
             return Err(Error::Version {
                 path: path.to_owned(),
                 found: version,
@@ -137,9 +139,8 @@ impl SegmentHeader {
             base,
             span,
             moved_at,
-            logs_states: version > VERSION_REPACKED,
             size,
-            object: u64_at(&bytes, 48).and_then(NonZeroU64::new),
+            object: u64_at(&bytes, OBJECT_AT).and_then(NonZeroU64::new),
         })
     }
 }

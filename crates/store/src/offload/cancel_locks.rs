@@ -124,7 +124,7 @@ pub fn is_there(segments: &Segments, base: u64) -> bool {
 /// The Cancel-Lock of the article at a position; empty without one.
 ///
 /// # Errors
-/// [`Error::Damaged`] if it is not there, since an earlier build moved the segment away, or damaged; the file cannot be read.
+/// [`Error::Damaged`] if the file of the segment is missing or damaged; the file cannot be read.
 pub fn find(segments: &Segments, base: u64, position: Position) -> Result<Vec<u8>, Error> {
     let path = segments.path(base, SegmentFile::Clk);
     let damaged = |what| Error::Damaged {

@@ -62,7 +62,7 @@ fn has_objects(segments: &Segments) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Makes sure that the place is not another's, before something is deleted there. It has no owner if an earlier build stored the objects.
+/// Makes sure that the place is not another's, before something is deleted there. A place without an owner passes.
 ///
 /// # Errors
 /// Another news directory uses it, or the store does not answer.

@@ -222,7 +222,7 @@ fn add_cancel_locks(segments: &Segments) -> Result<(), Error> {
     first
 }
 
-/// Whether an earlier build moved segments away, whose Cancel-Locks are not here: the next [`move_away`] writes them.
+/// Whether the Cancel-Locks of a segment in the object store are missing here: the next [`move_away`] writes them.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -280,7 +280,7 @@ fn chosen(snapshot: &Snapshot, wanted: Wanted<'_>) -> Result<Vec<u64>, Error> {
 enum Moved {
     /// It moved; its length.
     Bytes(u64),
-    /// Segments of earlier builds stay, and those that are away.
+    /// It is in the object store already.
     Stays,
     /// The deletion of the object that it would have may still be under way.
     LeftOut,
@@ -296,8 +296,7 @@ fn move_one(
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let (file, header) = segments.open_art(base, Open::Read)?;
-    // Segments of earlier builds stay: they have other headers.
-    if header.object.is_some() || !header.logs_states {
+    if header.object.is_some() {
         return Ok(Moved::Stays);
     }
     let length = file.length().map_err(at)?;

@@ -99,13 +99,9 @@ impl<'a> Block<'a> {
         self.is_header_sound() && parts.all(|part| self.is_part_sound(part))
     }
 
-    /// Checks the header, and the checksums of the parts. A block of an earlier build has one checksum, of all its bytes.
+    /// Checks the header, and the checksums of the parts.
     fn is_header_sound(&self) -> bool {
-        let sum = match self.is_in_parts {
-            true => header_sum(self.bytes, self.sums),
-            false => article::crc32c(self.bytes.get(8..).unwrap_or_default()),
-        };
-        u32_at(self.bytes, 4) == Some(sum)
+        u32_at(self.bytes, 4) == Some(header_sum(self.bytes, self.sums))
     }
 
     fn is_part_sound(&self, part: usize) -> bool {

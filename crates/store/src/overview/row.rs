@@ -38,25 +38,6 @@ impl<'a> OverviewFields<'a> {
             xref: article.value(Header::Xref).unwrap_or_default(),
         }
     }
-
-    /// The fields in rows of earlier builds: without blanks at their ends, and the last one of several References.
-    fn of_earlier_build(article: &Article<'a>, id: &'a [u8]) -> OverviewFields<'a> {
-        let value = |header| article.value(header).unwrap_or_default();
-        let is_references =
-            |name: &[u8]| name.eq_ignore_ascii_case(Header::References.name().as_bytes());
-        let mut fields = article.fields();
-        let references = fields
-            .by_ref()
-            .filter(|(_, name, _)| is_references(name))
-            .last();
-        OverviewFields {
-            subject: value(Header::Subject),
-            from: value(Header::From),
-            date: value(Header::Date),
-            references: references.map_or(b"", |(_, _, value)| value),
-            ..OverviewFields::of(article, id)
-        }
-    }
 }
 
 /// Appends a row without its number: a tab, then the fields, then CRLF. `bytes` counts the wire form without
@@ -85,14 +66,15 @@ pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, line
 
 /// Appends the row of a record, without its number. Returns false if the record is not an article.
 pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
-    push_fields_of(out, record, |article| OverviewFields::of(article, id))
-}
-
-/// As [`push_row_of`], as earlier builds wrote the row.
-pub fn push_row_of_earlier_build(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
-    push_fields_of(out, record, |article| {
-        OverviewFields::of_earlier_build(article, id)
-    })
+    let wire = record.wire_article();
+    let article = Article::parse(wire, Form::Wire);
+    let bytes = record.left_out(&article).map_or_else(
+        || (wire.len() - LineCounts::of(wire).doubled_dots) as u64,
+        |left_out| left_out.bytes,
+    );
+    let lines = u64::from(record.head.lines);
+    push_row(out, &OverviewFields::of(&article, id), bytes, lines);
+    !wire.is_empty()
 }
 
 impl Row<'_> {
@@ -103,29 +85,10 @@ impl Row<'_> {
         };
         let (number, fields) = self.text.split_at(tab);
         let mut row = Vec::new();
-        let mut is_made_by = |push_row: fn(&mut Vec<u8>, &Record<'_>, &[u8]) -> bool| {
-            row.clear();
-            push_row(&mut row, record, id) && row == fields
-        };
         decimal::parse(number) == Some(self.number)
-            && (is_made_by(push_row_of) || is_made_by(push_row_of_earlier_build))
+            && push_row_of(&mut row, record, id)
+            && row == fields
     }
-}
-
-fn push_fields_of<'a>(
-    out: &mut Vec<u8>,
-    record: &Record<'a>,
-    fields: impl FnOnce(&Article<'a>) -> OverviewFields<'a>,
-) -> bool {
-    let wire = record.wire_article();
-    let article = Article::parse(wire, Form::Wire);
-    let bytes = record.left_out(&article).map_or_else(
-        || (wire.len() - LineCounts::of(wire).doubled_dots) as u64,
-        |left_out| left_out.bytes,
-    );
-    let lines = u64::from(record.head.lines);
-    push_row(out, &fields(&article), bytes, lines);
-    !wire.is_empty()
 }
 
 /// Appends a value. Most values have no control characters and are copied unchanged.

@@ -210,7 +210,6 @@ fn write_group_files(dir: &Path) -> Result<(), Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let segments = Segments::of(&disk, dir);
     for file in GROUP_FILES {
-        // Segments of an earlier release take the file that is there for a copy.
         remove(&file.path(dir))?;
         let text = file.fold(&segments, dir)?;
         // Without lines, `newsgroups' is an empty file.

@@ -156,12 +156,8 @@ impl Spool {
         }
     }
 
-    /// As [`Spool::make_room`], in a segment that may have records of states. Those that an earlier release began have none.
+    /// As [`Spool::make_room`], for a record with a text.
     pub(super) fn make_room_for_state(&mut self, text_bytes: usize) -> Result<(), Error> {
-        if !self.art.header.logs_states {
-            self.commit()?;
-            self.seal()?;
-        }
         self.make_room(text_bytes as u64 + 256)
     }
 

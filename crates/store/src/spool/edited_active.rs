@@ -92,10 +92,7 @@ impl Spool {
         }
         self.lower_low_marks();
         // Whoever edited it may have edited the files beside it, too.
-        let copies = match self.art.header.logs_states {
-            true => self.group_copies(),
-            false => Vec::new(),
-        };
+        let copies = self.group_copies();
         let lengths = copies.iter().map(|(_, copy)| copy.len() + 256);
         // A longer active is not copied.
         let image = self.active.table.image().len() as u64 + 256;

@@ -68,7 +68,7 @@ pub fn open_known(
     let index_path = dir.join(index::FILE);
     let mut notices = Vec::new();
     remove_unfinished(&*disk, dir)?;
-    // An index without a mark is one whose making was cut short, by an older release.
+    // Damage may have left neither mark.
     let mut found = Index::open(&*disk, &index_path, Open::Write)?
         .filter(|index| index.applied(run).or(index.checkpoint()).is_some());
     if found.is_none() {
@@ -242,8 +242,7 @@ fn remove_unfinished(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The key that ids are hashed with. Where there is none, a new one: of a new news directory, of one whose index an older release
-/// made, or of one whose key was lost.
+/// The key that ids are hashed with. Where there is none, a new one: of a new news directory, or of one whose key was lost.
 fn key_of_index(
     disk: &dyn Disk,
     dir: &Path,
@@ -256,9 +255,7 @@ fn key_of_index(
         key => key?,
     };
     let is_right = |key: &HashKey| index.is_none_or(|index| index.is_made_with(key));
-    if index.is_some_and(Index::is_unkeyed) {
-        notices.push("the index is of an older release: made again, with a secret key".into());
-    } else if !key.as_ref().is_some_and(is_right) && index.is_some() {
+    if !key.as_ref().is_some_and(is_right) && index.is_some() {
         notices.push("index.key was lost or changed: the index is made again with another".into());
     }
     match key {

@@ -7,22 +7,20 @@ use std::path::Path;
 
 use crate::Error;
 use crate::io::disk::Open;
-use crate::io::replace::read_whole;
 use crate::io::salvage::Salvage;
 use crate::log::record::Kind;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 
 /// The first line of a whole copy.
 pub const WHOLE_COPY: &[u8] = b"=\n";
 
-/// Calls `apply` with the texts that make a state, from the last segment that begins with a whole copy. Earlier releases logged no
-/// such records: behind their last segment, the file counts as a whole copy.
+/// Calls `apply` with the texts that make a state, from the last segment that begins with a whole copy.
 pub fn each_text(
     segments: &Segments,
     dir: &Path,
-    (kind, file): (Kind, &str),
+    kind: Kind,
     mut apply: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
     // What the disk cannot read is left out: filing must not stop for it, and fsck reports it.
@@ -30,21 +28,9 @@ pub fn each_text(
     let bases = segments.bases()?;
     let mut from = 0;
     for (place, &base) in bases.iter().enumerate().rev() {
-        match beginning(segments, base, kind)? {
-            Beginning::Copy => {
-                from = place;
-                break;
-            }
-            Beginning::EarlierRelease => {
-                let text = read_whole(&**segments.disk(), &dir.join(file))?;
-                let text = text.unwrap_or_default();
-                // A power cut may have torn the last line.
-                let end = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
-                apply(&[WHOLE_COPY, text.get(..end).unwrap_or_default()].concat());
-                from = place + 1;
-                break;
-            }
-            Beginning::Other => {}
+        if begins_with_copy(segments, base, kind)? {
+            from = place;
+            break;
         }
     }
     for &base in bases.get(from..).unwrap_or_default() {
@@ -57,35 +43,23 @@ pub fn each_text(
     Ok(())
 }
 
-/// The beginning of a segment, as far as one state is concerned.
-enum Beginning {
-    /// A whole copy, among those of other states.
-    Copy,
-    /// An earlier release began the segment and logged no such states.
-    EarlierRelease,
-    /// No copy: its beginning was cut short, it is the first segment, or the copy was too large.
-    Other,
-}
-
-fn beginning(segments: &Segments, base: u64, kind: Kind) -> Result<Beginning, Error> {
+/// Whether a segment has a whole copy of a state among the copies at its beginning. It has none if its beginning was cut short, if it is the
+/// first segment, or if the copy was too large.
+fn begins_with_copy(segments: &Segments, base: u64, kind: Kind) -> Result<bool, Error> {
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = segments
         .open(base, SegmentFile::Art, Open::Read)
         .map_err(at)?;
-    // A damaged header says nothing; fsck reports it.
-    if SegmentHeader::read(&*file, &path).is_ok_and(|header| !header.logs_states) {
-        return Ok(Beginning::EarlierRelease);
-    }
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
     while let Some(Step::Record(_, record)) = walk.next().map_err(at)? {
         match record.head.kind {
             found if found == kind && record.line().starts_with(WHOLE_COPY) => {
-                return Ok(Beginning::Copy);
+                return Ok(true);
             }
             other if other.is_state() => {}
             _ => break,
         }
     }
-    Ok(Beginning::Other)
+    Ok(false)
 }

@@ -60,7 +60,7 @@ impl GroupFile {
     /// The text of the file as the log has it.
     pub fn fold(self, segments: &Segments, dir: &Path) -> Result<Vec<u8>, Error> {
         let mut text = Vec::new();
-        each_text(segments, dir, (self.kind, self.name), |record| {
+        each_text(segments, dir, self.kind, |record| {
             text = apply(&text, record);
         })?;
         Ok(text)

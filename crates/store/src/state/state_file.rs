@@ -254,6 +254,6 @@ fn of_text<S: LogState>(text: &[u8]) -> S {
 /// Folds the state from the log.
 fn fold<S: LogState>(segments: &Segments, dir: &Path) -> Result<S, Error> {
     let mut state = S::default();
-    each_text(segments, dir, (S::KIND, S::FILE), |text| state.apply(text))?;
+    each_text(segments, dir, S::KIND, |text| state.apply(text))?;
     Ok(state)
 }

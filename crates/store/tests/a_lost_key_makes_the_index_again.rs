@@ -1,43 +1,52 @@
-//! An index of the release before, whose ids were hashed without a key, is made again with one when the news directory is opened; and so
-//! is an index whose key was lost. Whatever interrupts it, nothing is lost and nothing half made stays.
+//! An index whose key was lost or changed is made again with another key when the news directory is opened. Whatever interrupts that,
+//! nothing is lost and nothing half made stays.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::double;
+use crate::news;
 
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use double::{Double, Fault};
-use flate2::read::GzDecoder;
-use store::{Options, Snapshot, Spool};
+use news::News;
+use store::{Expires, Options, Snapshot, Spool};
 
-/// A news directory as a build of 22 November 2026 left it, 42 ids in two segments: files one after the other, each behind a line
-/// `NAME LENGTH`, packed by gzip.
-const OLDER: &[u8] = include_bytes!("older_release/index-1.gz");
-
-static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let mut bytes = Vec::new();
-    GzDecoder::new(OLDER).read_to_end(&mut bytes).unwrap();
-    bytes
-});
-
-fn unpacked() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for inside in ["segments", "bad"] {
-        std::fs::create_dir(dir.path().join(inside)).unwrap();
+/// A news directory with 42 ids in two segments, without the key of its index.
+fn without_key() -> News {
+    let news = News::new(&["a.b"]);
+    let filler = "x".repeat(40_000);
+    let mut spool = Spool::open(news.dir(), options()).unwrap();
+    for number in 1..=40 {
+        let id = format!("<{number}.Old@News.Example>");
+        news.file_with(&mut spool, &id, &["a.b"], &filler);
     }
-    let mut rest = &UNPACKED[..];
-    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-        let line = std::str::from_utf8(&rest[..end]).unwrap();
-        let (name, length) = line.split_once(' ').unwrap();
-        let (bytes, behind) = rest[end + 1..].split_at(length.parse().unwrap());
-        std::fs::write(dir.path().join(name), bytes).unwrap();
-        rest = behind;
+    spool.commit().unwrap();
+    let position = spool.find(b"<2.Old@News.Example>").unwrap().unwrap();
+    let position = position.position.unwrap();
+    spool.cancel(position, b"<2.Old@News.Example>").unwrap();
+    for id in [&b"<cancel2@News.Example>"[..], b"<99.Old@News.Example>"] {
+        spool.remember(id, 1000, Expires::Absent).unwrap();
     }
-    dir
+    spool.commit().unwrap();
+    drop(spool);
+    assert_eq!(
+        std::fs::read_dir(news.dir().join("segments"))
+            .unwrap()
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .path()
+                    .extension()
+                    .is_some_and(|end| end == "art")
+            })
+            .count(),
+        2
+    );
+    std::fs::remove_file(news.dir().join("index.key")).unwrap();
+    news
 }
 
 fn options() -> Options {
@@ -62,8 +71,6 @@ fn check(spool: &Spool, what: &str) {
         "{what}"
     );
     let dir = spool.dir();
-    let magic = std::fs::read(dir.join("index")).unwrap();
-    assert!(magic.starts_with(b"BSindex2"), "{what}");
     for name in ["index.new", "index.key.new"] {
         assert!(!dir.join(name).exists(), "{what}: {name}");
     }
@@ -75,25 +82,25 @@ fn key(dir: &Path) -> String {
 
 #[test]
 fn by_itself_when_it_is_opened() {
-    let dir = unpacked();
-    let spool = Spool::open(dir.path(), options()).unwrap();
+    let dir = without_key();
+    let spool = Spool::open(dir.dir(), options()).unwrap();
     let told = spool.notices().join("\n");
-    assert!(told.contains("of an older release"), "{told}");
+    assert!(told.contains("index.key was lost"), "{told}");
     check(&spool, "opened");
     drop(spool);
-    let mode = std::fs::metadata(dir.path().join("index.key")).unwrap();
+    let mode = std::fs::metadata(dir.dir().join("index.key")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
-    assert!(store::fsck(dir.path(), false).unwrap().is_clean());
-    let made = key(dir.path());
-    let spool = Spool::open(dir.path(), options()).unwrap();
+    assert!(store::fsck(dir.dir(), false).unwrap().is_clean());
+    let made = key(dir.dir());
+    let spool = Spool::open(dir.dir(), options()).unwrap();
     assert_eq!(spool.notices(), [""; 0]);
-    assert_eq!(key(dir.path()), made);
+    assert_eq!(key(dir.dir()), made);
 }
 
 #[test]
 fn also_when_it_is_only_read() {
-    let dir = unpacked();
-    let reader = Snapshot::open(dir.path()).unwrap();
+    let dir = without_key();
+    let reader = Snapshot::open(dir.dir()).unwrap();
     assert!(
         reader
             .history_line(b"<7.Old@news.example>")
@@ -105,10 +112,10 @@ fn also_when_it_is_only_read() {
 #[test]
 fn a_power_cut_meanwhile_loses_nothing() {
     for at in 1.. {
-        let dir = unpacked();
-        let double = Double::new(dir.path());
+        let dir = without_key();
+        let double = Double::new(dir.dir());
         double.fail_at(at, Fault::PowerCut, true);
-        let opened = Spool::open_on(double.disk(), dir.path(), options());
+        let opened = Spool::open_on(double.disk(), dir.dir(), options());
         let is_over = opened.is_ok();
         drop(opened);
         let left = double.power_cut(at);
@@ -129,18 +136,18 @@ fn a_power_cut_meanwhile_loses_nothing() {
 fn a_disk_that_fails_meanwhile_keeps_nothing_half_made() {
     for fault in [Fault::Enospc, Fault::Eio] {
         for at in 1.. {
-            let dir = unpacked();
-            let double = Double::new(dir.path());
+            let dir = without_key();
+            let double = Double::new(dir.dir());
             double.fail_at(at, fault, false);
-            let opened = Spool::open_on(double.disk(), dir.path(), options());
+            let opened = Spool::open_on(double.disk(), dir.dir(), options());
             let what = format!("{fault:?} at call {at}");
             if opened.is_err() {
-                assert!(!dir.path().join("index.new").exists(), "{what}");
+                assert!(!dir.dir().join("index.new").exists(), "{what}");
             }
             let has_failed = double.failed().is_some();
             drop(opened);
             double.heal();
-            let spool = Spool::open_on(double.disk(), dir.path(), options()).unwrap();
+            let spool = Spool::open_on(double.disk(), dir.dir(), options()).unwrap();
             check(&spool, &what);
             if !has_failed {
                 break;
@@ -151,10 +158,10 @@ fn a_disk_that_fails_meanwhile_keeps_nothing_half_made() {
 
 #[test]
 fn a_lost_or_changed_key_is_replaced_and_the_index_with_it() {
-    let dir = unpacked();
-    drop(Spool::open(dir.path(), options()).unwrap());
-    let path = dir.path().join("index.key");
-    let first = key(dir.path());
+    let dir = without_key();
+    drop(Spool::open(dir.dir(), options()).unwrap());
+    let path = dir.dir().join("index.key");
+    let first = key(dir.dir());
     let others = [
         None,
         Some(&b""[..]),
@@ -166,17 +173,17 @@ fn a_lost_or_changed_key_is_replaced_and_the_index_with_it() {
             None => std::fs::remove_file(&path).unwrap(),
             Some(text) => std::fs::write(&path, text).unwrap(),
         }
-        let spool = Spool::open(dir.path(), options()).unwrap();
+        let spool = Spool::open(dir.dir(), options()).unwrap();
         let told = spool.notices().join("\n");
         assert!(told.contains("index.key was lost or changed"), "{told}");
         // Only the index is made again: no article is replayed.
         assert_eq!(spool.taken_up(), 0);
         check(&spool, &format!("{other:?}"));
-        assert_ne!(key(dir.path()), first);
+        assert_ne!(key(dir.dir()), first);
     }
     // Who only reads finds it out as well.
     std::fs::remove_file(&path).unwrap();
-    let reader = Snapshot::open(dir.path()).unwrap();
+    let reader = Snapshot::open(dir.dir()).unwrap();
     assert!(
         reader
             .history_line(b"<7.Old@news.example>")
@@ -187,11 +194,11 @@ fn a_lost_or_changed_key_is_replaced_and_the_index_with_it() {
 
 #[test]
 fn what_a_killed_program_was_making_is_removed() {
-    let dir = unpacked();
+    let dir = without_key();
     for name in ["index.new", "index.key.new", "active.new"] {
-        std::fs::write(dir.path().join(name), "half").unwrap();
+        std::fs::write(dir.dir().join(name), "half").unwrap();
     }
-    let spool = Spool::open(dir.path(), options()).unwrap();
+    let spool = Spool::open(dir.dir(), options()).unwrap();
     check(&spool, "swept");
-    assert!(!dir.path().join("active.new").exists());
+    assert!(!dir.dir().join("active.new").exists());
 }

@@ -193,7 +193,7 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// The forms of a received password: its prepared form, then the octets themselves, which older files have hashes of and which need not
+/// The forms of a received password: its prepared form, then the octets themselves, of which files of other programs have hashes and which need not
 /// be UTF-8.
 pub(crate) fn forms(password: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let form = str::from_utf8(password)

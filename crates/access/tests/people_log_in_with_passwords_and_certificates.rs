@@ -105,7 +105,7 @@ fn signs_count_however_they_are_typed() {
         .add(User::with_password("zoe\u{308}", "gru\u{308}\u{df}e".as_bytes(), true).unwrap())
         .unwrap();
     assert_eq!(users.iter().next().unwrap().name, "zo\u{eb}");
-    // As an older release wrote it: the octets as they were.
+    // As another program wrote it: the octets as they were.
     let old = Hash::of("u\u{308}\u{1f98a}".as_bytes()).unwrap();
     let old = Users::parse(Path::new("users"), &format!("bo\u{308} {old} - -\n")).unwrap();
     users.add(old.iter().next().unwrap().clone()).unwrap();

@@ -15,7 +15,7 @@ pub struct RemovedArticle {
     pub position: Position,
     /// Its message-id.
     pub id: Vec<u8>,
-    /// The time of the removal, seconds since 1970; `None` if an earlier release removed it.
+    /// The time of the removal, seconds since 1970; `None`: not known.
     pub seconds: Option<i64>,
     /// How it was removed.
     pub by: Option<RemovedBy>,

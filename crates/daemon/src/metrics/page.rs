@@ -13,6 +13,7 @@ use store::Snapshot;
 use store::histogram::EDGES_MICROS;
 
 use super::super::daemon_status::{DaemonStatus, Entry, FedPeer, Nntp, Took};
+use super::super::feed_lease::ClusterFeeds;
 use super::super::intake_queue::IntakeState;
 use super::super::node::health::ClusterNode;
 use super::super::writer_handle::WriterHandle;
@@ -95,8 +96,7 @@ impl Page {
         }
         text.of_mounts(&counters::read(self.directory.root()));
         if let Some(feeds) = &watched.cluster_feeds {
-            let help = "1 on the node of a cluster that feeds the sites.";
-            text.gauge("cluster_feeding", help, u64::from(feeds.is_here));
+            text.of_cluster_feeds(feeds);
         }
         if let Some(node) = &watched.cluster_node {
             text.of_cluster_node(node);
@@ -365,6 +365,11 @@ impl Text {
         }
     }
 
+    fn of_cluster_feeds(&mut self, feeds: &ClusterFeeds) {
+        let help = "1 on the node of a cluster that feeds the sites.";
+        self.gauge("cluster_feeding", help, u64::from(feeds.is_here));
+    }
+
     fn of_cluster_node(&mut self, node: &ClusterNode) {
         let help = "The last entry of the log of the cluster that is applied here.";
         self.gauge("cluster_applied_entry", help, node.applied);
@@ -490,5 +495,105 @@ mod tests {
         assert!(text.0.starts_with(first), "{}", text.0);
         let last = "le=\"+Inf\"} 6\nbroadsheet_x_seconds_sum{a=\"b\"} 0.000009\nbroadsheet_x_seconds_count{a=\"b\"} 6\n";
         assert!(text.0.ends_with(last), "{}", text.0);
+    }
+    /// A page with every metric: one sample of each kind of thing that is counted.
+    fn whole_page() -> String {
+        let took = Took {
+            buckets: vec![0; EDGES_MICROS.len() + 1],
+            ..Took::default()
+        };
+        let mut status = DaemonStatus::default();
+        status.store.free_bytes = Some(1);
+        status.store.commits = took.clone();
+        let entry = Entry {
+            refused: [("size".to_owned(), 1)].into(),
+            latency: took,
+            ..Entry::default()
+        };
+        let shelf = Shelf {
+            newest: Some(1),
+            feeds: vec![(
+                "a".to_owned(),
+                Backlog {
+                    oldest: Some(1),
+                    ..Backlog::default()
+                },
+                0,
+            )],
+            ..Shelf::default()
+        };
+        let health = store::offload::Health {
+            failure: None,
+            fetches: 0,
+            fetched_bytes: 0,
+        };
+        let mounted = Mounted {
+            at: "/mnt".to_owned(),
+            pid: 1,
+            since: 0,
+            counters: counters::Counters::default(),
+        };
+        let mut text = Text::default();
+        text.of_daemon(&status, 0);
+        text.of_shelf(&shelf);
+        text.of_server(&Nntp::default());
+        text.of_entries(&[entry]);
+        text.of_fed_peers(&[FedPeer::default()], 1);
+        text.of_object_store(&health);
+        text.of_mounts(&[mounted]);
+        text.of_cluster_feeds(&ClusterFeeds::default());
+        text.of_cluster_node(&ClusterNode::default());
+        text.0
+    }
+
+    /// The labels of a sample line, without `le`, which every histogram has.
+    fn labels(sample: &str) -> Vec<&str> {
+        let inside = sample
+            .split_once('{')
+            .and_then(|(_, rest)| rest.rsplit_once('}'));
+        let inside = inside.map_or("", |(labels, _)| labels);
+        let names = inside
+            .split(',')
+            .filter_map(|label| label.split_once('=').map(|(name, _)| name));
+        names.filter(|name| *name != "le").collect()
+    }
+
+    #[test]
+    fn the_reference_has_every_metric() {
+        let mut out = String::from(
+            "# Metrics\n\n<!-- Made by the test `the_reference_has_every_metric` of the page itself: do not edit. -->\n\n\
+             This chapter has every metric that `[nntp] metrics` serves at `/metrics`, in the text format of Prometheus, version\n\
+             0.0.4. Counters begin when the daemon starts. Figures of the store and of backlogs are at most ten seconds old, or ten\n\
+             times as old as counting takes. A metric is missing where its subject is: no peer, no mount, no cluster, no object\n\
+             store that was asked, or a file system that does not report its size.\n\n",
+        );
+        let page = whole_page();
+        for metric in page.split("# HELP ").skip(1) {
+            let mut lines = metric.lines();
+            let (name, help) = lines.next().unwrap().split_once(' ').unwrap();
+            let kind = lines.next().unwrap().rsplit(' ').next().unwrap();
+            let labels = labels(
+                lines
+                    .next()
+                    .unwrap_or_else(|| panic!("no sample of {name}")),
+            );
+            let of = match labels.as_slice() {
+                [] => String::new(),
+                labels => format!(" by `{}`", labels.join("`, `")),
+            };
+            let line = format!("- **`{name}`** ({kind}{of}): {help}").replace("[[", "\\[\\[");
+            let _ = writeln!(out, "{}", settings::wrap(&line, 114).join("\n  "));
+        }
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../docs/book/reference/metrics.md");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &out).unwrap();
+            return;
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            kept == out,
+            "docs/book/reference/metrics.md differs from the page; run this test with UPDATE_GOLDEN=1"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Parses command lines (RFC 3977, 3.1 and 9.1): a keyword, then arguments separated by blanks.
 
+use crate::command_table::{COMMANDS, NntpCommand};
 use crate::range::{Range, number};
 
 /// The argument that names one article (RFC 3977, 6.2.1).
@@ -129,79 +130,16 @@ pub enum Command<'a> {
     XPat(&'a [u8], RangeArgument<'a>, &'a [u8]),
 }
 
-impl Command<'_> {
-    /// The capability that indicates the command (RFC 3977, 5.2; appendix B); `None` for commands every server has.
-    pub fn capability(&self) -> Option<&'static str> {
-        Some(match self {
-            Command::Check(_) | Command::TakeThis(_) | Command::ModeStream => "STREAMING",
-            Command::Ihave(_) => "IHAVE",
-            Command::Post => "POST",
-            Command::Over(..) | Command::List(ListKeyword::OverviewFmt, _) => "OVER",
-            Command::Hdr(..) | Command::List(ListKeyword::Headers, _) => "HDR",
-            Command::XPat(..) => "XPAT",
-            Command::NewNews(..) => "NEWNEWS",
-            Command::AuthUser(_) | Command::AuthPass(_) | Command::AuthSasl(..) => "AUTHINFO",
-            Command::StartTls => "STARTTLS",
-            Command::Compress(_) => "COMPRESS",
-            Command::Get(Part::Head | Part::Stat, _)
-            | Command::Capabilities
-            | Command::Help
-            | Command::List(ListKeyword::Extensions, _)
-            | Command::ModeHeadfeed
-            | Command::ModeReader
-            | Command::Quit => return None,
-            _ => "READER",
-        })
-    }
-}
-
-impl Command<'_> {
-    /// Its keywords, without arguments.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Command::Get(Part::Article, _) => "ARTICLE",
-            Command::Get(Part::Head, _) => "HEAD",
-            Command::Get(Part::Body, _) => "BODY",
-            Command::Get(Part::Stat, _) => "STAT",
-            Command::AuthUser(_) => "AUTHINFO USER",
-            Command::AuthPass(_) => "AUTHINFO PASS",
-            Command::AuthSasl(..) => "AUTHINFO SASL",
-            Command::Capabilities => "CAPABILITIES",
-            Command::Check(_) => "CHECK",
-            Command::Compress(_) => "COMPRESS",
-            Command::Date => "DATE",
-            Command::Group(_) => "GROUP",
-            Command::Hdr(_, _, false) => "HDR",
-            Command::Hdr(_, _, true) => "XHDR",
-            Command::Help => "HELP",
-            Command::Ihave(_) => "IHAVE",
-            Command::Last => "LAST",
-            Command::List(..) => "LIST",
-            Command::ListGroup(..) => "LISTGROUP",
-            Command::ModeHeadfeed => "MODE HEADFEED",
-            Command::ModeReader => "MODE READER",
-            Command::ModeStream => "MODE STREAM",
-            Command::NewGroups(..) => "NEWGROUPS",
-            Command::NewNews(..) => "NEWNEWS",
-            Command::Next => "NEXT",
-            Command::Over(_, false) => "OVER",
-            Command::Over(_, true) => "XOVER",
-            Command::Post => "POST",
-            Command::Quit => "QUIT",
-            Command::StartTls => "STARTTLS",
-            Command::TakeThis(_) => "TAKETHIS",
-            Command::XGTitle(_) => "XGTITLE",
-            Command::XPat(..) => "XPAT",
-        }
-    }
-}
-
 /// Why a line is not a valid command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum CommandError {
     /// 500: the keyword is unknown.
     Unknown,
-    /// 501: the arguments are wrong; the right syntax.
+    /// 501: a further keyword is missing or unknown; a command that begins with the same keyword.
+    Keyword(&'static NntpCommand),
+    /// 501: the arguments are not those of the command.
+    Arguments(&'static NntpCommand),
+    /// 501: the arguments are wrong; in which way.
     Syntax(&'static str),
     /// CHECK, IHAVE or TAKETHIS names one message-id, which no article can have.
     UnusableId,
@@ -210,184 +148,81 @@ pub enum CommandError {
 /// The form of a message-id, for replies.
 pub(crate) const IDS: &str = "a message-id has 3 to 250 bytes: <something@somewhere>";
 
+impl std::fmt::Display for CommandError {
+    /// The text behind the code of the reply.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CommandError::Unknown => f.write_str("Unknown command"),
+            CommandError::Keyword(command) => {
+                let first = command.name.split(' ').next().unwrap_or_default();
+                let seconds = COMMANDS.iter();
+                let seconds = seconds.filter_map(|row| row.second_keyword(first.as_bytes()));
+                let seconds: Vec<&str> = seconds.collect();
+                write!(f, "Syntax: {first} {}", seconds.join("|"))
+            }
+            CommandError::Arguments(command) => write!(f, "Syntax: {}", command.syntax()),
+            CommandError::Syntax(wrong) => write!(f, "Syntax: {wrong}"),
+            CommandError::UnusableId => f.write_str(IDS),
+        }
+    }
+}
+
+/// A parsed command with its row in the table.
+#[derive(Debug, Clone, Copy)]
+pub struct ParsedCommand<'a> {
+    /// Its row.
+    pub row: &'static NntpCommand,
+    /// The command.
+    pub command: Command<'a>,
+}
+
 /// Parses a command line, given without its end.
 ///
 /// # Errors
 /// The line is not a valid command.
-pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError> {
-    let (word, rest) = word(line);
-    let mut upper = [0; LONGEST];
-    let keyword = upper
-        .get_mut(..word.len())
-        .ok_or(CommandError::Unknown)
-        .map(|upper| {
-            upper.copy_from_slice(word);
-            upper.make_ascii_uppercase();
-            &*upper
-        })?;
+pub fn parse(line: &[u8]) -> Result<ParsedCommand<'_>, CommandError> {
+    let (first, rest) = word(line);
     let mut words = Words(rest);
-    let command = match keyword {
-        // The most frequent commands of peers come first.
-        b"CHECK" => Command::Check(words.offered_id("CHECK <message-id>")?),
-        b"TAKETHIS" => Command::TakeThis(words.offered_id("TAKETHIS <message-id>")?),
-        b"IHAVE" => Command::Ihave(words.offered_id("IHAVE <message-id>")?),
-        b"ARTICLE" => Command::Get(Part::Article, words.which()?),
-        b"HEAD" => Command::Get(Part::Head, words.which()?),
-        b"BODY" => Command::Get(Part::Body, words.which()?),
-        b"STAT" => Command::Get(Part::Stat, words.which()?),
-        b"OVER" => Command::Over(words.some()?, false),
-        b"XOVER" => Command::Over(words.some()?, true),
-        b"HDR" => Command::Hdr(
-            words.need("HDR field [range|<message-id>]")?,
-            words.some()?,
-            false,
-        ),
-        b"XHDR" => Command::Hdr(
-            words.need("XHDR field [range|<message-id>]")?,
-            words.some()?,
-            true,
-        ),
-        b"XPAT" => {
-            let field = words.need(XPAT)?;
-            let some = words.some()?;
-            let patterns = std::mem::take(&mut words.0).trim_ascii();
-            if patterns.is_empty() || some == RangeArgument::Current {
-                return Err(CommandError::Syntax(XPAT));
-            }
-            Command::XPat(field, some, patterns)
-        }
-        b"GROUP" => Command::Group(words.need("GROUP newsgroup")?),
-        b"LISTGROUP" => {
-            let group = words.next();
-            let range = words.next().map(|text| {
-                Range::parse(text).ok_or(CommandError::Syntax("LISTGROUP [newsgroup [range]]"))
-            });
-            Command::ListGroup(group, range.transpose()?)
-        }
-        b"NEXT" => Command::Next,
-        b"LAST" => Command::Last,
-        b"LIST" => list(&mut words)?,
-        b"XGTITLE" => Command::XGTitle(words.next()),
-        b"NEWGROUPS" => {
-            const SYNTAX: &str = "NEWGROUPS [yy]yymmdd hhmmss [GMT]";
-            let (date, time) = (words.need(SYNTAX)?, words.need(SYNTAX)?);
-            Command::NewGroups(date, time, words.gmt(SYNTAX)?)
-        }
-        b"NEWNEWS" => {
-            const SYNTAX: &str = "NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]";
-            let wildmat = words.need(SYNTAX)?;
-            let (date, time) = (words.need(SYNTAX)?, words.need(SYNTAX)?);
-            Command::NewNews(wildmat, date, time, words.gmt(SYNTAX)?)
-        }
-        b"DATE" => Command::Date,
-        b"HELP" => Command::Help,
-        b"CAPABILITIES" => {
-            if words.next().is_some_and(|word| !is_keyword(word)) {
-                return Err(CommandError::Syntax("CAPABILITIES [keyword]"));
-            }
-            Command::Capabilities
-        }
-        b"MODE" => match upper_word(words.need("MODE HEADFEED|READER|STREAM")?).as_slice() {
-            b"HEADFEED" => Command::ModeHeadfeed,
-            b"READER" => Command::ModeReader,
-            b"STREAM" => Command::ModeStream,
-            _ => return Err(CommandError::Syntax("MODE HEADFEED|READER|STREAM")),
-        },
-        b"POST" => Command::Post,
-        b"QUIT" => Command::Quit,
-        b"STARTTLS" => Command::StartTls,
-        b"COMPRESS" => Command::Compress(words.need("COMPRESS DEFLATE")?),
-        b"AUTHINFO" => return auth(&mut words),
-        _ => return Err(CommandError::Unknown),
-    };
+    let row = find(first, &mut words)?;
+    let command = (row.parse)(&mut words).map_err(|wrong| match wrong {
+        Wrong::Arguments => CommandError::Arguments(row),
+        Wrong::As(wrong) => CommandError::Syntax(wrong),
+        Wrong::UnusableId => CommandError::UnusableId,
+    })?;
     match words.next() {
-        None => Ok(command),
-        Some(_) => Err(CommandError::Syntax("too many arguments")),
+        None => Ok(ParsedCommand { row, command }),
+        Some(_) => Err(CommandError::Arguments(row)),
     }
 }
 
-/// Length of the longest keyword, bytes.
-const LONGEST: usize = "CAPABILITIES".len();
-const XPAT: &str = "XPAT field range|<message-id> pattern [pattern ...]";
-
-fn list<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
-    let Some(what) = words.next() else {
-        return Ok(Command::List(ListKeyword::Active, None));
-    };
-    let what = match upper_word(what).as_slice() {
-        b"ACTIVE" => ListKeyword::Active,
-        b"ACTIVE.TIMES" => ListKeyword::ActiveTimes,
-        b"COUNTS" => ListKeyword::Counts,
-        b"DISTRIB.PATS" => ListKeyword::DistribPats,
-        b"DISTRIBUTIONS" => ListKeyword::Distributions,
-        b"EXTENSIONS" => ListKeyword::Extensions,
-        b"HEADERS" => ListKeyword::Headers,
-        b"MODERATORS" => ListKeyword::Moderators,
-        b"MOTD" => ListKeyword::Motd,
-        b"NEWSGROUPS" => ListKeyword::Newsgroups,
-        b"OVERVIEW.FMT" => ListKeyword::OverviewFmt,
-        b"SUBSCRIPTIONS" => ListKeyword::Subscriptions,
-        b"XACTIVE" => ListKeyword::XActive,
-        // RFC 3977, 7.6.1.2.
-        _ => return Err(CommandError::Syntax("LIST [keyword [wildmat|argument]]")),
-    };
-    let argument = words.next();
-    let fits = match (what, argument) {
-        (_, None) => true,
-        (
-            ListKeyword::DistribPats
-            | ListKeyword::Distributions
-            | ListKeyword::Extensions
-            | ListKeyword::Moderators
-            | ListKeyword::Motd
-            | ListKeyword::OverviewFmt,
-            _,
-        ) => false,
-        (ListKeyword::Headers, Some(word)) => {
-            matches!(upper_word(word).as_slice(), b"MSGID" | b"RANGE")
-        }
-        _ => true,
-    };
-    match fits {
-        true => Ok(Command::List(what, argument)),
-        false => Err(CommandError::Syntax(
-            "LIST keyword does not take this argument",
-        )),
+/// The row of the command that begins with the keyword `first`, and with a second one from `words` if its name has two.
+fn find(first: &[u8], words: &mut Words<'_>) -> Result<&'static NntpCommand, CommandError> {
+    let mut rows = COMMANDS
+        .iter()
+        .filter_map(|row| Some((row, row.second_keyword(first)?)));
+    let named = rows.next().ok_or(CommandError::Unknown)?;
+    if named.1.is_empty() {
+        return Ok(named.0);
     }
-}
-
-fn auth<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
-    const SYNTAX: &str =
-        "AUTHINFO USER name, AUTHINFO PASS password or AUTHINFO SASL mechanism [response]";
-    match upper_word(words.need(SYNTAX)?).as_slice() {
-        kind @ (b"USER" | b"PASS") => {
-            // Blanks are part of a name or password, as in other servers.
-            let rest = words.0.trim_ascii_start();
-            match (rest.is_empty(), kind) {
-                (true, _) => Err(CommandError::Syntax(SYNTAX)),
-                (false, b"USER") => Ok(Command::AuthUser(rest.trim_ascii_end())),
-                (false, _) => Ok(Command::AuthPass(rest)),
-            }
-        }
-        b"SASL" => {
-            let command = Command::AuthSasl(words.need(SYNTAX)?, words.next());
-            match words.next() {
-                None => Ok(command),
-                Some(_) => Err(CommandError::Syntax(SYNTAX)),
-            }
-        }
-        _ => Err(CommandError::Syntax(SYNTAX)),
-    }
+    let Some(second) = words.next() else {
+        // LIST alone is LIST ACTIVE (RFC 3977, 7.6.1.1), the first of its rows.
+        return match named.0.name {
+            "LIST ACTIVE" => Ok(named.0),
+            _ => Err(CommandError::Keyword(named.0)),
+        };
+    };
+    let is_second = |name: &str| name.as_bytes().eq_ignore_ascii_case(second);
+    std::iter::once(named)
+        .chain(rows)
+        .find(|(_, name)| is_second(name))
+        .map(|(row, _)| row)
+        .ok_or(CommandError::Keyword(named.0))
 }
 
 /// Whether a word is a `keyword` of RFC 3977, 9.8.
-fn is_keyword(word: &[u8]) -> bool {
+pub(crate) fn is_keyword(word: &[u8]) -> bool {
     let rest = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     word.len() >= 3 && word.first().is_some_and(u8::is_ascii_alphabetic) && word.iter().all(rest)
-}
-
-fn upper_word(word: &[u8]) -> Vec<u8> {
-    word.to_ascii_uppercase()
 }
 
 /// The first word of a line, and what is behind it.
@@ -400,68 +235,95 @@ pub(crate) fn word(line: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at_checked(end).unwrap_or((rest, b""))
 }
 
+/// Why arguments are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// One is missing, or is none of this command.
+    Arguments,
+    /// In this way.
+    As(&'static str),
+    /// The one argument is a message-id that no article can have.
+    UnusableId,
+}
+
 /// The words of the rest of a line.
-struct Words<'a>(&'a [u8]);
+pub(crate) struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
+    /// The next word; `None` at the end.
+    pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let (found, rest) = word(self.0);
         self.0 = rest;
         (!found.is_empty()).then_some(found)
     }
 
-    fn need(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
-        self.next().ok_or(CommandError::Syntax(syntax))
+    /// The next word, which must be there.
+    pub(crate) fn need(&mut self) -> Result<&'a [u8], Wrong> {
+        self.next().ok_or(Wrong::Arguments)
     }
 
-    fn offered_id(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
-        let id = self.need(syntax)?;
+    /// All that is left, with its blanks.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+
+    /// All that is left, without the blanks before it; it must not be empty.
+    pub(crate) fn needed_rest(&mut self) -> Result<&'a [u8], Wrong> {
+        let rest = self.rest().trim_ascii_start();
+        if rest.is_empty() {
+            return Err(Wrong::Arguments);
+        }
+        Ok(rest)
+    }
+
+    /// The message-id of an article that a peer offers.
+    pub(crate) fn offered_id(&mut self) -> Result<&'a [u8], Wrong> {
+        let id = self.need()?;
         match is_id(id) {
             true => Ok(id),
-            false if word(self.0).0.is_empty() => Err(CommandError::UnusableId),
-            false => Err(CommandError::Syntax(syntax)),
+            false if word(self.0).0.is_empty() => Err(Wrong::UnusableId),
+            false => Err(Wrong::Arguments),
         }
     }
 
-    fn gmt(&mut self, syntax: &'static str) -> Result<bool, CommandError> {
+    /// Whether the word GMT comes next.
+    pub(crate) fn gmt(&mut self) -> Result<bool, Wrong> {
         match self.next() {
             None => Ok(false),
             Some(word) if word.eq_ignore_ascii_case(b"GMT") => Ok(true),
             // INN takes it as well, and some clients send it.
             Some(word) if word.eq_ignore_ascii_case(b"UTC") => Ok(true),
-            Some(_) => Err(CommandError::Syntax(syntax)),
+            Some(_) => Err(Wrong::Arguments),
         }
     }
 
-    fn which(&mut self) -> Result<ArticleArgument<'a>, CommandError> {
+    /// The argument that names one article.
+    pub(crate) fn article(&mut self) -> Result<ArticleArgument<'a>, Wrong> {
         match self.next() {
             None => Ok(ArticleArgument::Current),
-            Some(id) if id.first() == Some(&b'<') => match is_id(id) {
-                true => Ok(ArticleArgument::Id(id)),
-                false => Err(CommandError::Syntax(IDS)),
-            },
+            Some(id) if id.first() == Some(&b'<') => Ok(ArticleArgument::Id(whole_id(id)?)),
             Some(text) => number(text)
                 .map(ArticleArgument::Number)
-                .ok_or(CommandError::Syntax(
-                    "use an article number or a <message-id>",
-                )),
+                .ok_or(Wrong::As("use an article number or a <message-id>")),
         }
     }
 
-    fn some(&mut self) -> Result<RangeArgument<'a>, CommandError> {
+    /// The argument that names one article or a range.
+    pub(crate) fn articles(&mut self) -> Result<RangeArgument<'a>, Wrong> {
         match self.next() {
             None => Ok(RangeArgument::Current),
-            Some(id) if id.first() == Some(&b'<') => match is_id(id) {
-                true => Ok(RangeArgument::Id(id)),
-                false => Err(CommandError::Syntax(IDS)),
-            },
+            Some(id) if id.first() == Some(&b'<') => Ok(RangeArgument::Id(whole_id(id)?)),
             Some(text) => Range::parse(text)
                 .map(RangeArgument::Range)
-                .ok_or(CommandError::Syntax(
+                .ok_or(Wrong::As(
                     "use an article number, a range (1-9, 5-) or a <message-id>",
                 )),
         }
     }
+}
+
+fn whole_id(id: &[u8]) -> Result<&[u8], Wrong> {
+    is_id(id).then_some(id).ok_or(Wrong::As(IDS))
 }
 
 /// Whether this is a valid message-id (RFC 3977, 3.6).
@@ -478,30 +340,38 @@ pub fn is_id(id: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn command(line: &[u8]) -> Option<Command<'_>> {
+        parse(line).ok().map(|parsed| parsed.command)
+    }
+
     #[test]
     fn keywords_are_parsed_in_any_case_and_with_any_blanks() {
         assert_eq!(
-            parse(b"  gRoUp \t misc.test "),
-            Ok(Command::Group(b"misc.test"))
+            command(b"  gRoUp \t misc.test "),
+            Some(Command::Group(b"misc.test"))
         );
-        assert_eq!(parse(b"list"), Ok(Command::List(ListKeyword::Active, None)));
-        assert_eq!(parse(b"Mode reader"), Ok(Command::ModeReader));
-        assert_eq!(parse(b""), Err(CommandError::Unknown));
-        let in_utc = |line| matches!(parse(line), Ok(Command::NewGroups(_, _, true)));
+        let list = Command::List(ListKeyword::Active, None);
+        assert_eq!(command(b"list"), Some(list));
+        assert_eq!(command(b"List active"), Some(list));
+        assert_eq!(command(b"Mode reader"), Some(Command::ModeReader));
+        assert!(matches!(parse(b""), Err(CommandError::Unknown)));
+        let in_utc = |line| matches!(command(line), Some(Command::NewGroups(_, _, true)));
         assert!(in_utc(b"NEWGROUPS 20010101 000000 GMT"));
         assert!(in_utc(b"NEWGROUPS 20010101 000000 utc"));
-        assert_eq!(parse(b"CAPABILITIESX"), Err(CommandError::Unknown));
+        for unknown in [&b"CAPABILITIESX"[..], b"LISTS", b"MOD"] {
+            assert!(matches!(parse(unknown), Err(CommandError::Unknown)));
+        }
     }
 
     #[test]
     fn articles_have_three_kinds_of_argument() {
-        let get = |which| Ok(Command::Get(Part::Stat, which));
-        assert_eq!(parse(b"STAT"), get(ArticleArgument::Current));
-        assert_eq!(parse(b"STAT 7"), get(ArticleArgument::Number(7)));
-        assert_eq!(parse(b"STAT <1@a>"), get(ArticleArgument::Id(b"<1@a>")));
+        let get = |which| Some(Command::Get(Part::Stat, which));
+        assert_eq!(command(b"STAT"), get(ArticleArgument::Current));
+        assert_eq!(command(b"STAT 7"), get(ArticleArgument::Number(7)));
+        assert_eq!(command(b"STAT <1@a>"), get(ArticleArgument::Id(b"<1@a>")));
         for bad in [&b"STAT 7-9"[..], b"STAT <1@a", b"STAT 7 8", b"STAT -1"] {
             assert!(
-                matches!(parse(bad), Err(CommandError::Syntax(_))),
+                parse(bad).is_err_and(|wrong| wrong.to_string().starts_with("Syntax: ")),
                 "{bad:?}"
             );
         }
@@ -522,12 +392,14 @@ mod tests {
             b"AUTHINFO USER",
         ] {
             assert!(
-                matches!(parse(bad), Err(CommandError::Syntax(_))),
+                parse(bad).is_err_and(|wrong| wrong.to_string().starts_with("Syntax: ")),
                 "{bad:?}"
             );
         }
-        assert_eq!(parse(b"CHECK 1@a "), Err(CommandError::UnusableId));
-        assert_eq!(parse(b"AUTHINFO PASS  a b"), Ok(Command::AuthPass(b"a b")));
+        let unusable = parse(b"CHECK 1@a ");
+        assert!(matches!(unusable, Err(CommandError::UnusableId)));
+        let pass = Command::AuthPass(b"a b");
+        assert_eq!(command(b"AUTHINFO PASS  a b"), Some(pass));
         let pattern = Command::XPat(
             b"subject",
             RangeArgument::Range(Range {
@@ -536,6 +408,20 @@ mod tests {
             }),
             b"*a* *b*",
         );
-        assert_eq!(parse(b"XPAT subject 1- *a* *b*"), Ok(pattern));
+        assert_eq!(command(b"XPAT subject 1- *a* *b*"), Some(pattern));
+    }
+
+    #[test]
+    fn wrong_lines_are_answered_with_the_right_form() {
+        let told = |line| parse(line).err().map(|wrong| wrong.to_string());
+        for (line, text) in [
+            (&b"GROUP"[..], "Syntax: GROUP newsgroup"),
+            (b"MODE", "Syntax: MODE HEADFEED|READER|STREAM"),
+            (b"mode x", "Syntax: MODE HEADFEED|READER|STREAM"),
+            (b"AUTHINFO USER", "Syntax: AUTHINFO USER name"),
+            (b"DATE now", "Syntax: DATE"),
+        ] {
+            assert_eq!(told(line).as_deref(), Some(text));
+        }
     }
 }

@@ -7,6 +7,7 @@ mod backend;
 mod capabilities;
 pub mod client;
 mod command;
+mod command_table;
 mod line;
 mod out;
 mod range;
@@ -18,8 +19,9 @@ pub use backend::{
 };
 pub use capabilities::{Capabilities, Permissions};
 pub use command::{
-    ArticleArgument, Command, CommandError, ListKeyword, Part, RangeArgument, parse,
+    ArticleArgument, Command, CommandError, ListKeyword, ParsedCommand, Part, RangeArgument, parse,
 };
+pub use command_table::{COMMANDS, Needs, NntpCommand};
 pub use line::{Line, first_line};
 pub use out::{OutBuffer, Piece, SharedBytes};
 pub use range::Range;

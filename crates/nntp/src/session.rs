@@ -21,7 +21,8 @@ use crate::backend::{
     Backend, Credentials, Intake, ReceivedArticle, TransferKind, TransferOutcome,
 };
 use crate::capabilities::{Capabilities, Permissions};
-use crate::command::{Command, CommandError, ListKeyword, parse};
+use crate::command::{Command, CommandError, ListKeyword, ParsedCommand, parse};
+use crate::command_table::{Needs, NntpCommand};
 use crate::line::{Line, first_line};
 use crate::out::OutBuffer;
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
@@ -83,8 +84,8 @@ pub struct Session {
     user: Option<Box<[u8]>>,
     /// The client sends articles without their bodies (MODE HEADFEED).
     is_headfeed: bool,
-    /// The keywords of the last valid command.
-    last: Option<&'static str>,
+    /// The last valid command.
+    last: Option<&'static NntpCommand>,
     /// Number of valid commands.
     commands: u64,
     reader: reader::Reader,
@@ -220,7 +221,8 @@ impl Session {
 
     /// True if the last valid command offered or transferred an article as a peer.
     pub fn is_transferring(&self) -> bool {
-        matches!(self.last, Some("CHECK" | "IHAVE" | "TAKETHIS"))
+        self.last
+            .is_some_and(|row| matches!(row.name, "CHECK" | "IHAVE" | "TAKETHIS"))
     }
 
     /// True while an article for the writer is incomplete.
@@ -352,17 +354,22 @@ impl Session {
             let next = self.response(line, backend, out);
             return (count, next);
         }
-        let command = parse(line);
+        let parsed = parse(line);
         // These depend on message-ids alone, and the backend knows those in transfer.
-        let may_pass =
-            matches!(command, Ok(Command::Check(_) | Command::TakeThis(_))) && !self.is_logging_in;
+        let may_pass = matches!(
+            parsed,
+            Ok(ParsedCommand {
+                command: Command::Check(_) | Command::TakeThis(_),
+                ..
+            })
+        ) && !self.is_logging_in;
         if out.has_pending_reply() && !may_pass {
             return (0, Some(Next::PendingReply));
         }
-        let next = match command {
-            Ok(command) => {
+        let next = match parsed {
+            Ok(parsed) => {
                 let before = out.len();
-                let next = self.execute(command, backend, out);
+                let next = self.execute(parsed, backend, out);
                 // One that was answered, because its article has gone meanwhile, is over.
                 if backend.is_fetching() && out.len() == before {
                     // It is executed again.
@@ -388,14 +395,15 @@ impl Session {
     }
 
     fn reply_error(&mut self, line: &[u8], fault: CommandError, out: &mut OutBuffer) {
-        match fault {
-            CommandError::Unknown => self.refuse_line(line, b"500 Unknown command\r\n", out),
-            CommandError::Syntax(right) => {
-                let answer = [b"501 Syntax: ", right.as_bytes(), b"\r\n"].concat();
-                self.refuse_line(line, &answer, out);
+        let code = match fault {
+            CommandError::UnusableId => {
+                return self.refuse_line(line, &self.unusable_id(line), out);
             }
-            CommandError::UnusableId => self.refuse_line(line, &self.unusable_id(line), out),
-        }
+            CommandError::Unknown => 500,
+            CommandError::Keyword(_) | CommandError::Arguments(_) | CommandError::Syntax(_) => 501,
+        };
+        let answer = format!("{code} {fault}\r\n");
+        self.refuse_line(line, answer.as_bytes(), out);
     }
 
     /// Replies to an invalid line. After TAKETHIS the article follows all the same, and the reply belongs after it (RFC 4644, 2.5.2).
@@ -408,13 +416,17 @@ impl Session {
 
     fn execute<W: Backend>(
         &mut self,
-        command: Command<'_>,
+        ParsedCommand { row, command }: ParsedCommand<'_>,
         backend: &mut W,
         out: &mut OutBuffer,
     ) -> Option<Next> {
-        self.last = Some(command.name());
+        self.last = Some(row);
         self.commands += 1;
-        if !self.capabilities.disabled.is_empty() && !self.is_offered(&command, out) {
+        if !self.is_offered(row, &command, out) {
+            return None;
+        }
+        if !self.has_permission(row.needs) {
+            self.deny(out);
             return None;
         }
         match command {
@@ -437,7 +449,6 @@ impl Session {
                 self.capabilities(backend, out);
                 return backend.is_time_slice_over().then_some(Next::Yield);
             }
-            // Before a login, too: clients ask how to log in.
             Command::List(ListKeyword::Extensions, _) => self.extensions(backend, out),
             command => {
                 self.read(command, backend, out);
@@ -448,10 +459,16 @@ impl Session {
     }
 
     /// Returns true unless the command's capability is disabled; then replies as to an unknown command.
-    fn is_offered(&mut self, command: &Command<'_>, out: &mut OutBuffer) -> bool {
-        if command
-            .capability()
-            .is_none_or(|name| self.capabilities.has(name))
+    fn is_offered(
+        &mut self,
+        row: &NntpCommand,
+        command: &Command<'_>,
+        out: &mut OutBuffer,
+    ) -> bool {
+        if self.capabilities.disabled.is_empty()
+            || row
+                .capability
+                .is_none_or(|name| self.capabilities.has(name))
         {
             return true;
         }
@@ -465,6 +482,14 @@ impl Session {
             _ => out.push(OFF),
         }
         false
+    }
+
+    fn has_permission(&self, needs: Needs) -> bool {
+        match needs {
+            Needs::Nothing => true,
+            Needs::Reading => self.permissions.reads,
+            Needs::ReadingOrSending => self.permissions.reads || self.permissions.is_peer_only(),
+        }
     }
 
     /// Replies that the client has no permission.

@@ -287,6 +287,6 @@ fn extensions_are_listed_under_the_old_name() {
          < AUTHINFO USER
          < .
          > LIST EXTENSIONS x
-         < 501 Syntax: LIST keyword does not take this argument",
+         < 501 Syntax: LIST EXTENSIONS",
     );
 }

@@ -50,7 +50,7 @@ impl Session {
         };
         Activity {
             doing,
-            last: self.last,
+            last: self.last.map(|row| row.name),
             commands: self.commands,
             group: self
                 .reader

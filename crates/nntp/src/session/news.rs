@@ -4,6 +4,7 @@ use article::date::{self, LocalZone, Utc};
 use groups::Wildmat;
 
 use crate::backend::{Backend, BackendError};
+use crate::command_table::{COMMANDS, NntpCommand};
 use crate::out::OutBuffer;
 
 use super::Session;
@@ -55,7 +56,14 @@ impl Session {
     }
 
     pub(super) fn help(out: &mut OutBuffer) {
-        out.push(HELP);
+        let mut lines: Vec<String> = COMMANDS.iter().map(NntpCommand::syntax).collect();
+        lines.sort_unstable();
+        let mut text = out.text();
+        text.extend_from_slice(b"100 Supported commands:\r\n");
+        for line in lines {
+            text.extend_from_slice(format!("  {line}\r\n").as_bytes());
+        }
+        text.extend_from_slice(b"A range is 7, 7-9 or 7-.\r\n.\r\n");
     }
 }
 
@@ -81,40 +89,3 @@ impl NewNews {
         Ok(self.cursor.is_some())
     }
 }
-
-/// The reply to HELP.
-const HELP: &[u8] = b"100 Supported commands:\r\n\
-  ARTICLE [number|<message-id>]\r\n\
-  AUTHINFO USER name, AUTHINFO PASS password, AUTHINFO SASL mechanism [response]\r\n\
-  BODY [number|<message-id>]\r\n\
-  CAPABILITIES [keyword]\r\n\
-  CHECK <message-id>\r\n\
-  COMPRESS DEFLATE\r\n\
-  DATE\r\n\
-  GROUP newsgroup\r\n\
-  HDR field [range|<message-id>]\r\n\
-  HEAD [number|<message-id>]\r\n\
-  HELP\r\n\
-  IHAVE <message-id>\r\n\
-  LAST\r\n\
-  LIST [ACTIVE|ACTIVE.TIMES|COUNTS|NEWSGROUPS|SUBSCRIPTIONS|XACTIVE [wildmat]]\r\n\
-  LIST DISTRIB.PATS|DISTRIBUTIONS|MODERATORS|MOTD|OVERVIEW.FMT\r\n\
-  LIST EXTENSIONS\r\n\
-  LIST HEADERS [MSGID|RANGE]\r\n\
-  LISTGROUP [newsgroup [range]]\r\n\
-  MODE HEADFEED|READER|STREAM\r\n\
-  NEWGROUPS [yy]yymmdd hhmmss [GMT]\r\n\
-  NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]\r\n\
-  NEXT\r\n\
-  OVER [range|<message-id>]\r\n\
-  POST\r\n\
-  QUIT\r\n\
-  STARTTLS\r\n\
-  STAT [number|<message-id>]\r\n\
-  TAKETHIS <message-id>\r\n\
-  XGTITLE [wildmat]\r\n\
-  XHDR field [range|<message-id>]\r\n\
-  XOVER [range]\r\n\
-  XPAT field range|<message-id> pattern\r\n\
-A range is 7, 7-9 or 7-.\r\n\
-.\r\n";

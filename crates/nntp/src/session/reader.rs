@@ -93,15 +93,10 @@ impl Session {
         backend: &mut W,
         out: &mut OutBuffer,
     ) {
-        match command {
+        self.reader.work = match command {
             Command::Date => return Session::date(backend, out),
             Command::Help => return Session::help(out),
             Command::ModeReader => return self.mode_reader(out),
-            Command::List(..) if self.permissions.is_peer_only() => {}
-            _ if !self.permissions.reads => return self.deny(out),
-            _ => {}
-        }
-        self.reader.work = match command {
             Command::Get(part, which) => return self.get(part, which, backend, out),
             Command::Group(name) => return self.group(name, backend, out),
             Command::Next => return self.step_current(true, backend, out),

@@ -330,8 +330,31 @@ fn limits() -> String {
     out
 }
 
+fn nntp() -> String {
+    let mut out = head(
+        "NNTP commands",
+        "This chapter has the commands of the NNTP server, with their capability (RFC 3977, 5.2) and the permission of `[[access]]' that \
+         they need. A capability in `without' turns its commands off. Where no permission is named, the server checks it when it carries out the \
+         command: those of peers need `send', POST needs `post'.",
+    );
+    out.push('\n');
+    let mut commands: Vec<_> = nntp::COMMANDS.iter().collect();
+    commands.sort_by_key(|command| command.name);
+    for command in commands {
+        let capability = command.capability.unwrap_or("every server");
+        let needs = match command.needs {
+            nntp::Needs::Nothing => "",
+            nntp::Needs::Reading => "; `read`",
+            nntp::Needs::ReadingOrSending => "; `read` or `send`",
+        };
+        let _ = writeln!(out, "- `{}`: {capability}{needs}", command.syntax());
+    }
+    out
+}
+
 #[test]
 fn the_reference_is_that_of_the_tables() {
+    check_chapter("nntp.md", &nntp());
     check_chapter("commands.md", &commands());
     check_chapter("exits.md", &exits());
     check_chapter("settings.md", &settings_chapter());

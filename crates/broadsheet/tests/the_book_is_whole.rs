@@ -1,5 +1,7 @@
 //! The manual: its links lead somewhere, each chapter is in its table of contents, and lines and paragraphs stay short.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

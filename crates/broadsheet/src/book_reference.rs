@@ -1,5 +1,5 @@
-//! The reference chapters of the manual, made of the tables of commands, settings and limits. `UPDATE_GOLDEN=1` writes
-//! `docs/book/reference/`; otherwise a difference fails.
+//! The reference chapters of the manual, made of the tables of commands, settings, limits, metrics and NNTP commands.
+//! `UPDATE_GOLDEN=1` writes `docs/book/reference/`; otherwise a difference fails.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -330,6 +330,36 @@ fn limits() -> String {
     out
 }
 
+fn metrics() -> String {
+    let mut out = head(
+        "Metrics",
+        "This chapter has every metric that `[nntp] metrics' serves at `/metrics', in the text format of Prometheus, version 0.0.4. Counters \
+         begin when the daemon starts. Figures of the store and of backlogs are at most ten seconds old, or ten times as old as \
+         counting takes. A metric is missing where its subject is: no peer, no mount, no cluster, no object store that was asked, \
+         or a file system that does not report its size.",
+    );
+    out.push('\n');
+    for metric in daemon::metrics() {
+        let labels: Vec<_> = metric
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let by = match labels.as_slice() {
+            [] => String::new(),
+            labels => format!(" by {}", labels.join(", ")),
+        };
+        let kind = metric.kind.word();
+        let help = wrapped(metric.help, "  ");
+        let _ = writeln!(
+            out,
+            "- **`broadsheet_{}`** ({kind}{by}):\n  {help}",
+            metric.name
+        );
+    }
+    out
+}
+
 fn nntp() -> String {
     let mut out = head(
         "NNTP commands",
@@ -355,6 +385,7 @@ fn nntp() -> String {
 #[test]
 fn the_reference_is_that_of_the_tables() {
     check_chapter("nntp.md", &nntp());
+    check_chapter("metrics.md", &metrics());
     check_chapter("commands.md", &commands());
     check_chapter("exits.md", &exits());
     check_chapter("settings.md", &settings_chapter());

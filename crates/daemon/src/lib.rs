@@ -89,6 +89,7 @@ pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::REASON_BYTES_MAX;
 pub use journal::{LINES_AT_ONCE_MAX, say, warn};
 pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
+pub use metrics::table::{Metric, MetricKind, metrics};
 pub use metrics::{
     CLIENTS_MAX as METRICS_CLIENTS_MAX, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX,
 };

@@ -20,6 +20,7 @@ use client::Client;
 
 mod client;
 mod page;
+pub mod table;
 
 /// Longest request, bytes; a longer one is refused.
 pub const REQUEST_BYTES_MAX: usize = 8 << 10;

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo release static deb image install test soak torture chaos fuzz conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo release static deb image install test soak torture chaos fuzz conformance-inn packages peers check fmt-check lint repository fmt bench man book
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -34,6 +34,7 @@ help:
 	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
 	make man     manual pages, into $(TARGET)/man8
+	make book    the manual as web pages, into $(TARGET)/book
 	make fmt     format the sources
 	TEXT
 
@@ -183,7 +184,7 @@ CHAOS_SEED ?=
 # The program of an earlier build, for one of the nodes.
 CHAOS_OLDER ?=
 
-# Each seed is printed; everything of a run that fails stays in $(TARGET)/tmp/chaos-SEED. docs/cluster.md tells what is done.
+# Each seed is printed; everything of a run that fails stays in $(TARGET)/tmp/chaos-SEED. docs/cluster.md describes the runs.
 chaos: packages peers
 	@BROADSHEET_CHAOS_SECONDS=$(CHAOS_SECONDS) $(if $(CHAOS_SEED),BROADSHEET_CHAOS_SEED=$(CHAOS_SEED)) \
 	  $(if $(CHAOS_OLDER),BROADSHEET_CHAOS_OLDER="$(realpath $(CHAOS_OLDER))") \
@@ -199,7 +200,11 @@ fuzz:
 conformance-inn: packages peers
 	@NNTP_TEST_SUBJECT=inn $(CARGO) test -p conformance --test all it_conforms -- --show-output
 
-check: fmt-check lint
+check: fmt-check lint repository
+
+# What the repository promises about itself.
+repository:
+	@$(CARGO) xtask check
 
 fmt-check:
 	@if $(CARGO) fmt --version > /dev/null 2>&1; then
@@ -306,3 +311,13 @@ bench:
 man:
 	@$(CARGO) run -q -p broadsheet -- man --out "$(TARGET)/man8"
 	echo "$(TARGET)/man8"
+
+# The manual of docs/SUMMARY.md. mdbook is built where it is not installed, which takes some minutes; Debian 12 has no package of it.
+book:
+	@mdbook="$$(command -v mdbook || echo "$(TARGET)/mdbook/bin/mdbook")"
+	if [[ ! -x "$$mdbook" ]]; then
+	  $(CARGO) install --locked --no-default-features --root "$(TARGET)/mdbook" mdbook@0.4.52
+	fi
+	mkdir -p "$(TARGET)/book"
+	"$$mdbook" build --dest-dir "$$(cd "$(TARGET)/book" && pwd)" docs
+	echo "$(TARGET)/book/index.html"

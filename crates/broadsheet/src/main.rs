@@ -24,6 +24,8 @@ mod archive_report;
 mod asked;
 mod backup;
 mod block_edit;
+#[cfg(test)]
+mod book_reference;
 mod cluster_feeds;
 mod cluster_log;
 mod command;

@@ -117,7 +117,7 @@ pub fn run(
 fn check_user() -> anyhow::Result<()> {
     anyhow::ensure!(
         rustix::process::getuid() == rustix::process::geteuid(),
-        "the program must not be set-user-id; see `Posting' in docs/operations.md"
+        "the program must not be set-user-id; see docs/book/posting.md"
     );
     Ok(())
 }

@@ -553,7 +553,7 @@ fn a_feed_waits_for_an_object_until_it_is_given_up() {
         );
     }
     assert!(site.program.files("behind").is_empty());
-    // As docs/operations.md says.
+    // As docs/book/offload.md says.
     let base = site.segments()[0]["base"].as_u64().unwrap();
     let news = site.program.path("news");
     let art = format!("{base:020}.art");

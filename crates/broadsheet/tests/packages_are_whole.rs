@@ -67,7 +67,7 @@ fn nothing_is_missing() {
         "./usr/lib/tmpfiles.d/broadsheet.conf\n",
         "./etc/logrotate.d/broadsheet\n",
         "./etc/broadsheet/\n",
-        "./usr/share/doc/broadsheet/docs/operations.md.gz\n",
+        "./usr/share/doc/broadsheet/docs/book/tutorial.md.gz\n",
     ] {
         assert!(content.contains(path), "{path} is not in {content}");
     }

@@ -666,7 +666,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ("store", "How articles are kept."),
     (
         "offload",
-        "Articles of old segments in an object store; see docs/operations.md.",
+        "Articles of old segments in an object store; see docs/book/offload.md.",
     ),
     (
         "control",

@@ -6,7 +6,7 @@ use crate::{SECTIONS, Setting, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
 # Settings of this news system. Every setting is here with its default,
-# but those of [cluster] (docs/cluster.md) and buckets (docs/operations.md).
+# but those of [cluster] (docs/book/cluster.md) and buckets (docs/book/offload.md).
 # `broadsheet check' prints the settings in force and where each was set.
 # Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";

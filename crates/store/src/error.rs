@@ -13,7 +13,7 @@ pub enum Error {
     #[error("{dir} is not a news directory: make one with `broadsheet init --dir {dir} --active FILE`", dir = .0.display())]
     NotANewsDirectory(PathBuf),
     /// The directory belongs to a cluster, and the caller does not follow its log.
-    #[error("{} belongs to a cluster: only its daemon changes it, by the log of the cluster; start `broadsheet serve' if it does not run (docs/cluster.md names the commands that no node takes)", .0.display())]
+    #[error("{} belongs to a cluster: only its daemon changes it, by the log of the cluster; start `broadsheet serve' if it does not run (docs/book/cluster.md names the commands that no node takes)", .0.display())]
     OfCluster(PathBuf),
     /// Another program holds the lock and the caller did not want to wait.
     #[error("{} is locked by another program; wait for it to end", .0.display())]
@@ -100,7 +100,7 @@ pub enum Error {
     /// The object store does not have an object that a segment names, or not all of it. It may have it again later, so nothing may be given up
     /// for it.
     #[error(
-        "the object store does not have {object}, or not all of it, and the articles of {} are there: put it back. If it is lost for good, docs/operations.md says how to give them up",
+        "the object store does not have {object}, or not all of it, and the articles of {} are there: put it back. If it is lost for good, docs/book/offload.md says how to give them up",
         path.display()
     )]
     LostObject {

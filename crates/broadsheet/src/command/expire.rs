@@ -43,7 +43,7 @@ of the oldest article that stays in the hierarchy.
 Articles of a group whose rule names an archive are copied there first: to files as in a C News
 spool, or, with archive = \"segments\", to a second news directory. Articles that could not be copied
 stay. After three failures nothing more is copied, and all articles that should be archived stay;
-see docs/operations.md.",
+see docs/book/archives.md.",
     operands: Operands {
         shown: "[CTLFILE]",
         least: 0,

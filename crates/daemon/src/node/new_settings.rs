@@ -48,7 +48,7 @@ pub fn make(
             };
             if !is_guarded {
                 let why = "changes settings, which name programs and files, and was not made with the login of this node \
-                           (keys/cluster.login, the same on all nodes); see docs/cluster.md";
+                           (keys/cluster.login, the same on all nodes); see docs/book/cluster.md";
                 return Ok(NewSettings::Impossible(why.to_owned()));
             }
             DecidingFiles::from_parts(change.files().flatten())

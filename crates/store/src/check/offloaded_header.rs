@@ -36,7 +36,7 @@ pub fn check_header(segments: &Segments, base: u64) -> Result<(), Error> {
 
 fn unknown_object(path: PathBuf, base: u64, what: &str) -> Error {
     let what = format!(
-        "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place (if the object is lost, too, docs/operations.md says how to give its articles up)"
+        "{what}, and the name of the object that has its articles is lost: copy segments/{base:020}-*.art from the object store in its place (if the object is lost, too, docs/book/offload.md says how to give its articles up)"
     );
     Error::UnknownObject { path, what }
 }

@@ -218,7 +218,7 @@ fn site(
             file.at(number),
             Fate::Dropped,
             format!(
-                "{}: a feed of type T{kind} by `{}'{lacks_peer}: write a [[site]] with the `via' that fits (docs/operations.md, Other sites)",
+                "{}: a feed of type T{kind} by `{}'{lacks_peer}: write a [[site]] with the `via' that fits (docs/book/sites.md)",
                 feed.name, feed.parameter
             ),
         );

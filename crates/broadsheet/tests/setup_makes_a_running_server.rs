@@ -154,6 +154,10 @@ fn without_answers_it_names_the_flags_and_makes_nothing() {
         (&["--keep-free", "900 TiB"], "--keep-free: only"),
         (&["--keep-free", "1 MiB"], "--keep-free: below 136 MiB"),
         (
+            &["--tls", "none", "--tls-port", "1563"],
+            "--tls-port needs a certificate",
+        ),
+        (
             &["--keep-free", "200%"],
             "--keep-free: `200%' is not a size with a unit (",
         ),
@@ -584,4 +588,23 @@ fn on_a_full_disk_it_says_what_makes_room() {
         assert!(told.out.contains(part), "{part} in {told:?}");
     }
     assert!(!told.out.contains("access explain"), "{told:?}");
+}
+
+#[test]
+fn a_network_of_this_machine_is_this_machine() {
+    let program = Program::new();
+    let words = ["--port", &port(), "--readers", "127.0.0.1 ::1 192.0.2.0/24"];
+    let told = usual(&program, &words);
+    assert!(program.path("news/broadsheet.toml").exists(), "{told:?}");
+    let settings = program.read("news/broadsheet.toml");
+    assert!(settings.contains("from = [\"192.0.2.0/24\"]"), "{settings}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("never used"), "{told:?}");
+    let alone = Program::new();
+    usual(&alone, &["--port", &port(), "--readers", "127.0.0.1"]);
+    let settings = alone.read("news/broadsheet.toml");
+    assert!(!settings.contains("\"networks\""), "{settings}");
+    assert!(settings.contains("listen = \"127.0.0.1:"), "{settings}");
+    let told = alone.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("[[access]]"), "{told:?}");
 }

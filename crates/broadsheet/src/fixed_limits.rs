@@ -241,6 +241,8 @@ fixed! {
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     crate::peer::probe::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
+    crate::peer_review::CALLED_MAX, Unit::Count("peers"), "peers that `check' calls", "The others are not called.";
+    crate::peer_review::CALLS_SECONDS_MAX, Unit::Count("seconds"), "wait of `check' for the peers that it calls", "It reports the others, which `peer test' calls.";
     crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
     crate::backup::manifest::LIST_BYTES_MAX, Unit::Bytes, "list of the files of a backup", "A larger one is not read.";
     crate::backup::take::DEPTH_MAX, Unit::Count("directories"), "directories inside each other in a news directory that is backed up", "The backup fails.";
@@ -305,6 +307,7 @@ fixed! {
     access::users::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates of a user", "More are an error.";
     access::password::PASSWORD_BYTES_MAX, Unit::Bytes, "password", "A login with a longer one fails.";
     access::password::NEW_PASSWORD_BYTES_MAX, Unit::Bytes, "new password", "`user add' and `user passwd' refuse a longer one, which AUTHINFO PASS cannot send (RFC 3977, 3.1).";
+    access::password::NEW_PASSWORD_CHARACTERS_MIN, Unit::Count("characters"), "new password, at least", "`user add', `user passwd' and `setup' refuse a shorter one; older and imported ones go on.";
     access::password::MEMORY_KIB_MAX, Unit::Count("KiB"), "memory for checking a password", "A line of users that asks for more is an error; new ones ask for 19 MiB.";
     access::password::PASSES_MAX, Unit::Count("passes"), "passes for checking a password", "A line of users that asks for more is an error; new ones ask for 2.";
     access::password::LANES_MAX, Unit::Count("lanes"), "lanes for checking a password", "A line of users that asks for more is an error; new ones ask for 1.";

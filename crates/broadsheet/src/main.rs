@@ -56,6 +56,7 @@ mod new_directory;
 mod new_password;
 mod operand;
 mod peer;
+mod peer_review;
 mod posting;
 mod progress;
 mod pull_status;

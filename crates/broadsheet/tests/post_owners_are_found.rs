@@ -40,7 +40,7 @@ fn a_post_leads_to_its_poster_here_only() {
     listen(&program, PEOPLE);
     program.set("plaintext_passwords = false", "plaintext_passwords = true");
     for user in ["anna", "berta"] {
-        let told = program.feed(&["user", "add", "--dir", "news", user], b"secret\n");
+        let told = program.feed(&["user", "add", "--dir", "news", user], b"secretive\n");
         assert_eq!(told.status, 0, "{told:?}");
     }
     let served = Served::start(&program);
@@ -54,7 +54,7 @@ fn a_post_leads_to_its_poster_here_only() {
                 .ask(&format!("AUTHINFO USER {user}"))
                 .starts_with("381 ")
         );
-        assert!(client.ask("AUTHINFO PASS secret").starts_with("281 "));
+        assert!(client.ask("AUTHINFO PASS secretive").starts_with("281 "));
         for id in ids {
             post(&mut client, id);
         }
@@ -83,7 +83,7 @@ fn a_post_leads_to_its_poster_here_only() {
     // A post that is refused as a duplicate is not his who offered it.
     let mut client = served.client();
     client.ask("AUTHINFO USER berta");
-    client.ask("AUTHINFO PASS secret");
+    client.ask("AUTHINFO PASS secretive");
     client.ask("POST");
     client.say("From: b@example.com\r\nNewsgroups: comp.test\r\nSubject: s\r\nMessage-ID: <1@x.example>\r\n\r\nhello\r\n.\r\n");
     assert_eq!(client.line(), "441 Duplicate message-id");

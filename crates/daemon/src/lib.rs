@@ -86,7 +86,7 @@ pub use feed_lease::{ClusterFeeds, TOLD_DEFERRED_MAX};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use fetching::fetch_unconfined;
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
-pub use intake_queue::REASON_BYTES_MAX;
+pub use intake_queue::{REASON_BYTES_MAX, reopens_at};
 pub use journal::{LINES_AT_ONCE_MAX, say, warn};
 pub use mails::{MAILS_MAX, RETRY_SECONDS_MAX};
 pub use metrics::table::{Metric, MetricKind, metrics};

@@ -177,8 +177,8 @@ impl PeerPlan {
         }
     }
 
-    /// Seconds until articles may be sent; 0 for now.
-    fn seconds_to_hours(&self, time: i64) -> u32 {
+    /// Seconds until articles may be sent; 0 for now. `time`: seconds since 1970.
+    pub fn seconds_to_hours(&self, time: i64) -> u32 {
         let Some(hours) = self.via.hours else {
             return 0;
         };

@@ -27,7 +27,7 @@ pub struct Classic {
     pub added: usize,
     /// How many groups of active have another result, and the first of them.
     pub differing: Option<(usize, String)>,
-    /// Whether a pattern of the list poisons.
+    /// Whether a pattern of the list poisons, and no later one covers it.
     pub has_poison: bool,
 }
 
@@ -44,10 +44,13 @@ impl Classic {
             differing: None,
             has_poison: false,
         };
+        // The words of poisoning patterns that no later one covers.
+        let mut poisons: Vec<String> = Vec::new();
         // Whether a wildmat has no patterns of its own, and is only expressed by the names of groups.
         let mut needs_names = false;
         for item in wildmat::patterns(list.as_bytes()) {
             let item = String::from_utf8_lossy(item);
+            let is_poison = item.trim().starts_with('@');
             let (sign, item) = match item.trim().strip_prefix(['!', '@']) {
                 Some(rest) => ("!", rest),
                 None => ("", item.trim()),
@@ -57,15 +60,19 @@ impl Classic {
             }
             if let Some(words) = words(item) {
                 if item.ends_with('*') {
-                    for earlier in [&mut classic.patterns, &mut classic.replaced] {
+                    for earlier in [&mut classic.patterns, &mut classic.replaced, &mut poisons] {
                         earlier.retain(|earlier| !covers(&words, earlier));
                     }
+                }
+                if is_poison {
+                    poisons.push(words.clone());
                 }
                 classic
                     .patterns
                     .push(classic.with_groups_below(sign, words, active));
                 continue;
             }
+            classic.has_poison |= is_poison;
             classic.replaced.push(format!("{sign}{item}"));
             match stem(item) {
                 Some(stem) => {
@@ -76,7 +83,7 @@ impl Classic {
                 None => needs_names = true,
             }
         }
-        classic.has_poison = list.split(',').any(|item| item.trim().starts_with('@'));
+        classic.has_poison |= !poisons.is_empty();
         classic.add_names(list, active);
         classic.keep_last();
         let replaced = classic.replaced.join(",");

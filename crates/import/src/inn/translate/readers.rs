@@ -50,7 +50,7 @@ fn loss(pair: &Pair) -> (Fate, &'static str) {
         "newsmaster" | "complaints" => (Fate::Dropped, "post.complaints is one for all clients"),
         "strippath" => (
             Fate::Dropped,
-            "Path of a post begins as its poster wrote it",
+            "Path of a post ends with what its poster wrote",
         ),
         _ => (Fate::Dropped, "there is no such setting"),
     }

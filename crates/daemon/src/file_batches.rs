@@ -211,21 +211,23 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                 match posts.make(article, poster, grant, spool.active(), is_known) {
                     Ok(Made::Article(native, id)) => {
                         let verdict = filer.file_for(grant, &native, now)?;
+                        if verdict == Verdict::Filed
+                            && let Some(text) = approval(&native)
+                        {
+                            filer.log_post(now, Code::Moderated, &id, &text);
+                        }
                         posted = Some(id);
                         outcome(verdict)
                     }
                     Ok(Made::Mailed(id, address)) => {
-                        let text = [b"mailed to the moderator ", address.as_slice()].concat();
-                        filer.log_post(now, Code::Mailed, &id, &text);
+                        filer.log_post(now, Code::Moderated, &id, &queued_for(&address));
                         batch.set_mailed();
                         continue;
                     }
                     Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
-                    Ok(Made::Refused(why, kind)) => {
-                        let post = Article::parse(article, Form::Wire);
-                        let id = post.value(Header::MessageId).unwrap_or_default();
-                        filer.log_post(now, Code::Refused, id, why.as_bytes());
-                        (TransferOutcome::Refused(why.into_bytes()), kind)
+                    Ok(Made::Refused(post)) => {
+                        filer.log_post(now, Code::Refused, &post.id, post.why.as_bytes());
+                        (TransferOutcome::Refused(post.reply()), post.kind)
                     }
                     Err(error) => {
                         warn(&failure::text_of(&error));
@@ -249,6 +251,18 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
         }
     }
     Ok(())
+}
+
+/// The line of the log about a post whose mail to a moderator was queued.
+pub fn queued_for(address: &[u8]) -> Vec<u8> {
+    [b"queued for the moderator ", address].concat()
+}
+
+/// The line about a post that its poster approved. `None`: it has no Approved.
+pub fn approval(native: &[u8]) -> Option<Vec<u8>> {
+    let article = Article::parse(native, Form::Native);
+    let by = article.value(Header::Approved)?;
+    Some([b"approved by ", by].concat())
 }
 
 /// The counter of a refusal.

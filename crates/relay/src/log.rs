@@ -7,6 +7,7 @@
 //! easier to compare between sites.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use article::scan::has_control;
 use groups::{is_terminal_control, push_hexadecimal};
@@ -57,8 +58,8 @@ pub enum Code {
     Control,
     /// `b`: bad input.
     BadInput,
-    /// `m`: a post, mailed to the moderator.
-    Mailed,
+    /// `m`: about a post to a moderated group: its mail to the moderator was queued, sent or dropped, or it was approved.
+    Moderated,
 }
 
 impl Code {
@@ -71,7 +72,7 @@ impl Code {
             Code::Active => b'a',
             Code::Control => b'c',
             Code::BadInput => b'b',
-            Code::Mailed => b'm',
+            Code::Moderated => b'm',
         }
     }
 }
@@ -163,6 +164,22 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Appends one line to the log of a news directory, for programs without a filer.
+///
+/// # Errors
+/// The file cannot be opened or written.
+pub fn append(
+    news: &Path,
+    now: Now,
+    site: &[u8],
+    code: Code,
+    (id, text): (&[u8], &[u8]),
+) -> io::Result<()> {
+    let mut log = Log::new();
+    log.line(now, site, code, id, text);
+    log.write_to(&mut store::regular::append(&news.join(crate::file::LOG))?)
 }
 
 /// Appends `bytes`, truncated to `bytes_max`, with ASCII control characters as `^X` (DEL as `^?`), and others that act on a terminal as `\xNN`.

@@ -7,7 +7,7 @@ use article::{Article, Form, Header};
 use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
-use relay::log::Code;
+use relay::log::{Code, LOCAL};
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
@@ -197,6 +197,16 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
 }
 
 fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+    match batch.origin() {
+        Some((entry, address)) => filer.sent_by(entry.as_bytes(), address.as_bytes()),
+        None => filer.sent_by(b"", b""),
+    }
+    let filed = file_each(batch, filer, posts);
+    filer.sent_by(b"", b"");
+    filed
+}
+
+fn file_each(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {
@@ -214,19 +224,19 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                         if verdict == Verdict::Filed
                             && let Some(text) = approval(&native)
                         {
-                            filer.log_post(now, Code::Moderated, &id, &text);
+                            filer.log(now, LOCAL, Code::Moderated, &id, &text);
                         }
                         posted = Some(id);
                         outcome(verdict)
                     }
                     Ok(Made::Mailed(id, address)) => {
-                        filer.log_post(now, Code::Moderated, &id, &queued_for(&address));
+                        filer.log(now, LOCAL, Code::Moderated, &id, &queued_for(&address));
                         batch.set_mailed();
                         continue;
                     }
                     Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
                     Ok(Made::Refused(post)) => {
-                        filer.log_post(now, Code::Refused, &post.id, post.why.as_bytes());
+                        filer.log(now, LOCAL, Code::Refused, &post.id, post.why.as_bytes());
                         (TransferOutcome::Refused(post.reply()), post.kind)
                     }
                     Err(error) => {

@@ -9,7 +9,7 @@ use feed::site_state;
 use groups::Sites;
 use groups::sites::Via;
 use inject::{mail_queue, posts_log};
-use report::log_fold::{self, LogLine};
+use report::log_fold::{self, LogLine, LogSender};
 use serde_json::{Value, json};
 use store::{HistoryLine, Position, Snapshot};
 
@@ -324,6 +324,12 @@ fn waiting_mail(root: &Path, id: &[u8]) -> Option<String> {
     Some(mail.name())
 }
 
+/// Who sent an article, behind the meaning of a line of the log.
+fn sent_by(sender: &LogSender) -> String {
+    let (name, from) = (groups::shown(&sender.name), groups::shown(&sender.from));
+    format!(" (sent by {name}, {from})")
+}
+
 /// The meaning of a line of the log.
 fn event(line: &LogLine) -> String {
     let text = groups::shown(&line.text);
@@ -367,7 +373,8 @@ impl Answer for Story {
         row("posted by", self.posted_by.as_deref().unwrap_or_default())?;
         for line in &self.lines {
             let site = groups::shown(&line.site);
-            row("log", &format!("{} {site}: {}", line.time, event(line)))?;
+            let by = line.sender.as_ref().map_or_else(String::new, sent_by);
+            row("log", &format!("{} {site}: {}{by}", line.time, event(line)))?;
         }
         if let Some(name) = &self.waiting_mail {
             let told =
@@ -387,6 +394,8 @@ impl Answer for Story {
                     "site": groups::escaped(&line.site),
                     "code": char::from(line.code).to_string(),
                     "text": groups::escaped(&line.text),
+                    "sender": line.sender.as_ref().map(|sender| groups::escaped(&sender.name)),
+                    "from": line.sender.as_ref().map(|sender| groups::escaped(&sender.from)),
                 })
             })
             .collect();

@@ -259,6 +259,8 @@ fixed! {
     feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that answers nothing, or only later articles", "Then the connection is closed; what it has not answered is offered again. A peer that takes a long article slowly has more time.";
     feed::nntp::SILENT_SECONDS_MAX, Unit::Count("seconds"), "silence of a peer that has to answer", "Then it counts as failing, with `no answer', while the connection waits on.";
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal names it. Offers to a peer that accepts nothing do not count.";
+    feed::answers::ANSWERS_BYTES_MAX, Unit::Bytes, "answers in feeds/SITE/", "Then the file is renamed to answers.old, in place of the one before.";
+    feed::answers::ANSWER_TEXT_BYTES_MAX, Unit::Bytes, "text of a site's answer in answers", "The rest is left out.";
     feed::nntp::REFUSAL_REASONS_MAX, Unit::Count("reasons"), "reasons for which a peer's refusals are counted", "Refusals for further reasons are counted together, as `other'.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";

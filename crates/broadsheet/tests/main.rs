@@ -175,6 +175,7 @@ mod settings_faults_name_their_place;
 mod setup_makes_a_running_server;
 mod signed_control_messages_act;
 mod signed_control_messages_are_verified;
+mod sites_answer_offers;
 mod slrn_reads_posts_and_cancels;
 mod slrnpull_pulls_a_group_whole;
 mod status_is_true_after_expire;

@@ -139,11 +139,25 @@ fn the_daemon_refuses_articles_and_posts_at_once() {
         ("<3@a.example>", "(local): refused: no such group"),
         (
             "<4@a.example>",
-            "(local): mailed to the moderator mod@example.com",
+            "(local): queued for the moderator mod@example.com",
         ),
     ] {
         let shown = ok(&program, &["article", "show", id]);
         assert!(shown.contains(part), "{shown}");
+    }
+    // A post without an id gets one for the logs, which lead to its poster.
+    let mut client = served.client();
+    assert!(client.ask("POST").starts_with("340"));
+    client.say("From: a@b.example\r\nNewsgroups: comp.nowhere\r\nSubject: s\r\n\r\nx\r\n.\r\n");
+    let reply = client.line();
+    let (_, id) = reply.split_once("(logged as ").expect(&reply);
+    let id = id.strip_suffix(')').expect(&reply);
+    for id in [id, "<3@a.example>"] {
+        let shown = ok(&program, &["article", "show", id]);
+        assert!(shown.contains("(local): refused: "), "{shown}");
+        assert!(shown.contains("posted by  127.0.0.1\n"), "{shown}");
+        let owner = ok(&program, &["post-owner", id]);
+        assert!(owner.ends_with("\trefused\n"), "{owner}");
     }
     let json = ok(&program, &["article", "show", "--json", "<3@a.example>"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

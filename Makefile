@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo release static deb image install test soak torture chaos fuzz conformance-inn packages peers check fmt-check lint fmt bench man book
+.PHONY: help demo release static deb deb-life image install test soak torture chaos fuzz conformance-inn packages peers check fmt-check lint repository fmt bench man book
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -26,6 +26,7 @@ help:
 	make install the optimised program, manual pages and completions, into $(PREFIX) (PREFIX=/usr/local)
 	make static  the optimised program alone, linked statically: $(TARGET)/broadsheet
 	make deb     Debian packages, in $(TARGET)/deb
+	make deb-life    the package on a clean Debian with systemd, from install to purge (as root)
 	make image   a container image, by podman or buildah
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
@@ -126,6 +127,10 @@ deb: PGO ?= auto
 deb: release
 	@packaging/deb/build "$(TARGET)/broadsheet" "$(TARGET)/deb"
 
+# Boots a clean Debian, which is kept in $(TARGET)/debian, in a container of systemd.
+deb-life: deb
+	@packaging/deb/life "$$(ls -t "$(TARGET)"/deb/broadsheet_*.deb | head -n 1)" "$(TARGET)/debian"
+
 # An image with the program alone, by podman or buildah: packaging/Containerfile.
 image: release
 	@for tool in podman buildah; do
@@ -200,7 +205,11 @@ fuzz:
 conformance-inn: packages peers
 	@NNTP_TEST_SUBJECT=inn $(CARGO) test -p conformance --test all it_conforms -- --show-output
 
-check: fmt-check lint
+check: fmt-check lint repository
+
+# What the repository promises about itself.
+repository:
+	@$(CARGO) xtask check
 
 fmt-check:
 	@if $(CARGO) fmt --version > /dev/null 2>&1; then

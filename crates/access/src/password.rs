@@ -35,6 +35,9 @@ pub const PASSWORD_BYTES_MAX: usize = 1024;
 /// The longest new password, bytes: a command has 512 (RFC 3977, 3.1), and `AUTHINFO PASS` and CRLF are part of it.
 pub const NEW_PASSWORD_BYTES_MAX: usize = 496;
 
+/// The shortest new password, characters (NIST SP 800-63B, 5.1.1). Older and imported ones may be shorter.
+pub const NEW_PASSWORD_CHARACTERS_MIN: usize = 8;
+
 /// Smallest allocation for a check, KiB. glibc returns allocations above 32 MiB to the system at once; smaller ones stay in the arenas
 /// of all threads (the threshold of mmap rises to 32 MiB): 400 MB after some hundred logins. Unused pages cost nothing.
 const ROOM_KIB: usize = 33 << 10;
@@ -190,6 +193,19 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
             "the password is longer than {PASSWORD_BYTES_MAX} bytes as SASLprep (RFC 4013) writes it"
         )),
         Ok(text) => Ok(text),
+    }
+}
+
+/// Checks that a password that somebody chooses now is long enough.
+///
+/// # Errors
+/// It is shorter than [`NEW_PASSWORD_CHARACTERS_MIN`].
+pub(crate) fn check_length(password: &str) -> Result<(), Error> {
+    match password.chars().count() {
+        NEW_PASSWORD_CHARACTERS_MIN.. => Ok(()),
+        count => Err(Error::Unfit(format!(
+            "the password is too short: it has {count} of at least {NEW_PASSWORD_CHARACTERS_MIN} characters; a few words are easy to remember"
+        ))),
     }
 }
 

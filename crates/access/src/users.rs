@@ -16,7 +16,7 @@ use store::disk::RealDisk;
 
 use crate::error::Error;
 use crate::fingerprint::{fingerprint, fingerprint_text};
-use crate::password::Hash;
+use crate::password::{Hash, check_length, check_password};
 use crate::prepared::prepared;
 use crate::random::random;
 use crate::sasl::verifier::{Verifier, hmac};
@@ -44,7 +44,7 @@ pub struct User {
 }
 
 impl User {
-    /// Makes a user with a password. It takes some tens of milliseconds.
+    /// Makes a user with a password, which may be short, as an older one is. It takes some tens of milliseconds.
     ///
     /// # Errors
     /// The name or password is invalid, or there are no random numbers.
@@ -55,16 +55,21 @@ impl User {
             scram: None,
             certificates: Vec::new(),
         };
-        user.set_password(password, has_scram)?;
+        user.store_password(&check_password(password)?, has_scram)?;
         Ok(user)
     }
 
     /// Changes the password.
     ///
     /// # Errors
-    /// The password is invalid, or there are no random numbers.
+    /// The password is invalid or too short, or there are no random numbers.
     pub fn set_password(&mut self, password: &[u8], has_scram: bool) -> Result<(), Error> {
-        let password = crate::password::check_password(password)?;
+        let password = check_password(password)?;
+        check_length(&password)?;
+        self.store_password(&password, has_scram)
+    }
+
+    fn store_password(&mut self, password: &str, has_scram: bool) -> Result<(), Error> {
         let password = password.as_bytes();
         let scram = match has_scram {
             true => Some(Verifier::of(password)?),

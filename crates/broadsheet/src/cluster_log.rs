@@ -200,18 +200,7 @@ impl ClusterLog<'_> {
         if removals.is_empty() {
             return Ok(true);
         }
-        let mut payloads = vec![Vec::new()];
-        for removal in removals {
-            match payloads.last_mut() {
-                Some(payload) if payload.len() < PAYLOAD_BYTES => removal::push(payload, removal),
-                _ => {
-                    let mut payload = Vec::new();
-                    removal::push(&mut payload, removal);
-                    payloads.push(payload);
-                }
-            }
-        }
-        let last = self.append(Kind::Removal, &payloads)?;
+        let last = self.append(Kind::Removal, &payloads(removals, removal::push))?;
         self.wait_until_applied(last)
     }
 
@@ -244,16 +233,27 @@ fn payloads_of(decision: &ExpiryDecision) -> Vec<Vec<u8>> {
     let gone = decision.gone.iter();
     let gone = gone.map(|(group, number)| Line::Gone(group, *number));
     let forget = decision.forget_before.map(Line::Forget);
-    let mut payloads = vec![Vec::new()];
-    for line in kept.chain(cut).chain(gone).chain(forget) {
-        if let Some(payload) = payloads.last_mut() {
+    payloads(
+        kept.chain(cut).chain(gone).chain(forget),
+        |payload, line| {
             expiry::push(payload, &line);
-            if payload.len() >= PAYLOAD_BYTES {
-                payloads.push(Vec::new());
+        },
+    )
+}
+
+/// The contents of entries with these lines, in order: none is longer than [`PAYLOAD_BYTES`] and a line.
+fn payloads<L>(lines: impl IntoIterator<Item = L>, push: impl Fn(&mut Vec<u8>, L)) -> Vec<Vec<u8>> {
+    let mut payloads: Vec<Vec<u8>> = Vec::new();
+    for line in lines {
+        match payloads.last_mut() {
+            Some(payload) if payload.len() < PAYLOAD_BYTES => push(payload, line),
+            _ => {
+                let mut payload = Vec::new();
+                push(&mut payload, line);
+                payloads.push(payload);
             }
         }
     }
-    payloads.retain(|payload| !payload.is_empty());
     payloads
 }
 
@@ -261,6 +261,28 @@ fn payloads_of(decision: &ExpiryDecision) -> Vec<Vec<u8>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn thousands_of_removals_make_several_entries_in_order() {
+        let ids: Vec<Vec<u8>> = (0..5_000)
+            .map(|number| format!("<{number}@a.example>").into_bytes())
+            .collect();
+        let reason = [b'x'; store::REMOVAL_TEXT_BYTES_MAX];
+        let removals = ids.iter().map(|id| Removal::Remove {
+            until: 9,
+            id,
+            reason: &reason,
+        });
+        let removals: Vec<Removal<'_>> = removals.collect();
+        let made = payloads(&removals, removal::push);
+        assert_eq!(made.len(), 11);
+        let line = 600;
+        assert!(made.iter().all(|one| one.len() < PAYLOAD_BYTES + line));
+        let whole = made.concat();
+        let read: Option<Vec<Removal<'_>>> = removal::removals(&whole).collect();
+        assert_eq!(read, Some(removals));
+        assert!(payloads(&[], removal::push).is_empty());
+    }
 
     #[test]
     fn a_long_decision_makes_several_entries_in_order() {

@@ -65,6 +65,7 @@ mod key_import;
 mod key_list;
 mod key_remove;
 mod limits;
+mod mail_drop;
 mod mail_list;
 mod mail_send;
 mod man;
@@ -141,6 +142,7 @@ pub static SECTIONS: &[Section] = &[
             &injnews::COMMAND,
             &mail_list::COMMAND,
             &mail_send::COMMAND,
+            &mail_drop::COMMAND,
         ],
     },
     Section {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use daemon::reopens_at;
 use expire::{Explist, Policy, Warning};
 use groups::active::{GroupId, READABLE_NUMBER_MAX};
 use groups::newsgroups::Newsgroups;
@@ -103,7 +104,7 @@ pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Findin
     if let Ok(tables) = &whole.expiry {
         findings.push(Finding {
             file: "[expiry]",
-            told: Ok(limits(tables, directory.root())),
+            told: Ok(limits(tables, directory.root(), settings.nntp.keep_free)),
         });
     }
     findings.extend(pulls);
@@ -361,7 +362,7 @@ fn control(directory: &NewsDirectory) -> Result<String, String> {
 }
 
 /// The values of `[expiry]`, which limit what expire removes.
-fn limits(tables: &expire::Tables, root: &Path) -> String {
+fn limits(tables: &expire::Tables, root: &Path, intake_keeps_free: u64) -> String {
     let space = &tables.space;
     let size = |bytes: Option<u64>| bytes.map_or("not set".to_owned(), sizes::bytes);
     let days = tables.expired.map(|life| life.to_string());
@@ -374,6 +375,11 @@ fn limits(tables: &expire::Tables, root: &Path) -> String {
             "\n    warning: keep_free is not less than the whole file system ({}), so that no run can reach it: expire removes all articles that it may, or, if \
              these are more than max_fraction, those whose time has come",
             sizes::bytes(whole)
+        ),
+        Some(free) if free < reopens_at(intake_keeps_free) => format!(
+            "\n    warning: keep_free is less than what the intake needs to open ({}: [nntp] keep_free and a sixteenth), so that a disk that is full \
+             stays closed for articles after expire: raise it",
+            sizes::bytes(reopens_at(intake_keeps_free))
         ),
         _ => String::new(),
     };

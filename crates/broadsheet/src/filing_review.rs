@@ -132,7 +132,8 @@ fn refused_with(
 fn space(segments: &Path, settings: &Settings) -> Option<String> {
     let disk = statvfs(segments).ok()?;
     if disk.f_files > 0 && disk.f_favail == 0 {
-        return Some("no inodes are free on this disk: nothing can be filed".to_owned());
+        let why = "no inodes are free on this disk: nothing can be filed; remove files that are not Broadsheet's (`df -i')";
+        return Some(why.to_owned());
     }
     let free = store::free_bytes(segments).ok()??;
     let (what, key, least) = match settings.incoming.keep_free {
@@ -149,9 +150,10 @@ fn space(segments: &Path, settings: &Settings) -> Option<String> {
     };
     (free < least).then(|| {
         format!(
-            "only {} are free on this disk, less than {key} ({}): {what}",
+            "only {} are free on this disk, less than {key} ({}): {what}; {}",
             size::rough_bytes(free),
-            size::bytes(least)
+            size::bytes(least),
+            store::MAKE_ROOM
         )
     })
 }

@@ -241,6 +241,8 @@ fixed! {
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     crate::peer::probe::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
+    crate::peer_review::CALLED_MAX, Unit::Count("peers"), "peers that `check' calls", "The others are not called.";
+    crate::peer_review::CALLS_SECONDS_MAX, Unit::Count("seconds"), "wait of `check' for the peers that it calls", "It reports the others, which `peer test' calls.";
     crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
     crate::backup::manifest::LIST_BYTES_MAX, Unit::Bytes, "list of the files of a backup", "A larger one is not read.";
     crate::backup::take::DEPTH_MAX, Unit::Count("directories"), "directories inside each other in a news directory that is backed up", "The backup fails.";
@@ -257,6 +259,8 @@ fixed! {
     feed::nntp::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait for a peer that answers nothing, or only later articles", "Then the connection is closed; what it has not answered is offered again. A peer that takes a long article slowly has more time.";
     feed::nntp::SILENT_SECONDS_MAX, Unit::Count("seconds"), "silence of a peer that has to answer", "Then it counts as failing, with `no answer', while the connection waits on.";
     feed::nntp::ATTEMPTS_MAX, Unit::Count("attempts"), "offers of an article that a peer defers", "The delay is 15 seconds at first and an hour at most; then the article is given up for this peer, and the journal names it. Offers to a peer that accepts nothing do not count.";
+    feed::answers::ANSWERS_BYTES_MAX, Unit::Bytes, "answers in feeds/SITE/", "Then the file is renamed to answers.old, in place of the one before.";
+    feed::answers::ANSWER_TEXT_BYTES_MAX, Unit::Bytes, "text of a site's answer in answers", "The rest is left out.";
     feed::nntp::REFUSAL_REASONS_MAX, Unit::Count("reasons"), "reasons for which a peer's refusals are counted", "Refusals for further reasons are counted together, as `other'.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "data in flight to a program", "This much, or one article, is written at a time; the next when the program has read it.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A larger file is renamed to batchlog.o.";
@@ -305,6 +309,7 @@ fixed! {
     access::users::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates of a user", "More are an error.";
     access::password::PASSWORD_BYTES_MAX, Unit::Bytes, "password", "A login with a longer one fails.";
     access::password::NEW_PASSWORD_BYTES_MAX, Unit::Bytes, "new password", "`user add' and `user passwd' refuse a longer one, which AUTHINFO PASS cannot send (RFC 3977, 3.1).";
+    access::password::NEW_PASSWORD_CHARACTERS_MIN, Unit::Count("characters"), "new password, at least", "`user add', `user passwd' and `setup' refuse a shorter one; older and imported ones go on.";
     access::password::MEMORY_KIB_MAX, Unit::Count("KiB"), "memory for checking a password", "A line of users that asks for more is an error; new ones ask for 19 MiB.";
     access::password::PASSES_MAX, Unit::Count("passes"), "passes for checking a password", "A line of users that asks for more is an error; new ones ask for 2.";
     access::password::LANES_MAX, Unit::Count("lanes"), "lanes for checking a password", "A line of users that asks for more is an error; new ones ask for 1.";

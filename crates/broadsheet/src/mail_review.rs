@@ -11,12 +11,23 @@ use settings::Settings;
 /// Time for a mail server to answer, seconds.
 const ANSWER_SECONDS: u64 = 5;
 
-/// The way of mail to moderators, and whether it works. Where no post is mailed it is not tried.
+/// Advice where nobody gets reports.
+const NOBODY: &str = "\n    advice: report.mail is empty, so that nobody gets mail when a feed fails (report.alarm_after), nor the daily report: set it to your address";
+
+/// The way of mail to moderators, and whether it works, with advice where nobody gets reports. Where no post is mailed it is not tried.
 pub fn mail(
     directory: &NewsDirectory,
     settings: &Settings,
     active: &Active,
 ) -> Result<String, String> {
+    let told = way(directory, settings, active)?;
+    Ok(match settings.report.mail.is_empty() {
+        true => told + NOBODY,
+        false => told,
+    })
+}
+
+fn way(directory: &NewsDirectory, settings: &Settings, active: &Active) -> Result<String, String> {
     let (moderators, _) =
         inject::Moderators::of(directory.root()).map_err(|error| format!("{error:#}"))?;
     let is_mailed = |id: &groups::GroupId| {

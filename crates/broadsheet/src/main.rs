@@ -52,10 +52,12 @@ mod mail_review;
 mod man;
 mod matcher;
 mod moving_in;
+mod name_service;
 mod new_directory;
 mod new_password;
 mod operand;
 mod peer;
+mod peer_review;
 mod posting;
 mod progress;
 mod pull_status;
@@ -87,6 +89,7 @@ use groups::nearest;
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
 fn main() -> ExitCode {
+    name_service::use_built_in();
     store::offload::connect_by(object_store);
     progress::observe_store();
     let arguments: Vec<OsString> = std::env::args_os().collect();

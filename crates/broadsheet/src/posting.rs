@@ -15,6 +15,7 @@ use inject::{InjectionSite, LoggedPoster, PostEntry, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
+use relay::log::{self, Code};
 
 use crate::account::Account;
 use crate::cluster_log::refuse_node;
@@ -109,7 +110,11 @@ pub fn run(
     match draft_of(&posting, &bytes) {
         Ok(Some(draft)) => posting.post(draft, out),
         Ok(None) => Ok(Status::OK),
-        Err(refusal) => posting.refused.refuse(refusal, &mut bytes.as_slice(), out),
+        Err(refusal) => {
+            let failed = Failed::from(refusal);
+            posting.log_refused(b"", &failed);
+            posting.refused.refuse(failed, &mut bytes.as_slice(), out)
+        }
     }
 }
 
@@ -218,7 +223,9 @@ impl<'g> Posting<'g> {
     /// Standard output cannot be written. An error that concerns the post is reported, and gives a status.
     pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
         let saved = draft.write();
+        let own_id = draft.value("Message-ID").unwrap_or_default().to_vec();
         let refuse = |failed: Failed, out: &mut dyn Write| {
+            self.log_refused(&own_id, &failed);
             self.refused.refuse(failed, &mut saved.as_slice(), out)
         };
         let (injected, mut entry, now) = match self.injected(draft) {
@@ -247,6 +254,49 @@ impl<'g> Posting<'g> {
         status
     }
 
+    /// Writes a line about a refused post into the log, and about its poster into posts.log, where this account may write there.
+    fn log_refused(&self, id: &[u8], failed: &Failed) {
+        // The filer logs what it refuses.
+        let is_logged = matches!(failed.code, "not-accepted" | "not-filed" | "duplicate");
+        let Ok(now) = InjectionTime::now() else {
+            return;
+        };
+        if is_dry_run(self.given) || is_logged || failed.status != Status::NO {
+            return;
+        }
+        let mailname = self.settings.inject_rules(&self.directory).mailname;
+        let id = match article::message_id::valid_strict(id) {
+            true => id.to_vec(),
+            false => inject::message_id::new(now.seconds, now.random, &mailname),
+        };
+        let keep_seconds = self.settings.post.log_seconds();
+        let root = self.directory.root();
+        if let Ok(entry) = PostEntry::begin(root, keep_seconds, self.logged(), now.seconds) {
+            entry.write_refused(&id);
+        }
+        self.log(Code::Refused, &id, failed.why.as_bytes());
+    }
+
+    /// Writes a line into the log, where this account may: it is for people.
+    fn log(&self, code: Code, id: &[u8], text: &[u8]) {
+        let _ = log::append(
+            self.directory.root(),
+            Now::read(),
+            log::LOCAL,
+            code,
+            (id, text),
+        );
+    }
+
+    /// The poster, for posts.log.
+    fn logged(&self) -> LoggedPoster<'_> {
+        LoggedPoster {
+            account: &self.account.name,
+            host: "localhost",
+            is_secure: false,
+        }
+    }
+
     /// Makes an article of the draft, with the entry of its poster in posts.log.
     fn injected(&self, draft: Draft) -> Result<(Injected, PostEntry<'_>, InjectionTime), Failed> {
         let now = InjectionTime::now().map_err(anyhow::Error::from)?;
@@ -254,12 +304,12 @@ impl<'g> Posting<'g> {
             true => 0,
             false => self.settings.post.log_seconds(),
         };
-        let poster = LoggedPoster {
-            account: &self.account.name,
-            host: "localhost",
-            is_secure: false,
-        };
-        let entry = PostEntry::begin(self.directory.root(), keep_seconds, poster, now.seconds);
+        let entry = PostEntry::begin(
+            self.directory.root(),
+            keep_seconds,
+            self.logged(),
+            now.seconds,
+        );
         let entry = entry.map_err(anyhow::Error::from)?;
         let injected = self.inject(draft, entry.token(), now)??;
         Ok((injected, entry, now))
@@ -352,6 +402,11 @@ impl<'g> Posting<'g> {
         match filed {
             Ok(verdict) => {
                 *are_feeds = done_filing(filer);
+                if verdict == relay::Verdict::Filed
+                    && let Some(text) = daemon::approval(&injected.bytes)
+                {
+                    self.log(Code::Moderated, &injected.id, &text);
+                }
                 verdict_of(verdict)
             }
             // It is on the disk, and must not be posted again.
@@ -435,6 +490,11 @@ impl<'g> Posting<'g> {
             code: "not-mailed",
             why: error.to_string(),
         })?;
+        self.log(
+            Code::Moderated,
+            &injected.id,
+            &daemon::queued_for(address.as_bytes()),
+        );
         let mail = mail_queue::QueuedMail {
             path,
             since: now.seconds,

@@ -67,7 +67,7 @@ pub fn run(given: &Given, root: &Path, snapshot: &Snapshot) -> anyhow::Result<Ve
 fn posted_by(root: &Path, login: &str) -> anyhow::Result<HashSet<Vec<u8>>> {
     let mut ids = HashSet::new();
     posts_log::each_line(root, |line| {
-        if line.account == login {
+        if line.account == login && !line.is_refused {
             ids.insert(line.id.as_bytes().to_vec());
         }
     })

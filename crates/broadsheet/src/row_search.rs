@@ -297,20 +297,30 @@ fn lower(value: &[u8]) -> Vec<u8> {
 
 /// A date, or the time so long ago.
 pub fn since(text: &[u8], now: i64) -> Option<i64> {
-    let interval = std::str::from_utf8(text).ok().map(|text| {
-        let end = text.find(|c: char| !c.is_ascii_digit());
-        let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-        format!("every {number} {}", unit.trim_start())
-    });
-    match interval.and_then(|text| When::parse(&text).ok()) {
-        Some(When::Every(seconds)) => Some(now.saturating_sub_unsigned(seconds)),
-        _ => article::date::parse(text, &SystemZone),
+    let date = || article::date::parse(text, &SystemZone);
+    interval(text).map_or_else(date, |seconds| Some(now.saturating_sub_unsigned(seconds)))
+}
+
+/// A date, or the time so much later.
+pub fn until(text: &[u8], now: i64) -> Option<i64> {
+    let date = || article::date::parse(text, &SystemZone);
+    interval(text).map_or_else(date, |seconds| Some(now.saturating_add_unsigned(seconds)))
+}
+
+/// The seconds of `2h` or `7 days`.
+fn interval(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    match When::parse(&format!("every {number} {}", unit.trim_start())) {
+        Ok(When::Every(seconds)) => Some(seconds),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::since;
+    use super::{since, until};
 
     #[test]
     fn an_interval_needs_no_blank() {
@@ -326,7 +336,10 @@ mod tests {
                 Some(1_000_000 - seconds),
                 "{text}"
             );
+            let later = until(text.as_bytes(), 1_000_000);
+            assert_eq!(later, Some(1_000_000 + seconds), "{text}");
         }
         assert_eq!(since(b"soon", 0), None);
+        assert_eq!(until(b"1 Jan 1970 00:00:09 GMT", 5), Some(9));
     }
 }

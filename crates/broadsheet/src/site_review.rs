@@ -27,11 +27,7 @@ const SITES_TOLD_MAX: usize = 100;
 /// The feeds that cannot be served. `None`: there are none, or the files cannot be read, which other findings report. On the other nodes of
 /// a cluster the files are those of another time.
 pub fn failing(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
-    let is_elsewhere = settings.is_node() && {
-        let daemon = daemon::client::status(directory.root());
-        let feeds = daemon.and_then(|daemon| daemon.status.cluster_feeds);
-        feeds.is_none_or(|feeds| !feeds.is_here)
-    };
+    let is_elsewhere = is_fed_elsewhere(directory, settings);
     let sites = directory.sys(settings).ok().filter(|_| !is_elsewhere)?;
     let snapshot = Snapshot::open(directory.root()).ok()?;
     let names = feeds::names(&sites);
@@ -42,6 +38,15 @@ pub fn failing(directory: &NewsDirectory, settings: &Settings) -> Option<String>
         text.push_str(&format!("\n    warning: {site}: {state}; {remedy}"));
     }
     (!failing.is_empty()).then_some(text)
+}
+
+/// Whether another node of a cluster feeds the sites, or none does.
+pub fn is_fed_elsewhere(directory: &NewsDirectory, settings: &Settings) -> bool {
+    settings.is_node() && {
+        let daemon = daemon::client::status(directory.root());
+        let feeds = daemon.and_then(|daemon| daemon.status.cluster_feeds);
+        feeds.is_none_or(|feeds| !feeds.is_here)
+    }
 }
 
 /// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`

@@ -1,5 +1,5 @@
-//! The finding of `broadsheet check` about a directory of the news directory that is a link to elsewhere: the systemd unit lets the daemon
-//! write only below its `ReadWritePaths`, so that a command files there and the daemon cannot.
+//! The findings of `broadsheet check` about the systemd unit. It lets the daemon write only below its `ReadWritePaths`, so that where a directory
+//! of the news directory is a link to elsewhere, a command files there and the daemon cannot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,9 @@ pub const PLACES: [&str; 5] = [
     "lib/systemd/system",
 ];
 
-/// A warning about links that lead out of the news directory at `root`, to where the unit of the `system` whose root this is may not write.
-/// None where there is no unit.
+/// A warning about the unit of the `system` whose root this is: a directory of `ReadWritePaths` is missing, so that systemd does not start the
+/// service, and calls that a condition; or links lead out of the news directory at `root`, to where the unit may not write. None where there is
+/// no unit.
 pub fn warning(root: &Path, system: &Path) -> Option<String> {
     let root = fs::canonicalize(root).ok()?;
     let texts: Vec<String> = files(system)
@@ -26,6 +27,17 @@ pub fn warning(root: &Path, system: &Path) -> Option<String> {
         .collect();
     if texts.is_empty() {
         return None;
+    }
+    if let Some(missing) = texts
+        .iter()
+        .flat_map(|text| required(text))
+        .find(|path| !path.exists())
+    {
+        let path = missing.display();
+        return Some(format!(
+            "{path} is missing, and systemd passes over the service (`ReadWritePaths={path}'): make it, or write `ReadWritePaths=-{path}' \
+             (`systemctl edit --full broadsheet')"
+        ));
     }
     let allowed: Vec<PathBuf> = texts.iter().flat_map(|text| written(text)).collect();
     let entries = fs::read_dir(&root).ok()?.filter_map(Result::ok);
@@ -43,7 +55,7 @@ pub fn warning(root: &Path, system: &Path) -> Option<String> {
         first.display(),
         outside
             .iter()
-            .map(|path| path.display().to_string())
+            .map(|path| format!("-{}", path.display()))
             .collect::<Vec<_>>()
             .join(" ")
     ))
@@ -61,12 +73,23 @@ fn files(system: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The paths of the `ReadWritePaths` lines of a unit; a `-` before one says that it may be missing.
-fn written(text: &str) -> impl Iterator<Item = PathBuf> {
+/// The words of the `ReadWritePaths` lines of a unit.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().map(str::trim);
     let values = lines.filter_map(|line| line.strip_prefix("ReadWritePaths="));
     let words = values.flat_map(str::split_ascii_whitespace);
-    words.map(|word| PathBuf::from(word.trim_matches('"').trim_start_matches(['-', '+'])))
+    words.map(|word| word.trim_matches('"'))
+}
+
+/// The paths; a `-` before one says that it may be missing.
+fn written(text: &str) -> impl Iterator<Item = PathBuf> {
+    words(text).map(|word| PathBuf::from(word.trim_start_matches(['-', '+'])))
+}
+
+/// The paths that may not be missing.
+fn required(text: &str) -> impl Iterator<Item = PathBuf> {
+    let required = words(text).filter(|word| !word.starts_with('-'));
+    required.map(|word| PathBuf::from(word.trim_start_matches('+')))
 }
 
 #[cfg(test)]
@@ -91,12 +114,21 @@ mod tests {
         let text = format!("[Service]\nReadWritePaths={}\n", place("news").display());
         fs::write(unit, text).unwrap();
         let told = warned().unwrap();
-        let line = format!("ReadWritePaths={}'", place("disk/segments").display());
+        let line = format!("ReadWritePaths=-{}'", place("disk/segments").display());
         assert!(told.contains(&line), "{told}");
         let drop_ins = place("etc/systemd/system/broadsheet.service.d");
         fs::create_dir(&drop_ins).unwrap();
         let text = format!("[Service]\nReadWritePaths=-{}\n", place("disk").display());
         fs::write(drop_ins.join("override.conf"), text).unwrap();
         assert_eq!(warned(), None);
+        for (line, is_told) in [("-/none", false), ("/none", true)] {
+            let text = format!(
+                "[Service]\nReadWritePaths={line}\nReadWritePaths=-{}\n",
+                place("disk").display()
+            );
+            fs::write(drop_ins.join("override.conf"), text).unwrap();
+            let told = warned().is_some_and(|told| told.starts_with("/none is missing"));
+            assert_eq!(told, is_told, "{line}");
+        }
     }
 }

@@ -165,7 +165,13 @@ fn as_text_html_and_json() {
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-    for part in ["<!DOCTYPE html>", "<svg", "<td>far</td>", "</html>\n"] {
+    for part in [
+        "<!DOCTYPE html>",
+        "<svg",
+        "<td>far</td>",
+        "<h2>Refused articles by reason, without duplicates</h2>",
+        "</html>\n",
+    ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }
     assert!(!html.contains("<script"));

@@ -69,7 +69,7 @@ impl Reader {
 
 fn server() -> Server {
     Server::start_with(|program, settings| {
-        for (user, password) in [("anna", "hazelnut\n"), ("berta", "walnut\n")] {
+        for (user, password) in [("anna", "hazelnut\n"), ("berta", "walnutshell\n")] {
             let told = program.feed(&["user", "add", "--dir", "news", user], password.as_bytes());
             assert_eq!(told.status, 0, "{told:?}");
         }
@@ -83,7 +83,7 @@ fn server() -> Server {
 fn by_the_login() {
     let server = server();
     let mut anna = Reader::of(&server, "anna", "hazelnut");
-    let mut berta = Reader::of(&server, "berta", "walnut");
+    let mut berta = Reader::of(&server, "berta", "walnutshell");
     let id = "<own@example.com>";
     anna.post(id, "");
     assert!(server.has(id));
@@ -109,14 +109,14 @@ fn by_the_login() {
 fn by_a_key_of_his_own() {
     let server = server();
     let mut anna = Reader::of(&server, "anna", "hazelnut");
-    let mut berta = Reader::of(&server, "berta", "walnut");
+    let mut berta = Reader::of(&server, "berta", "walnutshell");
     let id = "<locked@example.com>";
     // SHA-256 of `c2VjcmV0`.
     let lock = "Cancel-Lock: sha256:HBGF4C/z4js+WhxbyGzxXUEmyqPc3g/bbpOtxN7sEZ4=\r\n";
     anna.post(id, lock);
     berta.cancel(id, "Cancel-Key: sha256:d3Jvbmc=\r\n");
     assert!(server.has(id));
-    Reader::of(&server, "berta", "walnut").cancel(id, "Cancel-Key: sha256:c2VjcmV0\r\n");
+    Reader::of(&server, "berta", "walnutshell").cancel(id, "Cancel-Key: sha256:c2VjcmV0\r\n");
     assert!(!server.has(id));
 }
 

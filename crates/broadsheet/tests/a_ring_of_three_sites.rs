@@ -53,13 +53,15 @@ fn exchange(program: &Program) -> usize {
     0
 }
 
-/// What each site's log says became of each id: `+`, `-` with its reason, `j`.
+/// What each site's log says became of each id: `+`, `-` with its reason, `j`; without the lines about senders.
 fn outcomes(program: &Program, site: &str) -> BTreeMap<String, Vec<String>> {
     let mut by_id: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in program.read(&format!("{site}/log")).lines() {
         // Mon dd hh:mm:ss.mmm SITE CODE ID text
         let line = line.split_whitespace().skip(4).collect::<Vec<_>>();
-        if let [code, id, rest @ ..] = line.as_slice() {
+        if let [code, id, rest @ ..] = line.as_slice()
+            && *code != "s"
+        {
             let told = match *code {
                 "+" => "+".to_owned(),
                 code => format!("{code} {}", rest.join(" ")),

@@ -13,7 +13,7 @@ use program::nntp::{Client, Served, listen};
 fn log_in(served: &Served) -> (Client, String) {
     let mut client = served.client();
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
-    let answer = client.ask("AUTHINFO PASS secret");
+    let answer = client.ask("AUTHINFO PASS secretive");
     (client, answer)
 }
 
@@ -21,7 +21,7 @@ fn serve(program: &Program, limit: &str) -> Served {
     let access = format!("\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n{limit}\n");
     listen(program, &access);
     program.set("plaintext_passwords = false", "plaintext_passwords = true");
-    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
+    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secretive\n");
     assert_eq!(told.status, 0, "{told:?}");
     Served::start(program)
 }
@@ -40,7 +40,7 @@ fn one_more_is_told_to_come_again() {
     drop(first);
     until("there is room", || {
         third.ask("AUTHINFO USER anna");
-        third.ask("AUTHINFO PASS secret").starts_with("281 ")
+        third.ask("AUTHINFO PASS secretive").starts_with("281 ")
     });
     assert_eq!(third.ask("GROUP comp.test"), "211 0 1 0 comp.test");
 }

@@ -6,6 +6,7 @@ use crate::program;
 
 use program::articles::{article, batch, id, many};
 use program::cluster::{nodes, seen, until_equal};
+use program::daemon::until;
 use program::nats::Servers;
 use program::nntp::Served;
 use program::{Program, Told};
@@ -124,4 +125,45 @@ fn all_nodes_remove_and_restore() {
         program.assert_clean();
         assert!(seen(program, &["comp.test"]) == first);
     }
+}
+
+#[test]
+fn thousands_go_in_one_removal() {
+    const COUNT: usize = 2000;
+    let Some(servers) = Servers::start(3) else {
+        return;
+    };
+    let programs = nodes(&servers, 3, ACTIVE);
+    let served: Vec<Served> = programs.iter().map(Served::start).collect();
+    let told = programs[0].rnews(&batch(&many("x", COUNT, "comp.test", 10)));
+    assert_eq!(told.status, 0, "{told:?}");
+    until_equal(&programs);
+    // More than a megabyte: several entries of the log.
+    let reason = "r".repeat(500);
+    let words = [
+        "article",
+        "remove",
+        "--group",
+        "comp.test",
+        "--reason",
+        &reason,
+    ];
+    let told = run(&programs[1], &words);
+    // A slow machine applies them later, and says so.
+    assert!(
+        told.status == 0 || told.err.contains("has not applied yet"),
+        "{told:?}"
+    );
+    for program in &programs {
+        until("all removals", || {
+            let told = program.run(&["article", "removed", "--dir", "news"]);
+            told.out.matches(&reason).count() == COUNT
+        });
+        let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
+        assert_eq!(rows.out, "");
+    }
+    for served in served {
+        served.daemon.stop();
+    }
+    programs.iter().for_each(Program::assert_clean);
 }

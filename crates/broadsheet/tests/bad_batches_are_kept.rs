@@ -356,7 +356,7 @@ fn a_pipe_that_cannot_be_saved_is_for_its_sender_to_keep() {
         assert_eq!(kept.len(), 1, "{told:?}");
         let said = match status {
             2 => "saved in news/bad/",
-            _ => "standard input: not saved: bad/ has no room for it; send it again",
+            _ => "standard input: not saved: bad/ has no room for it: make room",
         };
         assert!(told.err.contains(said), "{told:?}");
     }

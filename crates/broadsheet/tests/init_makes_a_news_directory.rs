@@ -66,8 +66,8 @@ fn expire_leaves_space_free() {
         ("of-itself", &[][..], "\n[expiry]\nkeep_free = \""),
         (
             "as-said",
-            &["--keep-free", "1 MiB"],
-            "\n[expiry]\nkeep_free = \"1 MiB\" ",
+            &["--keep-free", "136 MiB"],
+            "\n[expiry]\nkeep_free = \"136 MiB\" ",
         ),
         (
             "no-limit",
@@ -84,23 +84,29 @@ fn expire_leaves_space_free() {
             let (_, set) = settings.split_once(section).unwrap();
             let (size, _) = set.split_once('"').unwrap();
             let bytes = groups::size::parse(size).unwrap();
-            assert!(bytes > 0 && bytes <= tenth.max(1 << 20), "{size}");
+            assert!(bytes > 0 && bytes <= tenth.max(136 << 20), "{size}");
         }
         assert_eq!(program.run(&["check", "--dir", dir]).status, 0);
     }
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "none",
-        "--name",
-        "a.example",
-        "--keep-free",
-        "900 TiB",
-    ]);
-    assert!(
-        told.status == 64 && told.err.contains("--keep-free: only"),
-        "{told:?}"
-    );
+    for (size, why) in [
+        ("900 TiB", "--keep-free: only"),
+        // A server whose disk has been full would never open its intake again.
+        ("135 MiB", "--keep-free: below 136 MiB"),
+    ] {
+        let words = ["init", "--dir", "none", "--name", "a.example"];
+        let told = program.run(&[&words[..], &["--keep-free", size]].concat());
+        assert!(told.status == 64 && told.err.contains(why), "{told:?}");
+    }
+    let path = "as-said/broadsheet.toml";
+    let settings = program.read(path);
+    for (size, is_too_small) in [("136 MiB", false), ("135 MiB", true)] {
+        let settings = settings.replace("\"136 MiB\"", &format!("\"{size}\""));
+        program.write(path, settings.as_bytes());
+        let told = program.run(&["check", "-q", "--dir", "as-said"]).out;
+        let warning =
+            "[expiry]: warning: keep_free is less than what the intake needs to open (136 MiB";
+        assert_eq!(told.contains(warning), is_too_small, "{told}");
+    }
     assert!(!program.path("none").exists());
 }
 

@@ -16,7 +16,7 @@ fn at_once() {
         "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n",
     );
     program.set("plaintext_passwords = false", "plaintext_passwords = true");
-    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
+    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secretive\n");
     assert_eq!(told.status, 0, "{told:?}");
     let served = Served::start(&program);
     let before = served.memory();
@@ -25,7 +25,7 @@ fn at_once() {
         let mut clients: Vec<_> = (0..4).map(|_| served.client()).collect();
         for client in &mut clients {
             assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
-            client.say("AUTHINFO PASS secret\r\n");
+            client.say("AUTHINFO PASS secretive\r\n");
         }
         for client in &mut clients {
             assert!(client.line().starts_with("281 "));

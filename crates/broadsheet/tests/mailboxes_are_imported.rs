@@ -382,7 +382,7 @@ fn a_full_disk_ends_it_before_it_is_full() {
     let (status, _, err) = import(&program, &["box"]);
     assert_eq!(status, 2, "{err}");
     assert!(
-        err.contains("free space, then run the import again"),
+        err.contains("`broadsheet expire'") && err.contains("then run the import again"),
         "{err}"
     );
     program.write("news/broadsheet.toml", settings.as_bytes());

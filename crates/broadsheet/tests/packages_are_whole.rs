@@ -294,6 +294,44 @@ fn another_news_directory_is_the_one_that_is_checked() {
     assert!(told.contains(&check), "{told:?}");
 }
 
+/// After a purge that kept the articles, or with a disk from another machine.
+#[test]
+fn a_directory_of_before_is_checked_and_named() {
+    let Some(scripts) = Scripts::new("/var/spool/news") else {
+        return;
+    };
+    let news = scripts.path("root/var/spool/news");
+    fs::create_dir_all(&news).unwrap();
+    // Settings that are gone are those of a news directory, too.
+    let settings = news.join("broadsheet.toml");
+    symlink(scripts.path("gone"), &settings).unwrap();
+    for _ in 0..2 {
+        let (told, said) = scripts.run(&["postinst", "configure", ""], false);
+        let check = format!("broadsheet check --dir {}", news.display());
+        assert!(told.contains(&check), "{told:?}");
+        assert!(
+            said.contains("articles and settings that are in /var/spool/news")
+                && said.contains("enable --now broadsheet-nntp.socket")
+                && !said.contains("broadsheet setup"),
+            "{said}"
+        );
+        fs::remove_file(&settings).unwrap();
+        fs::write(&settings, "").unwrap();
+    }
+    fs::write(
+        scripts.path("bin/broadsheet"),
+        "#!/bin/sh\necho 'name: missing'\nexit 78\n",
+    )
+    .unwrap();
+    let (told, said) = scripts.run(&["postinst", "configure", ""], false);
+    let starts = |line: &&String| line.starts_with("deb-systemd-invoke");
+    assert_eq!(told.iter().filter(starts).count(), 0, "{told:?}");
+    assert!(
+        said.starts_with("name: missing\n") && said.contains("the daemon does not start"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_purge_removes_what_is_ours() {
     let Some(scripts) = Scripts::new("/var/spool/news") else {

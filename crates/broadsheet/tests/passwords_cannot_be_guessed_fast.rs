@@ -25,7 +25,7 @@ fn after_many_failures_an_address_waits() {
         "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\n",
     );
     program.set("plaintext_passwords = false", "plaintext_passwords = true");
-    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secret\n");
+    let told = program.feed(&["user", "add", "--dir", "news", "anna"], b"secretive\n");
     assert_eq!(told.status, 0, "{told:?}");
     let served = Served::start(&program);
     let mut failed = 0;
@@ -44,7 +44,7 @@ fn after_many_failures_an_address_waits() {
     }
     assert!(failed >= FAILED_LOGINS_PER_MINUTE_MAX, "{failed}");
     let began = Instant::now();
-    while !login(&mut served.client(), "secret").starts_with("281 ") {
+    while !login(&mut served.client(), "secretive").starts_with("281 ") {
         assert!(began.elapsed() < PATIENCE);
         std::thread::sleep(Duration::from_millis(200));
     }

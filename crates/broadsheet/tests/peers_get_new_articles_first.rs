@@ -123,7 +123,7 @@ fn tls_a_login_and_compression() {
         ),
     ] {
         let here = feeding(&format!("127.0.0.1:{port}"), &format!("{login}{more}"));
-        here.write("news/password", b"walnut\n");
+        here.write("news/password", b"walnutshell\n");
         std::fs::set_permissions(here.path("news/password"), owner_only()).unwrap();
         here.write("news/ca.pem", made.cert.pem().as_bytes());
         here.run(&["feed", "pause", "peer", "--dir", "news"]);

@@ -5,7 +5,7 @@
 
 use crate::program;
 
-use program::articles::article;
+use program::articles::{article, batch, with};
 use program::inn::Inn;
 use program::{Program, Told};
 use serde_json::Value;
@@ -105,11 +105,7 @@ fn lines_for_another_broadsheet_have_the_meaning_of_send() {
         ("comp.os.linux.*,comp.*,!comp.os.*", "comp,!comp.os", ""),
         ("*,!local,!local.*", "all,!local", ""),
         ("comp.os*", "comp.os,comp.osx", "`comp.os*' stands for what"),
-        (
-            "*,@alt.binaries.*",
-            "all,!alt.binaries",
-            "a crosspost to another",
-        ),
+        ("*,@alt.binaries.*", "all,@alt.binaries", ""),
     ] {
         let lines = show(send);
         assert!(
@@ -177,4 +173,80 @@ fn a_real_inn_exchanges_the_groups_asked_for() {
     inn.control(&["flush", "news.example.org"]);
     let sent = std::fs::read_to_string(inn.path("spool/outgoing/news.example.org")).unwrap();
     assert_eq!(sent.lines().collect::<Vec<_>>(), wanted);
+}
+
+/// `@` of a `[[site]]` and of a line of `sys`, as in newsfeeds(5) of INN.
+#[test]
+fn an_article_that_is_also_in_a_poison_group_stays_here() {
+    let program = Program::with_news(ACTIVE);
+    let words = [
+        "peer",
+        "add",
+        "b.example",
+        "--dir",
+        "news",
+        "--no-test",
+        "--json",
+    ];
+    let more = [
+        "--host",
+        "127.0.0.1:1",
+        "--from",
+        "192.0.2.7",
+        "--groups",
+        "all,@misc",
+    ];
+    let told = good(program.run(&[&words[..], &more].concat())).summary();
+    assert!(
+        told["access"]
+            .as_str()
+            .unwrap()
+            .contains("send = \"*,@misc,@misc.*\""),
+        "{told}"
+    );
+    assert!(
+        lines_of(&told, "newsfeeds").contains(":!*,*,@misc,@misc.*/!local:"),
+        "{told}"
+    );
+    let sys = program.read("news/sys") + "c.example:all,@misc/all:f:/dev/null\n";
+    program.write("news/sys", sys.as_bytes());
+    good(program.run(&["check", "--dir", "news"]));
+    let crosspost = with("<both@a>", "comp.test,misc.test", "", b"x\n");
+    let unknown = with("<unknown@a>", "comp.test,misc.none", "", b"x\n");
+    let all = [
+        article("<1@a>", "comp.test"),
+        article("<2@a>", "misc.test"),
+        crosspost.clone(),
+        unknown,
+    ];
+    let told = good(program.rnews(&batch(&all)));
+    assert_eq!(told.count("accepted"), 4, "{told:?}");
+    let log = program.read("news/log");
+    let sites = |id: &str| {
+        let line = log.lines().find(|line| line.contains(id)).unwrap();
+        (line.contains("b.example"), line.contains("c.example"))
+    };
+    assert_eq!(sites("<1@a>"), (true, true), "{log}");
+    for id in ["<2@a>", "<both@a>", "<unknown@a>"] {
+        assert_eq!(sites(id), (false, false), "{log}");
+    }
+    let again = String::from_utf8(crosspost)
+        .unwrap()
+        .replace("both@a", "new@a");
+    let told = good(program.feed(&["explain", "--dir", "news"], again.as_bytes())).out;
+    for site in ["b.example", "c.example"] {
+        let line = format!("not to     {site}: `@' of its groups matches misc.test\n");
+        assert!(told.contains(&line), "{told}");
+    }
+    let told =
+        good(program.feed(&["explain", "--dir", "news", "--json"], again.as_bytes())).summary();
+    assert_eq!(told["sites"], serde_json::json!([]), "{told}");
+    assert_eq!(told["poisoned"][0]["group"], "misc.test", "{told}");
+    let shown = good(program.run(&["peer", "show", "--dir", "news", "b.example"])).out;
+    assert!(
+        shown.contains("we feed it: all,@misc to 127.0.0.1:1"),
+        "{shown}"
+    );
+    assert!(shown.contains("groups = \"all,@misc\""), "{shown}");
+    program.assert_clean();
 }

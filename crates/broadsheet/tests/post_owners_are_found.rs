@@ -6,7 +6,8 @@ use crate::program;
 
 use std::os::unix::fs::PermissionsExt;
 
-use program::nntp::{Client, Served, listen};
+use program::articles::{article, batch};
+use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
 use program::{Program, faults};
 
 const ACTIVE: &str = "comp.test 0 1 y\n";
@@ -40,7 +41,7 @@ fn a_post_leads_to_its_poster_here_only() {
     listen(&program, PEOPLE);
     program.set("plaintext_passwords = false", "plaintext_passwords = true");
     for user in ["anna", "berta"] {
-        let told = program.feed(&["user", "add", "--dir", "news", user], b"secret\n");
+        let told = program.feed(&["user", "add", "--dir", "news", user], b"secretive\n");
         assert_eq!(told.status, 0, "{told:?}");
     }
     let served = Served::start(&program);
@@ -54,7 +55,7 @@ fn a_post_leads_to_its_poster_here_only() {
                 .ask(&format!("AUTHINFO USER {user}"))
                 .starts_with("381 ")
         );
-        assert!(client.ask("AUTHINFO PASS secret").starts_with("281 "));
+        assert!(client.ask("AUTHINFO PASS secretive").starts_with("281 "));
         for id in ids {
             post(&mut client, id);
         }
@@ -83,7 +84,7 @@ fn a_post_leads_to_its_poster_here_only() {
     // A post that is refused as a duplicate is not his who offered it.
     let mut client = served.client();
     client.ask("AUTHINFO USER berta");
-    client.ask("AUTHINFO PASS secret");
+    client.ask("AUTHINFO PASS secretive");
     client.ask("POST");
     client.say("From: b@example.com\r\nNewsgroups: comp.test\r\nSubject: s\r\nMessage-ID: <1@x.example>\r\n\r\nhello\r\n.\r\n");
     assert_eq!(client.line(), "441 Duplicate message-id");
@@ -250,4 +251,60 @@ fn a_killed_expire_loses_no_line() {
         assert!(!program.path("news/keys/posts.key.next").exists());
     }
     assert!(killed > 5, "{killed}");
+}
+
+/// Path says what its sender likes.
+#[test]
+fn the_log_names_who_sent_an_article_and_not_only_its_path() {
+    let program = Program::with_news(ACTIVE);
+    listen(&program, &ALL_MAY.replace("\"all\"", "\"our-peers\""));
+    let served = Served::start(&program);
+    let mut peer = served.client();
+    for id in ["<1@a>", "<2@a>", "<1@a>"] {
+        peer.say(take_this(id, &article(id, "comp.test")));
+    }
+    let replies = [(); 3].map(|()| peer.line()[..3].to_owned());
+    assert_eq!(replies, ["239", "239", "439"]);
+    peer.say(take_this("<3@a>", &article("<3@a>", "comp.nowhere")));
+    assert!(peer.line().starts_with("439 "));
+    post(&mut peer, "<4@a>");
+    program.write("a batch", &batch(&[article("<5@a>", "comp.test")]));
+    let told = program.run(&["rnews", "--dir", "news", "a batch"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let show = |id: &str| program.run(&["article", "show", "--dir", "news", id]).out;
+    for (id, part) in [
+        (
+            "<1@a>",
+            "far: filed; no site gets it (sent by our-peers, 127.0.0.1)\n",
+        ),
+        (
+            "<2@a>",
+            "far: filed; no site gets it (sent by our-peers, 127.0.0.1)\n",
+        ),
+        ("<3@a>", "' (sent by our-peers, 127.0.0.1)\n"),
+        // `posts.log` tells posters, and is private.
+        ("<4@a>", "(local): filed; no site gets it\n"),
+        (
+            "<5@a>",
+            "far: filed; no site gets it (sent by rnews, a batch)\n",
+        ),
+    ] {
+        let shown = show(id);
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    let json = program.run(&["article", "show", "--dir", "news", "--json", "<1@a>"]);
+    let line = &json.summary()["log"][0];
+    assert_eq!(
+        (line["sender"].as_str(), line["from"].as_str()),
+        (Some("our-peers"), Some("127.0.0.1"))
+    );
+    // Each article has its line in the classic columns.
+    let log = program.read("news/log");
+    let codes = |code: &str| {
+        log.lines()
+            .filter(|line| line.split_whitespace().nth(4) == Some(code))
+            .count()
+    };
+    assert_eq!((codes("+"), codes("-")), (4, 1), "{log}");
+    served.daemon.stop();
 }

@@ -1,5 +1,7 @@
 //! Posts to moderated groups go to the moderator by a program, or wait for one.
 
+#![allow(clippy::indexing_slicing)]
+
 use crate::program;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -278,4 +280,89 @@ fn check_tells_the_way_of_mail() {
         told.contains("mail: warning: the program /nonexistent/sendmail does not exist"),
         "{told}"
     );
+}
+
+#[test]
+fn article_show_tells_where_the_mail_is() {
+    let program = site(1);
+    let show = |id: &str| {
+        let told = post(&program, &["article", "show", id], b"");
+        assert_eq!(told.status, 0, "{told:?}");
+        told.out
+    };
+    let told = post(&program, &["injnews"], POST);
+    assert_eq!(told.status, 0, "{told:?}");
+    let shown = show("<1@b.example>");
+    assert!(
+        shown.contains("(local): queued for the moderator mod@site.example\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains(" waits to be mailed to the moderator"),
+        "{shown}"
+    );
+    assert!(!shown.contains(": mailed to"), "{shown}");
+    // The program works again.
+    let second = String::from_utf8_lossy(POST).replace("<1@", "<2@");
+    post(&program, &["injnews"], second.as_bytes());
+    set_sendmail(&program, "cat");
+    let listed = post(&program, &["mail", "list"], b"").out;
+    let names: Vec<&str> = listed
+        .lines()
+        .map(|line| line.split('\t').nth(1).expect("a name"))
+        .collect();
+    let place = usize::from(!listed.lines().next().expect("a mail").contains("<1@"));
+    let told = post(&program, &["mail", "send", names[place]], b"");
+    assert_eq!(told.status, 0, "{told:?}");
+    let shown = show("<1@b.example>");
+    assert!(
+        shown.contains("(local): mailed to the moderator mod@site.example\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains(" waits to be mailed"), "{shown}");
+    // The other one is not wanted.
+    let told = post(&program, &["mail", "drop", names[1 - place], "none"], b"");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("no mail none waits"), "{told:?}");
+    assert!(queue(&program).is_empty());
+    let shown = show("<2@b.example>");
+    assert!(
+        shown.contains("dropped from mail.queue/, not mailed to the moderator mod@site.example\n"),
+        "{shown}"
+    );
+    // The moderator approves the first one.
+    let approved =
+        String::from_utf8_lossy(POST).replace("Bcc: spy@x.example", "Approved: mod@site.example");
+    let told = post(&program, &["injnews"], approved.as_bytes());
+    assert_eq!(told.status, 0, "{told:?}");
+    let shown = show("<1@b.example>");
+    for part in [
+        "approved   mod@site.example\n",
+        "(local): approved by mod@site.example\n",
+        "state      here\n",
+    ] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+}
+
+#[test]
+fn posts_that_inews_refuses_are_found() {
+    let program = site(0);
+    let lost = String::from_utf8_lossy(POST).replace("misc.test,misc.mod", "lost.mod");
+    let told = post(&program, &["injnews", "-N"], lost.as_bytes());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(!program.path("news/log").exists() || program.read("news/log").is_empty());
+    let told = post(&program, &["injnews"], lost.as_bytes());
+    assert_eq!(told.status, 1, "{told:?}");
+    let shown = post(&program, &["article", "show", "<1@b.example>"], b"").out;
+    assert!(
+        shown.contains("(local): refused: lost.mod is moderated"),
+        "{shown}"
+    );
+    assert!(shown.contains(" from localhost\n"), "{shown}");
+    // One without an id has a line, too.
+    let without = lost.replace("Message-ID: <1@b.example>\n", "");
+    post(&program, &["injnews"], without.as_bytes());
+    let log = program.read("news/log");
+    assert_eq!(log.matches(" (local) - <").count(), 2, "{log}");
 }

@@ -135,7 +135,7 @@ fn a_login_is_required() {
         std::fs::set_permissions(leaf.path("news/password"), owner_only).unwrap();
         leaf
     };
-    for (keys, password, code) in [("", "", "480"), (login, "walnut\n", "481")] {
+    for (keys, password, code) in [("", "", "480"), (login, "walnutshell\n", "481")] {
         let told = pull(&leaf(keys, password));
         assert_eq!(told.status, 75, "{told:?}");
         let why = told.summary()["why"].as_str().unwrap().to_owned();

@@ -129,7 +129,8 @@ fn odd_and_incomplete_articles_never_stop_a_run() {
             let met = unbatch(&unpack(&path)).len();
             // One without a single article of the right form is a bad batch.
             let log = program.read("news/log");
-            let expected = i32::from(log.lines().all(is_refused_for_form));
+            let mut lines = log.lines().filter(|line| !line.contains(" s <> "));
+            let expected = i32::from(lines.all(is_refused_for_form));
             assert_eq!(told.status, expected, "{}: {}", path.display(), told.err);
             let kept = program.files("news/bad").len();
             assert_eq!(kept, expected as usize, "{}", path.display());

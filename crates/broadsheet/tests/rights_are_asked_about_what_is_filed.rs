@@ -232,7 +232,7 @@ fn log_in(served: &Served, user: &str) -> Client {
             .ask(&format!("AUTHINFO USER {user}"))
             .starts_with("381")
     );
-    assert!(client.ask("AUTHINFO PASS secret").starts_with("281"));
+    assert!(client.ask("AUTHINFO PASS secretive").starts_with("281"));
     client
 }
 
@@ -243,7 +243,7 @@ impl Site {
         program.set("plaintext_passwords = false", "plaintext_passwords = true");
         std::fs::create_dir(program.path("home")).unwrap();
         for user in ["anna", "peer", "narrow", "berta"] {
-            let told = program.feed(&["user", "add", "--dir", "news", user], b"secret\n");
+            let told = program.feed(&["user", "add", "--dir", "news", user], b"secretive\n");
             assert_eq!(told.status, 0, "{told:?}");
         }
         let served = Served::start(&program);

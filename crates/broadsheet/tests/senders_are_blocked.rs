@@ -87,6 +87,7 @@ fn invalid_blocks_are_errors() {
         &["block", "add", "from", "a\tb"],
         &["block", "add", "from", "a@b", "--until", "soon"],
         &["block", "add", "from", "a@b", "--until", "1 Jan 2001"],
+        &["block", "add", "from", "a@b", "--until", "0 h"],
         &["block", "add", "from", "a@b", "--reason", "a\tb"],
     ] {
         assert_eq!(run(&program, words).status, 64, "{words:?}");
@@ -138,11 +139,25 @@ fn the_daemon_refuses_articles_and_posts_at_once() {
         ("<3@a.example>", "(local): refused: no such group"),
         (
             "<4@a.example>",
-            "(local): mailed to the moderator mod@example.com",
+            "(local): queued for the moderator mod@example.com",
         ),
     ] {
         let shown = ok(&program, &["article", "show", id]);
         assert!(shown.contains(part), "{shown}");
+    }
+    // A post without an id gets one for the logs, which lead to its poster.
+    let mut client = served.client();
+    assert!(client.ask("POST").starts_with("340"));
+    client.say("From: a@b.example\r\nNewsgroups: comp.nowhere\r\nSubject: s\r\n\r\nx\r\n.\r\n");
+    let reply = client.line();
+    let (_, id) = reply.split_once("(logged as ").expect(&reply);
+    let id = id.strip_suffix(')').expect(&reply);
+    for id in [id, "<3@a.example>"] {
+        let shown = ok(&program, &["article", "show", id]);
+        assert!(shown.contains("(local): refused: "), "{shown}");
+        assert!(shown.contains("posted by  127.0.0.1\n"), "{shown}");
+        let owner = ok(&program, &["post-owner", id]);
+        assert!(owner.ends_with("\trefused\n"), "{owner}");
     }
     let json = ok(&program, &["article", "show", "--json", "<3@a.example>"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -205,4 +220,123 @@ fn criteria_remove_what_a_dry_run_printed() {
     assert_eq!(ids(&["--subject", "test"]).len(), 2);
     let told = run(&program, &["article", "remove", "-n", "--login", "nobody"]);
     assert_eq!(told.status, 1, "{told:?}");
+}
+
+const PEOPLE: &str = "\n[[access]]\nname = \"people\"\nusers = \"*\"\nread = \"*\"\npost = \"*\"\n";
+
+#[test]
+fn a_login_is_blocked_and_what_it_posted_is_removed() {
+    let program = Program::with_news(ACTIVE);
+    listen(&program, PEOPLE);
+    program.set("plaintext_passwords = false", "plaintext_passwords = true");
+    for user in ["anna", "berta"] {
+        let words = ["user", "add", "--dir", "news", user];
+        let told = program.feed(&words, b"hazelnuts\n");
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let served = Served::start(&program);
+    let post = |user: &str, id: &str| {
+        let mut client = served.client();
+        client.ask(&format!("AUTHINFO USER {user}"));
+        assert!(client.ask("AUTHINFO PASS hazelnuts").starts_with("281"));
+        assert!(client.ask("POST").starts_with("340"));
+        client.say(format!(
+            "From: {user}@b.example\r\nNewsgroups: comp.test\r\nSubject: s\r\nMessage-ID: {id}\r\n\r\nx\r\n.\r\n"
+        ));
+        client.line()
+    };
+    for (user, id) in [("anna", "<1@a>"), ("berta", "<2@a>"), ("anna", "<3@a>")] {
+        let reply = post(user, id);
+        assert!(reply.starts_with("240"), "{reply}");
+    }
+    let before = relay::Now::read().seconds;
+    let add = ["block", "add", "login", "ANNA", "--until", "7 days"];
+    ok(&program, &add);
+    let reply = post("anna", "<4@a>");
+    assert!(
+        reply.starts_with("441") && reply.contains("blocked login `anna'"),
+        "{reply}"
+    );
+    let shown = ok(&program, &["article", "show", "<4@a>"]);
+    assert!(shown.contains("(local): refused: blocked login"), "{shown}");
+    assert!(post("berta", "<5@a>").starts_with("240"));
+    let listed: serde_json::Value =
+        serde_json::from_str(&ok(&program, &["block", "list", "--json"])).unwrap();
+    let until = listed["until"].as_i64().unwrap();
+    let after = relay::Now::read().seconds;
+    assert!((before..=after).contains(&(until - 7 * 86_400)), "{listed}");
+
+    let by_anna = ["--login", "anna"];
+    let told = ok(
+        &program,
+        &[&["article", "remove", "-n"][..], &by_anna].concat(),
+    );
+    let ids = told.lines().map(|line| line.split('\t').nth(4).unwrap());
+    assert_eq!(ids.collect::<Vec<_>>(), ["<1@a>", "<3@a>"]);
+    let told = ok(&program, &[&["article", "remove"][..], &by_anna].concat());
+    assert_eq!(told, "removed <1@a>\nremoved <3@a>\n");
+    let left = ok(&program, &["article", "remove", "-n", "--login", "berta"]);
+    assert_eq!(left.lines().count(), 2, "{left}");
+    // Another criterion narrows it.
+    let both = ["article", "remove", "-n", "--login", "berta", "--from"];
+    let told = run(&program, &[&both[..], &["anna"]].concat());
+    assert_eq!(told.status, 1, "{told:?}");
+}
+
+#[test]
+fn clients_without_a_login_are_no_login() {
+    let program = Program::with_news(ACTIVE);
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    ok(&program, &["block", "add", "login", "*"]);
+    let mut client = served.client();
+    assert!(client.ask("POST").starts_with("340"));
+    client.say("From: a@b.example\r\nNewsgroups: comp.test\r\nSubject: s\r\n\r\nx\r\n.\r\n");
+    let reply = client.line();
+    assert!(reply.starts_with("240"), "{reply}");
+}
+
+#[test]
+fn inews_refuses_a_blocked_account() {
+    let program = Program::with_news(ACTIVE);
+    std::fs::create_dir(program.path("home")).unwrap();
+    let home = program.path("home").display().to_string();
+    let environment = &program.environment;
+    environment.lock().unwrap().push(("HOME".to_owned(), home));
+    let post = |from: &str| {
+        let words = [
+            "inews",
+            "--dir",
+            "news",
+            "-n",
+            "comp.test",
+            "-t",
+            "s",
+            "-f",
+            from,
+        ];
+        program.feed(&words, b"hello\n")
+    };
+    let told = post("a@b.example");
+    assert_eq!(told.status, 0, "{told:?}");
+    let log = program.read("news/posts.log");
+    let account = log.trim_end().split('\t').nth(3).unwrap().to_owned();
+    assert!(!account.is_empty(), "{log}");
+    for (kind, pattern) in [("login", account.as_str()), ("from", "*@b.example")] {
+        ok(&program, &["block", "add", kind, pattern]);
+        let told = post("a@b.example");
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.err.contains(&format!("blocked {kind}")), "{told:?}");
+        assert!(program.read("home/dead.article").contains("hello"));
+        ok(&program, &["block", "remove", kind, pattern]);
+    }
+    // injnews asks, too.
+    ok(&program, &["block", "add", "login", &account]);
+    let text = b"Newsgroups: comp.test\nSubject: s\nFrom: c@d.example\n\nx\n";
+    let told = program.feed(&["injnews", "--dir", "news"], text);
+    assert_eq!(told.status, 1, "{told:?}");
+    ok(&program, &["block", "remove", "login", &account]);
+    let told = post("a@b.example");
+    assert_eq!(told.status, 0, "{told:?}");
+    program.assert_clean();
 }

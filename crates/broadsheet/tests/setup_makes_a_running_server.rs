@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::program;
 use program::daemon::Daemon;
 use program::nntp::Client;
+use program::small::Small;
 use program::{Program, Told};
 
 /// A port that nobody uses now.
@@ -26,7 +27,13 @@ fn setup(program: &Program, words: &[&str], answers: &str) -> Told {
 
 fn usual(program: &Program, words: &[&str]) -> Told {
     let words = [
-        &["--yes", "--name", "news.a.example", "--keep-free", "1 MiB"],
+        &[
+            "--yes",
+            "--name",
+            "news.a.example",
+            "--keep-free",
+            "136 MiB",
+        ],
         words,
     ]
     .concat();
@@ -83,7 +90,7 @@ fn answers_are_lines_of_standard_input() {
     let program = Program::new();
     let port = port();
     // An empty line takes the usual answer.
-    let answers = "news.a.example\ncomp.lang.c local\nusers, 192.0.2.0/24\nanna\n192.0.2.7\n\n1 MiB\na long password\n";
+    let answers = "news.a.example\ncomp.lang.c local\nusers, 192.0.2.0/24\nanna\n192.0.2.7\n\n136 MiB\na long password\n";
     let told = setup(&program, &["--port", &port, "--keep-days", "7"], answers);
     // The name has no address: that is told, and no obstacle.
     assert_eq!(told.status, 1, "{told:?}");
@@ -98,7 +105,7 @@ fn answers_are_lines_of_standard_input() {
     for part in [
         "name = \"news.a.example\"".to_owned(),
         format!("listen = \"*:{port}\""),
-        "\n[expiry]\nkeep_free = \"1 MiB\" ".to_owned(),
+        "\n[expiry]\nkeep_free = \"136 MiB\" ".to_owned(),
         "name = \"192.0.2.7\"\nfrom = [\"192.0.2.7\"]\nsend = \"*,!local,!local.*\"\n".to_owned(),
         "from = [\"192.0.2.0/24\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
         "users = [\"*\"]\nread = \"*\"\npost = \"*\"\n".to_owned(),
@@ -145,6 +152,11 @@ fn without_answers_it_names_the_flags_and_makes_nothing() {
             "--tls: /nonexistent/cert.pem does not exist (",
         ),
         (&["--keep-free", "900 TiB"], "--keep-free: only"),
+        (&["--keep-free", "1 MiB"], "--keep-free: below 136 MiB"),
+        (
+            &["--tls", "none", "--tls-port", "1563"],
+            "--tls-port needs a certificate",
+        ),
         (
             &["--keep-free", "200%"],
             "--keep-free: `200%' is not a size with a unit (",
@@ -195,14 +207,14 @@ fn a_no_at_the_end_loses_no_answer() {
         Ok(child) => child,
         Err(error) => return println!("skipped: answers on a terminal (script: {error})"),
     };
-    let answers = b"news.a.example\nlocal it.s\n\n\n\n1 MiB\nno\n";
+    let answers = b"news.a.example\nlocal it.s\n\n\n\n136 MiB\nno\n";
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), answers).unwrap();
     let done = child.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&done.stdout).replace("\r\n", "\n");
     for part in [
         "Nothing was changed.",
         " --name news.a.example --groups 'local it.s' ",
-        " --keep-free '1 MiB'",
+        " --keep-free '136 MiB'",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -320,7 +332,7 @@ fn a_setup_that_goes_on_refuses_other_answers() {
     assert_eq!(usual(&program, &words).status, 0);
     let settings = program.read("news/broadsheet.toml");
     // As if it had been interrupted before the trial.
-    let answers = format!("name\tnews.a.example\nkeep-free\t1 MiB\nkeep-days\t7\nport\t{port}\n");
+    let answers = format!("name\tnews.a.example\nkeep-free\t136 MiB\nkeep-days\t7\nport\t{port}\n");
     program.write("news/setup.unfinished", answers.as_bytes());
     let told = usual(&program, &["--port", "9", "--groups", "usenet"]);
     assert_eq!(told.status, 64, "{told:?}");
@@ -365,7 +377,7 @@ fn users_log_in_from_the_machine_itself() {
         "--name",
         "news.a.example",
         "--keep-free",
-        "1 MiB",
+        "136 MiB",
         "--port",
         &port,
     ];
@@ -394,7 +406,7 @@ fn an_interrupted_one_goes_on_with_its_answers() {
     std::fs::create_dir_all(program.path("news/segments")).unwrap();
     program.write(
         "news/setup.unfinished",
-        b"name\tnews.b.example\ngroups\tcomp.test\nkeep-free\t1 MiB\n",
+        b"name\tnews.b.example\ngroups\tcomp.test\nkeep-free\t136 MiB\n",
     );
     program.write("news/active", b"half of it");
     let told = setup(&program, &["--yes", "--port", &port()], "");
@@ -421,7 +433,7 @@ fn killed_at_any_time_it_goes_on() {
         "--name",
         "news.a.example",
         "--keep-free",
-        "1 MiB",
+        "136 MiB",
         "--port",
         &port,
     ];
@@ -467,7 +479,7 @@ fn root_makes_it_for_the_news_user() {
         "--name",
         "news.a.example",
         "--keep-free",
-        "1 MiB",
+        "136 MiB",
     ];
     let port = port();
     let told = program.run(&[&words[..], &["--port", &port]].concat());
@@ -554,4 +566,45 @@ fn root_makes_it_for_the_news_user() {
         told.status == 64 && told.err.contains("useradd"),
         "{told:?}"
     );
+}
+
+#[test]
+fn on_a_full_disk_it_says_what_makes_room() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("news")).unwrap();
+    let Some(_small) = Small::mount(&program.path("news"), "100m") else {
+        eprintln!("skipped: a full disk (no file system may be mounted here)");
+        return;
+    };
+    let port = port();
+    let words = ["--yes", "--name", "news.a.example", "--port", &port];
+    let told = setup(&program, &[&words[..], &["--keep-free", "0"]].concat(), "");
+    assert_eq!(told.status, 1, "{told:?}");
+    for part in [
+        "POST: 440 The disk is too full",
+        "the server takes no articles: full: ",
+        "make room (`broadsheet expire'",
+    ] {
+        assert!(told.out.contains(part), "{part} in {told:?}");
+    }
+    assert!(!told.out.contains("access explain"), "{told:?}");
+}
+
+#[test]
+fn a_network_of_this_machine_is_this_machine() {
+    let program = Program::new();
+    let words = ["--port", &port(), "--readers", "127.0.0.1 ::1 192.0.2.0/24"];
+    let told = usual(&program, &words);
+    assert!(program.path("news/broadsheet.toml").exists(), "{told:?}");
+    let settings = program.read("news/broadsheet.toml");
+    assert!(settings.contains("from = [\"192.0.2.0/24\"]"), "{settings}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("never used"), "{told:?}");
+    let alone = Program::new();
+    usual(&alone, &["--port", &port(), "--readers", "127.0.0.1"]);
+    let settings = alone.read("news/broadsheet.toml");
+    assert!(!settings.contains("\"networks\""), "{settings}");
+    assert!(settings.contains("listen = \"127.0.0.1:"), "{settings}");
+    let told = alone.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("[[access]]"), "{told:?}");
 }

@@ -8,6 +8,7 @@ use crate::program;
 
 use program::Program;
 use program::daemon::{Daemon, until};
+use program::small::Small;
 use program::wire::{Wire, address};
 
 const ALL: &str = "\n[[access]]\nname = \"all\"\nfrom = \"127.0.0.1\"\nsend = \"*\"\nread = \"*\"\npost = \"*\"\n";
@@ -85,5 +86,50 @@ fn too_little_of_the_disk_is_free() {
     daemon.signal("HUP");
     until("the end of it", || show(&program) == "open\n");
     assert_eq!(wire.ask("CHECK <a@example.com>\r\n"), "238 <a@example.com>");
+    daemon.stop();
+}
+
+#[test]
+fn a_disk_that_others_fill_shows_at_once() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.set("listen = \"\"", "listen = \"127.0.0.1:0\"");
+    program.set("keep_free = \"128 MiB\"", "keep_free = \"16 MiB\"");
+    let Some(small) = Small::under(&program, "64m") else {
+        return;
+    };
+    let daemon = Daemon::launch(&program);
+    daemon.until_notified("READY=1");
+    assert_eq!(show(&program), "open\n");
+    small.fill(8 << 10);
+    // No article has come meanwhile.
+    let room = "make room (`broadsheet expire' may have space to give back)";
+    let told = program.run(&["status", "--dir", "news"]).out;
+    for part in [
+        "intake           full: The disk is too full: ",
+        " are free, 16.0 MiB must stay free; make room",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let told = show(&program);
+    assert!(
+        told.starts_with("full: ") && told.trim_end().ends_with(room),
+        "{told}"
+    );
+    let told = program.run(&["check", "-q", "--dir", "news"]).out;
+    assert!(
+        told.contains("less than [nntp] keep_free (16 MiB)") && told.contains(room),
+        "{told}"
+    );
+    let told = daemon.until_said("intake state=full");
+    assert!(told.contains("remedy=\"make room"), "{told}");
+    // It closes below 16 MiB and opens at 17.
+    small.fill((16 << 10) + 512);
+    let told = show(&program);
+    assert!(
+        told.contains(" are free, 17.0 MiB must stay free"),
+        "{told}"
+    );
+    small.make_room();
+    assert_eq!(show(&program), "open\n");
     daemon.stop();
 }

@@ -6,6 +6,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::program;
+
+use program::Program;
+use program::articles::{id, with};
+
 fn unit() -> String {
     packaged("broadsheet.service")
 }
@@ -117,4 +122,43 @@ fn units_name_a_manual_page_that_there_is() {
         let of_page = head.split(' ').nth(2).unwrap();
         assert_eq!(section, of_page, "{name}: {head}");
     }
+}
+
+/// The sandbox of the unit hides the boot id of a container, so that the unit passes it on.
+#[test]
+fn the_unit_and_the_commands_have_one_boot_id() {
+    assert!(unit().contains("\nEnvironment=BROADSHEET_BOOT_ID=%b\n"));
+    let program = Program::with_news("comp.test 0 1 y\n");
+    let filed = |number: usize, boot: &str| {
+        let name = format!("batch.{number}");
+        program.write(&name, &with(&id("a", number), "comp.test", "", b"x\n"));
+        let done = program
+            .command(&["rnews", &name])
+            .env("BROADSHEET_DIR", program.path("news"))
+            .env("BROADSHEET_BOOT_ID", boot)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+        let told = String::from_utf8(done.stderr).unwrap();
+        told.contains("taken up again from the log after an interruption")
+    };
+    let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let of_container = "5e738c1bea414bad9e60a39d8c026acc";
+    filed(1, &own);
+    // systemd leaves the hyphens out.
+    assert!(!filed(2, &own.replace('-', "")));
+    assert!(filed(3, of_container));
+    assert!(!filed(4, "5e738c1b-ea41-4bad-9e60-a39d8c026acc\n"));
+    program.assert_clean();
+}
+
+/// Where a directory of ReadWritePaths is missing, systemd fails to run the condition, takes that for its answer, and skips the service.
+#[test]
+fn a_missing_directory_is_no_condition() {
+    let unit = unit();
+    let lines = unit
+        .lines()
+        .filter_map(|line| line.split_once("ReadWritePaths="));
+    let values: Vec<&str> = lines.map(|(_, value)| value).collect();
+    assert_eq!(values, ["-/srv/news", "-/var/spool/news"]);
 }

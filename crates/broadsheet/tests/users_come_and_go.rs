@@ -35,7 +35,10 @@ fn they_are_added_changed_listed_and_removed() {
         &certificate,
     ];
     assert_eq!(user(&program, &words, "").0, 0);
-    assert_eq!(user(&program, &["add", "carl", "--no-scram"], "x\r\n").0, 0);
+    assert_eq!(
+        user(&program, &["add", "carl", "--no-scram"], "xxxxxxxx\r\n").0,
+        0
+    );
     let (status, told) = user(&program, &["list"], "");
     let expected =
         format!("anna: password, SCRAM-SHA-256\nbackup: {certificate}\ncarl: password\n");
@@ -51,11 +54,11 @@ fn they_are_added_changed_listed_and_removed() {
         (&lines[0]["scram"], &lines[2]["scram"]),
         (&true.into(), &false.into())
     );
-    assert_eq!(user(&program, &["passwd", "anna"], "walnut").0, 0);
+    assert_eq!(user(&program, &["passwd", "anna"], "walnutshell").0, 0);
     let second = program.read("news/users");
     assert_ne!(first.lines().next(), second.lines().next());
     // A certificate stays when a password comes.
-    assert_eq!(user(&program, &["passwd", "backup"], "walnut").0, 0);
+    assert_eq!(user(&program, &["passwd", "backup"], "walnutshell").0, 0);
     assert!(
         user(&program, &["list"], "")
             .1
@@ -80,6 +83,19 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             "the user `anna' exists already",
         ),
         (&["add", "bert"], "\n", 1, "the password is empty"),
+        (
+            &["add", "bert"],
+            "seven77\n",
+            1,
+            "the password is too short: it has 7 of at least 8 characters",
+        ),
+        // Characters, not bytes.
+        (
+            &["passwd", "anna"],
+            "ßßßßßßß\n",
+            1,
+            "it has 7 of at least 8",
+        ),
         (&["add", "bert"], "", 1, "the password is empty"),
         (&["add", "bert"], "a\tb\n", 1, "control character"),
         (&["passwd", "anna"], "\n", 1, "the password is empty"),

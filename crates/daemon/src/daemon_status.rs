@@ -11,7 +11,7 @@ use store::Commits;
 use store::histogram::Spread;
 
 use super::feed_lease::ClusterFeeds;
-use super::intake_queue::IntakeQueue;
+use super::intake_queue::{IntakeQueue, IntakeState};
 use super::node::health::ClusterNode;
 
 /// The state of a daemon. Fields missing in the reply of another version have their defaults.
@@ -201,7 +201,7 @@ impl DaemonStatus {
         commits: &Commits,
         dir: &Path,
     ) -> DaemonStatus {
-        let (intake_state, why) = intake_queue.intake_state();
+        let (intake_state, why) = intake_queue.intake_state_now();
         DaemonStatus {
             sandbox: String::new(),
             intake: Intake {
@@ -213,6 +213,19 @@ impl DaemonStatus {
             peers: Vec::new(),
             cluster_feeds: None,
             cluster_node: None,
+        }
+    }
+}
+
+impl Intake {
+    /// The state, with the reason and what helps.
+    pub fn sentence(&self) -> String {
+        match (self.state.as_str(), self.why.as_str()) {
+            (state, "") => state.to_owned(),
+            (state, why) if state == IntakeState::Full.word() => {
+                format!("{state}: {why}; {}", store::MAKE_ROOM)
+            }
+            (state, why) => format!("{state}: {why}"),
         }
     }
 }

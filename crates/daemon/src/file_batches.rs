@@ -7,7 +7,7 @@ use article::{Article, Form, Header};
 use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
-use relay::log::Code;
+use relay::log::{Code, LOCAL};
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
@@ -197,6 +197,16 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
 }
 
 fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+    match batch.origin() {
+        Some((entry, address)) => filer.sent_by(entry.as_bytes(), address.as_bytes()),
+        None => filer.sent_by(b"", b""),
+    }
+    let filed = file_each(batch, filer, posts);
+    filer.sent_by(b"", b"");
+    filed
+}
+
+fn file_each(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {
@@ -211,21 +221,23 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
                 match posts.make(article, poster, grant, spool.active(), is_known) {
                     Ok(Made::Article(native, id)) => {
                         let verdict = filer.file_for(grant, &native, now)?;
+                        if verdict == Verdict::Filed
+                            && let Some(text) = approval(&native)
+                        {
+                            filer.log(now, LOCAL, Code::Moderated, &id, &text);
+                        }
                         posted = Some(id);
                         outcome(verdict)
                     }
                     Ok(Made::Mailed(id, address)) => {
-                        let text = [b"mailed to the moderator ", address.as_slice()].concat();
-                        filer.log_post(now, Code::Mailed, &id, &text);
+                        filer.log(now, LOCAL, Code::Moderated, &id, &queued_for(&address));
                         batch.set_mailed();
                         continue;
                     }
                     Ok(Made::Duplicate) => (TransferOutcome::Duplicate, RefusalKind::Other),
-                    Ok(Made::Refused(why, kind)) => {
-                        let post = Article::parse(article, Form::Wire);
-                        let id = post.value(Header::MessageId).unwrap_or_default();
-                        filer.log_post(now, Code::Refused, id, why.as_bytes());
-                        (TransferOutcome::Refused(why.into_bytes()), kind)
+                    Ok(Made::Refused(post)) => {
+                        filer.log(now, LOCAL, Code::Refused, &post.id, post.why.as_bytes());
+                        (TransferOutcome::Refused(post.reply()), post.kind)
                     }
                     Err(error) => {
                         warn(&failure::text_of(&error));
@@ -249,6 +261,18 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
         }
     }
     Ok(())
+}
+
+/// The line of the log about a post whose mail to a moderator was queued.
+pub fn queued_for(address: &[u8]) -> Vec<u8> {
+    [b"queued for the moderator ", address].concat()
+}
+
+/// The line about a post that its poster approved. `None`: it has no Approved.
+pub fn approval(native: &[u8]) -> Option<Vec<u8>> {
+    let article = Article::parse(native, Form::Native);
+    let by = article.value(Header::Approved)?;
+    Some([b"approved by ", by].concat())
 }
 
 /// The counter of a refusal.

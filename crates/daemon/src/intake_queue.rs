@@ -138,6 +138,13 @@ impl IntakeQueue {
         self.settle(shut)
     }
 
+    /// As [`IntakeQueue::intake_state`], by the free space of now: without articles nobody else looks.
+    pub fn intake_state_now(&self) -> (IntakeState, Arc<str>) {
+        let mut shut = lock(&self.shut);
+        shut.look_at_disk();
+        self.settle(shut)
+    }
+
     /// Stops the intake after an error of filing.
     pub fn stopped(&self, why: &str) {
         let mut shut = lock(&self.shut);
@@ -205,6 +212,9 @@ impl IntakeQueue {
             if intake_state != IntakeState::Open {
                 fields.push(("why", (&*why).into()));
             }
+            if intake_state == IntakeState::Full {
+                fields.push(("remedy", store::MAKE_ROOM.into()));
+            }
             journal::note("intake", fields);
         }
         (intake_state, why)
@@ -239,18 +249,23 @@ impl Closures {
         };
         // Avoids opening and closing the intake with every other article.
         let least = match self.full {
-            Some(_) => keep_free.saturating_add(keep_free / 16),
+            Some(_) => reopens_at(*keep_free),
             None => *keep_free,
         };
         self.full = free.filter(|free| *free < least).map(|free| {
             let why = format!(
                 "The disk is too full: {} are free, {} must stay free",
                 groups::size::rough_bytes(free),
-                groups::size::rough_bytes(*keep_free)
+                groups::size::rough_bytes(least)
             );
             (why.into(), Instant::now())
         });
     }
+}
+
+/// The free space at which an intake opens again that closed below `keep_free`, bytes.
+pub fn reopens_at(keep_free: u64) -> u64 {
+    keep_free.saturating_add(keep_free / 16)
 }
 
 /// Shortens a reason to the form of a reply: one line of limited length.
@@ -303,6 +318,8 @@ mod tests {
         let dir = std::env::temp_dir();
         intake_queue.watch_disk(&dir, u64::MAX);
         assert_eq!(intake_queue.intake_state().0, IntakeState::Full);
+        assert_eq!(intake_queue.intake_state_now().0, IntakeState::Full);
+        assert_eq!(reopens_at(128 << 20), 136 << 20);
         intake_queue.watch_disk(&dir, 0);
         assert_eq!(intake_queue.intake(), Intake::Open);
     }

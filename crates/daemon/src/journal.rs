@@ -132,6 +132,7 @@ pub fn note(event: &'static str, mut fields: Fields) {
         fields.push(("left_out", left_out.into()));
     }
     let severity = match event {
+        "intake" if fields.iter().any(is_closed_by_error) => Severity::Warning,
         "peer_left" | "intake" => Severity::Info,
         _ => Severity::Warning,
     };
@@ -139,6 +140,11 @@ pub fn note(event: &'static str, mut fields: Fields) {
         severity,
         line(event, &fields, IS_JSON.load(Ordering::Relaxed)),
     );
+}
+
+/// Whether it is the state of an intake that no administrator has closed.
+fn is_closed_by_error((name, value): &(&str, Value)) -> bool {
+    *name == "state" && matches!(value, Value::Text(text) if text == "full" || text == "stopped")
 }
 
 fn line(event: &str, fields: &Fields, is_json: bool) -> String {

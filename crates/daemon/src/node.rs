@@ -31,6 +31,7 @@ use ::cluster::members::{Mark, Members, StopMark};
 use access::Grant;
 use relay::file::Filer;
 use relay::file::Verdict;
+use relay::log::{self, Code};
 use relay::reason::RefusalKind;
 use server::{ArticleBatch, TransferOutcome};
 use settings::NewsDirectory;
@@ -43,7 +44,7 @@ use self::flights::{Flights, Place};
 use self::health::NodeHealth;
 pub use self::outlet::NodeOutlet;
 use crate::feed_lease::{FeedHolder, Message};
-use crate::file_batches::{counted, outcome, told};
+use crate::file_batches::{counted, outcome, queued_for, told};
 use crate::intake_queue::IntakeQueue;
 use crate::posts::{Made, Posts};
 use crate::sandbox::Starter;
@@ -347,6 +348,12 @@ impl Node {
         self.return_done();
     }
 
+    /// Logs the fate of a post that is no entry of the log.
+    fn log_post(&self, code: Code, line: (&[u8], &[u8])) {
+        // The log is for people: its loss is no reason to refuse a post.
+        let _ = log::append(&self.root, relay::Now::read(), log::LOCAL, code, line);
+    }
+
     /// Adds the articles of a batch to an entry. A full entry is appended, and the rest goes into the next.
     fn add_batch(
         &mut self,
@@ -374,16 +381,18 @@ impl Node {
                             made.push((place, native));
                             None
                         }
-                        Ok(Made::Mailed(..)) => {
+                        Ok(Made::Mailed(id, address)) => {
+                            self.log_post(Code::Moderated, (&id, &queued_for(&address)));
                             Some(Told::Reply(TransferOutcome::Accepted, RefusalKind::Other))
                         }
                         Ok(Made::Duplicate) => {
                             Some(Told::Reply(TransferOutcome::Duplicate, RefusalKind::Other))
                         }
-                        Ok(Made::Refused(why, kind)) => Some(Told::Reply(
-                            TransferOutcome::Refused(why.into_bytes()),
-                            kind,
-                        )),
+                        Ok(Made::Refused(post)) => {
+                            self.log_post(Code::Refused, (&post.id, post.why.as_bytes()));
+                            let outcome = TransferOutcome::Refused(post.reply());
+                            Some(Told::Reply(outcome, post.kind))
+                        }
                         Err(error) => {
                             warn(&failure::text_of(&error));
                             Some(Told::Deferred(told(&error)))

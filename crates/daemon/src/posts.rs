@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use article::{Article, Form, wire};
+use article::{Article, Form, Header, wire};
 use groups::{Active, Sender};
 use inject::{
     Draft, InjectRules, Injected, InjectionSite, InjectionTime, LoggedPoster, Moderators,
-    PostEntry, Refusal, Route, mail_queue,
+    PostEntry, Refusal, Route, mail_queue, message_id,
 };
 use relay::reason::RefusalKind;
 
@@ -36,8 +36,33 @@ pub enum Made {
     Mailed(Vec<u8>, Vec<u8>),
     /// An article has its message-id.
     Duplicate,
-    /// A refusal: its reason, and its counter.
-    Refused(String, RefusalKind),
+    /// A refusal.
+    Refused(RefusedPost),
+}
+
+/// A post that was refused.
+pub struct RefusedPost {
+    /// The reason.
+    pub why: String,
+    /// Its counter.
+    pub kind: RefusalKind,
+    /// The message-id of the post, or one for the logs where it has none.
+    pub id: Vec<u8>,
+    /// The id was made here.
+    pub is_made: bool,
+}
+
+impl RefusedPost {
+    /// The reply to the poster. With it, the administrator finds the post in the logs.
+    pub fn reply(&self) -> Vec<u8> {
+        let mut reply = self.why.clone().into_bytes();
+        if self.is_made {
+            reply.extend_from_slice(b" (logged as ");
+            reply.extend_from_slice(&self.id);
+            reply.push(b')');
+        }
+        reply
+    }
 }
 
 impl Posts {
@@ -62,15 +87,8 @@ impl Posts {
         poster: &server::Poster,
         sender: &dyn Sender,
         active: &Active,
-        is_known: impl FnOnce(&[u8]) -> Result<bool, store::Error>,
+        is_known: impl Fn(&[u8]) -> Result<bool, store::Error>,
     ) -> anyhow::Result<Made> {
-        let header = Article::parse(post, Form::Wire).header_len();
-        if wire::has_bare_line_feed(post, header) {
-            let why = "a line of the header ends with LF without CR".to_owned();
-            return Ok(Made::Refused(why, RefusalKind::Malformed));
-        }
-        let mut native = Vec::with_capacity(post.len());
-        wire::push_native(&mut native, post);
         let now = InjectionTime::now()?;
         let who = LoggedPoster {
             account: &poster.user,
@@ -79,6 +97,31 @@ impl Posts {
         };
         let mut entry =
             PostEntry::begin(self.directory.root(), self.log_seconds, who, now.seconds)?;
+        let parsed = Article::parse(post, Form::Wire);
+        let refuse = |entry: &PostEntry<'_>, (why, kind)| {
+            let own = parsed.value(Header::MessageId).unwrap_or_default();
+            let is_made = !article::message_id::valid_strict(own);
+            let id = match is_made {
+                true => message_id::new(now.seconds, now.random, &self.rules.mailname),
+                false => own.to_vec(),
+            };
+            if is_made || !is_known(&id)? {
+                entry.write_refused(&id);
+            }
+            let refused = RefusedPost {
+                why,
+                kind,
+                id,
+                is_made,
+            };
+            Ok(Made::Refused(refused))
+        };
+        if wire::has_bare_line_feed(post, parsed.header_len()) {
+            let why = "a line of the header ends with LF without CR".to_owned();
+            return refuse(&entry, (why, RefusalKind::Malformed));
+        }
+        let mut native = Vec::with_capacity(post.len());
+        wire::push_native(&mut native, post);
         let injected = match self.inject(&native, poster, (sender, entry.token()), active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
@@ -88,7 +131,7 @@ impl Posts {
                     Refusal::NoGroup(_) => RefusalKind::Groups,
                     _ => RefusalKind::Other,
                 };
-                return Ok(Made::Refused(refusal.to_string(), kind));
+                return refuse(&entry, (refusal.to_string(), kind));
             }
         };
         let is_duplicate = is_known(&injected.id)?;

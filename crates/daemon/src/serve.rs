@@ -184,7 +184,7 @@ impl Daemon {
         ));
         if !serves_nntp {
             say(
-                "no address for newsreaders and peers: set nntp.listen in broadsheet.toml, or give --listen",
+                "no address for newsreaders and peers: enable broadsheet-nntp.socket, or set nntp.listen in broadsheet.toml",
             );
         }
         Ok(Some(daemon))

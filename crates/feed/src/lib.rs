@@ -8,6 +8,7 @@
 //! | [`cursor`] | the position of a site in the log, in a file of two slots |
 //! | [`site_state`] | the directory of a site: cursor, deferred articles, lock, pause |
 //! | [`deferred`] | articles that a site did not want yet |
+//! | [`answers`] | what a site answered about each article, for `article show` |
 //! | [`enrolment`] | new sites get their cursor |
 //! | [`start`] | the position in the log at which a new site begins |
 //! | [`waiting`] | one pass along the log for many sites |
@@ -34,6 +35,7 @@
 //! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
 //! none is lost.
 
+pub mod answers;
 pub mod back_off;
 pub mod batch;
 pub mod batch_log;

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use store::disk::RealDisk;
 use store::{Lock, Position, Snapshot};
 
+use crate::answers::{self, AnswerFile, AnswerNotes};
 use crate::cursor::{self, Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
 use crate::enrolment;
@@ -68,6 +69,7 @@ pub struct SiteState {
     file: CursorFile,
     cursor: Cursor,
     deferred: Vec<Deferred>,
+    answers: Option<AnswerFile>,
     _lock: Lock,
 }
 
@@ -286,6 +288,7 @@ impl SiteState {
                 Some((last, _)) => snapshot.base_of(last),
                 None => snapshot.oldest(),
             };
+            answers::forget(&place.dir);
             // The last article may be one that was delivered ahead of a backlog.
             place.move_to(base.min(place.cursor.position))?;
         }
@@ -303,6 +306,7 @@ impl SiteState {
         if cursor == self.cursor && self.deferred.iter().all(is_within) {
             return Ok(false);
         }
+        answers::forget(&self.dir);
         let list = self.deferred.iter().copied().filter(is_within).collect();
         self.set_deferred(list)?;
         self.write(cursor, true)?;
@@ -331,6 +335,7 @@ impl SiteState {
             dir,
             file,
             cursor,
+            answers: None,
             _lock: lock,
         })
     }
@@ -446,6 +451,16 @@ impl SiteState {
     /// An I/O error.
     pub fn set_cursor(&mut self, cursor: Cursor, durable: bool) -> Result<(), Error> {
         self.write(cursor, durable)
+    }
+
+    /// Writes answers, without a sync: their loss costs nothing else.
+    pub(crate) fn write_answers(&mut self, notes: &mut AnswerNotes, now: Instant) {
+        answers::write(&self.dir, &mut self.answers, notes, now);
+    }
+
+    /// Writes the answers before the site is released.
+    pub(crate) fn write_last_answers(mut self, notes: &mut AnswerNotes, now: Instant) {
+        answers::write_last(&self.dir, self.answers.take(), notes, now);
     }
 
     fn write(&mut self, cursor: Cursor, durable: bool) -> Result<(), Error> {

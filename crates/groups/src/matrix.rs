@@ -4,7 +4,7 @@
 //! [`Sites::sites`]. The row of a group is computed at the first article for
 //! it, and kept; rows of groups outside `active` and rows of
 //! distributions are kept in caches of bounded size. Selecting the sites for an article
-//! is then an OR of its groups' rows, an AND with its distribution's row, and an
+//! is then an OR of its groups' rows, without the sites for which one of the groups is poison, an AND with its distribution's row, and an
 //! AND with the sites that accept moderated (or unmoderated) articles. Tests that
 //! depend on Path follow, for the selected sites only.
 
@@ -16,6 +16,7 @@ use crate::active::{Active, GroupId};
 use crate::pattern::Pattern;
 use crate::patterns::Patterns;
 use crate::sites::Sites;
+use crate::wildmat::WildmatResult;
 
 /// Distribution of an article without one (C News).
 pub const DEFAULT_DISTRIBUTION: &[u8] = b"world";
@@ -108,8 +109,10 @@ pub struct Matrix {
     /// The list that each site's distributions are matched with, from bit 1: its subscription if it has no list of distributions.
     /// Distributions do not apply to bit 0.
     dists: Patterns,
-    /// Words in a row; the top bit of the last word is [`KNOWN`].
+    /// Words of a set of sites, and in the row of a distribution; the top bit of the last word is [`KNOWN`].
     words: usize,
+    /// Words in the row of a group: the sites that want it; and if any list has poison, then the sites for which it is poison.
+    group_words: usize,
     /// The sites that accept unmoderated articles, and those that accept moderated ones.
     unmoderated: Vec<u64>,
     moderated: Vec<u64>,
@@ -139,6 +142,7 @@ impl Matrix {
         let mut dists = Patterns::new(all_dists.iter().map(Cow::as_ref));
         // One more bit for KNOWN.
         let words = (1 + others.len()) / 64 + 1;
+        let group_words = words * if subs.has_poison() { 2 } else { 1 };
         let accepting = |moderated: bool| {
             let accepting = others
                 .iter()
@@ -152,17 +156,18 @@ impl Matrix {
             world: distribution_row(&mut dists, words, DEFAULT_DISTRIBUTION),
             rows: Vec::new(),
             generation: active.generation(),
-            unknown: RowCache::new(words),
+            unknown: RowCache::new(group_words),
             distributions: RowCache::new(words),
             subs,
             dists,
             words,
+            group_words,
         }
     }
 
     /// Writes to `out` whether this site accepts the article (bit 0) and which lines of
     /// `sys` and `[[site]]` tables want it, before Path and hops are tested: the subscription must match one of
-    /// its groups *and* the distributions one of its distributions. Lines of `sys` for
+    /// its groups *and* the distributions one of its distributions, and no group may be poison for it. Lines of `sys` for
     /// this site are never set.
     ///
     /// `groups` are the article's groups in `active`, before alias resolution;
@@ -178,12 +183,19 @@ impl Matrix {
         moderated: bool,
         out: &mut SiteSet,
     ) {
-        out.clear(self.words);
+        out.clear(self.group_words);
         for &id in groups {
             or_into(&mut out.words, self.group_row(active, id));
         }
         for name in unknown {
             or_into(&mut out.words, self.unknown_row(name));
+        }
+        if self.group_words > self.words {
+            let (wanting, poisoned) = out.words.split_at_mut(self.words);
+            for (word, poisoned) in wanting.iter_mut().zip(poisoned) {
+                *word &= !*poisoned;
+            }
+            out.words.truncate(self.words);
         }
         let row = match distribution {
             Some(value) => {
@@ -223,8 +235,8 @@ impl Matrix {
             self.rows.clear();
             self.generation = active.generation();
         }
-        let start = (id.0 as usize).saturating_mul(self.words);
-        let end = start.saturating_add(self.words);
+        let start = (id.0 as usize).saturating_mul(self.group_words);
+        let end = start.saturating_add(self.group_words);
         let known = end
             .checked_sub(1)
             .and_then(|last| self.rows.get(last))
@@ -238,14 +250,19 @@ impl Matrix {
     #[cold]
     fn compute_row(&mut self, active: &Active, id: GroupId, start: usize) {
         // Zeroed memory costs nothing until it is used, so all rows are allocated at once.
-        let size = active.id_end().saturating_mul(self.words);
+        let size = active.id_end().saturating_mul(self.group_words);
         if self.rows.is_empty() {
             self.rows = vec![0; size];
         } else if self.rows.len() < size {
             self.rows.resize(size, 0);
         }
-        let row = group_row(&mut self.subs, self.words, active.name(id));
-        if let Some(place) = self.rows.get_mut(start..start.saturating_add(self.words)) {
+        let row = group_row(
+            &mut self.subs,
+            (self.words, self.group_words),
+            active.name(id),
+        );
+        let end = start.saturating_add(self.group_words);
+        if let Some(place) = self.rows.get_mut(start..end) {
             place.copy_from_slice(&row);
         }
     }
@@ -256,15 +273,21 @@ impl Matrix {
             unknown,
             subs,
             words,
+            group_words,
             ..
         } = self;
-        unknown.row(name, || group_row(subs, *words, name))
+        unknown.row(name, || group_row(subs, (*words, *group_words), name))
     }
 }
 
-fn group_row(subs: &mut Patterns, words: usize, name: &[u8]) -> Vec<u64> {
-    let mut row = vec![0; words];
-    subs.each_verdict(name, |bit, includes| set_bit(&mut row, bit, includes));
+fn group_row(subs: &mut Patterns, (words, group_words): (usize, usize), name: &[u8]) -> Vec<u64> {
+    let mut row = vec![0; group_words];
+    let of_poison = words * 64;
+    subs.each_verdict(name, |bit, verdict| {
+        set_bit(&mut row, bit, verdict == WildmatResult::Match);
+        // Beyond the row if no list has poison.
+        set_bit(&mut row, of_poison + bit, verdict == WildmatResult::Poison);
+    });
     if let Some(last) = row.last_mut() {
         *last |= KNOWN;
     }
@@ -282,8 +305,8 @@ fn distribution_row(dists: &mut Patterns, words: usize, value: &[u8]) -> Vec<u64
     let mut wanting = vec![0; words];
     for name in value.split(|&byte| byte == b',') {
         wanting.fill(0);
-        dists.each_verdict(&name.trim_ascii().to_ascii_lowercase(), |site, wants| {
-            set_bit(&mut wanting, site + 1, wants);
+        dists.each_verdict(&name.trim_ascii().to_ascii_lowercase(), |site, verdict| {
+            set_bit(&mut wanting, site + 1, verdict == WildmatResult::Match);
         });
         or_into(&mut row, &wanting);
     }

@@ -1,7 +1,8 @@
 //! C News newsgroup patterns: `comp,!comp.sys,alt.all.test`.
 //!
 //! A list of patterns; a pattern is words between dots. `all` matches exactly one word,
-//! `!` at the start makes a pattern exclude. A pattern shorter than the group
+//! `!` at the start makes a pattern exclude, and in lists of sites `@` makes it poison: an article in
+//! such a group is not for the site, whatever else matches (newsfeeds(5) of INN). A pattern shorter than the group
 //! matches everything below it. Each matching pattern scores 20 for a literal word
 //! and 19 for an `all`; the highest score decides.
 //!
@@ -17,6 +18,7 @@ mod as_wildmat;
 use article::newsgroups;
 
 use crate::shown;
+use crate::wildmat::WildmatResult;
 
 pub use as_wildmat::AsWildmat;
 
@@ -34,8 +36,8 @@ pub struct Pattern {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Whether a pattern that ends here includes or excludes; `None` if none ends here.
-    pub(crate) verdict: Option<bool>,
+    /// The result of the pattern that ends here; `None` if none ends here.
+    pub(crate) verdict: Option<WildmatResult>,
     /// The node after `all`.
     pub(crate) all: Option<u32>,
     /// The nodes after literal words, sorted by word.
@@ -43,17 +45,27 @@ pub(crate) struct Node {
 }
 
 impl Pattern {
-    /// Compiles a comma-separated list. Empty patterns are skipped; any other
+    /// Compiles a comma-separated list; `@` is an ordinary character. Empty patterns are skipped; any other
     /// text is a valid pattern, so this cannot fail. Matching is case-sensitive.
     pub fn parse(list: &[u8]) -> Self {
+        Self::parse_list(list, false)
+    }
+
+    /// As [`Pattern::parse`], with `@` for poison: the subscription of a site.
+    pub fn parse_poison(list: &[u8]) -> Self {
+        Self::parse_list(list, true)
+    }
+
+    fn parse_list(list: &[u8], takes_poison: bool) -> Self {
         let mut pattern = Self::default();
         for item in list.split(|&byte| byte == b',') {
-            let (includes, words) = match item {
-                [b'!', words @ ..] => (false, words),
-                words => (true, words),
+            let (verdict, words) = match item {
+                [b'!', words @ ..] => (WildmatResult::Fail, words),
+                [b'@', words @ ..] if takes_poison => (WildmatResult::Poison, words),
+                words => (WildmatResult::Match, words),
             };
             if !words.is_empty() {
-                pattern.insert(words, includes);
+                pattern.insert(words, verdict);
             }
         }
         pattern
@@ -67,7 +79,16 @@ impl Pattern {
 
     /// Whether the list matches this group. An empty name never matches.
     pub fn matches(&self, group: &[u8]) -> bool {
-        !group.is_empty() && self.verdict(group) == Some(true)
+        self.result(group) == WildmatResult::Match
+    }
+
+    /// The result of the pattern with the highest score.
+    pub fn result(&self, group: &[u8]) -> WildmatResult {
+        let verdict = match group.is_empty() {
+            true => None,
+            false => self.verdict(group),
+        };
+        verdict.unwrap_or(WildmatResult::Fail)
     }
 
     /// Whether the list matches any group of a Newsgroups value: an excluded group does not veto the others.
@@ -77,7 +98,8 @@ impl Pattern {
 
     /// Whether the list includes nothing, as `!comp,!misc` does: it matches no group.
     pub fn only_excludes(&self) -> bool {
-        !self.nodes.iter().any(|node| node.verdict == Some(true))
+        let mut nodes = self.nodes.iter();
+        !nodes.any(|node| node.verdict == Some(WildmatResult::Match))
     }
 
     /// Returns a node of the tree; the root is 0.
@@ -85,21 +107,21 @@ impl Pattern {
         self.nodes.get(index as usize)
     }
 
-    /// Returns the sign of the pattern with the highest score; `None` if none matches.
+    /// Returns the result of the pattern with the highest score; `None` if none matches.
     ///
     /// Visits each node at most once, so the list bounds the work.
-    fn verdict(&self, group: &[u8]) -> Option<bool> {
-        let mut best: Option<(u32, bool)> = None;
+    fn verdict(&self, group: &[u8]) -> Option<WildmatResult> {
+        let mut best: Option<(u32, WildmatResult)> = None;
         // Literal branches to follow after the `all` branch beside them.
         let mut waiting: Vec<(u32, Option<&[u8]>, u32)> = Vec::new();
         let mut at = (0u32, Some(group), 0u32);
         loop {
             let (index, rest, score) = at;
             let node = self.nodes.get(index as usize)?;
-            if let Some(includes) = node.verdict
+            if let Some(verdict) = node.verdict
                 && best.is_none_or(|(highest, _)| score > highest)
             {
-                best = Some((score, includes));
+                best = Some((score, verdict));
             }
             let mut next = None;
             if let Some(rest) = rest {
@@ -115,7 +137,7 @@ impl Pattern {
             }
             match next.or_else(|| waiting.pop()) {
                 Some(branch) => at = branch,
-                None => return best.map(|(_, includes)| includes),
+                None => return best.map(|(_, verdict)| verdict),
             }
         }
     }
@@ -128,8 +150,8 @@ impl Pattern {
             let Some(node) = self.node(at) else {
                 continue;
             };
-            if let Some(includes) = node.verdict {
-                lower.insert(&words, includes);
+            if let Some(verdict) = node.verdict {
+                lower.insert(&words, verdict);
             }
             let literal = node.literal.iter();
             let literal = literal.map(|(word, next)| (word.to_ascii_lowercase(), *next));
@@ -145,7 +167,7 @@ impl Pattern {
         lower
     }
 
-    fn insert(&mut self, words: &[u8], includes: bool) {
+    fn insert(&mut self, words: &[u8], verdict: WildmatResult) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
@@ -174,7 +196,7 @@ impl Pattern {
             at = next;
         }
         if let Some(node) = self.nodes.get_mut(at as usize) {
-            node.verdict = Some(includes);
+            node.verdict = Some(verdict);
         }
     }
 }

@@ -8,6 +8,8 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
+use crate::wildmat::WildmatResult;
+
 use crate::pattern::{ALL_POINTS, LITERAL_POINTS, Pattern, split_word};
 
 /// Many pattern lists, by number.
@@ -22,14 +24,15 @@ pub(crate) struct Patterns {
     /// The lists with a match for the current name.
     reached: Vec<u32>,
     waiting: Vec<(u32, usize, u32)>,
+    has_poison: bool,
 }
 
 #[derive(Debug, Default)]
 struct Node {
     all: Option<u32>,
     has_words: bool,
-    /// Lists with a pattern that ends here, and whether it includes.
-    ends: Vec<(u32, bool)>,
+    /// Lists with a pattern that ends here, and its result.
+    ends: Vec<(u32, WildmatResult)>,
 }
 
 #[derive(Debug)]
@@ -65,9 +68,9 @@ impl Patterns {
             for (word, to) in &node.literal {
                 waiting.push((*to, self.word(ours, word)));
             }
-            if let (Some(includes), Some(here)) = (node.verdict, self.nodes.get_mut(ours as usize))
-            {
-                here.ends.push((number, includes));
+            if let (Some(verdict), Some(here)) = (node.verdict, self.nodes.get_mut(ours as usize)) {
+                self.has_poison |= verdict == WildmatResult::Poison;
+                here.ends.push((number, verdict));
             }
         }
     }
@@ -117,9 +120,14 @@ impl Patterns {
         edge.map(|edge| edge.to)
     }
 
-    /// Calls `tell` for each list that has a matching pattern, with whether it includes the name. The last call for
+    /// Whether a pattern poisons.
+    pub(crate) fn has_poison(&self) -> bool {
+        self.has_poison
+    }
+
+    /// Calls `tell` for each list that has a matching pattern, with its result. The last call for
     /// a list counts. An empty name never matches.
-    pub(crate) fn each_verdict(&mut self, name: &[u8], mut tell: impl FnMut(usize, bool)) {
+    pub(crate) fn each_verdict(&mut self, name: &[u8], mut tell: impl FnMut(usize, WildmatResult)) {
         if name.is_empty() {
             return;
         }
@@ -131,7 +139,7 @@ impl Patterns {
             let Some(node) = self.nodes.get(index as usize) else {
                 break;
             };
-            for &(list, includes) in &node.ends {
+            for &(list, verdict) in &node.ends {
                 let Some(best) = self.best.get_mut(list as usize) else {
                     continue;
                 };
@@ -140,7 +148,7 @@ impl Patterns {
                         self.reached.push(list);
                     }
                     *best = score;
-                    tell(list as usize, includes);
+                    tell(list as usize, verdict);
                 }
             }
             let mut next = None;

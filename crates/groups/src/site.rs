@@ -53,7 +53,7 @@ pub struct Site {
     pub is_me: bool,
     /// Sites that, if in the Path, keep the article from this one.
     pub exclusions: Vec<Vec<u8>>,
-    /// The subscription, matched with Newsgroups.
+    /// The subscription ([`Pattern::parse_poison`]), matched with Newsgroups.
     pub subs: Pattern,
     /// The distributions ([`Pattern::of_distributions`]); if absent, Distribution is matched with [`subs`](Self::subs).
     pub dists: Option<Pattern>,

@@ -198,7 +198,7 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineErro
             .filter(|name| !name.is_empty())
             .map(<[u8]>::to_vec)
             .collect(),
-        subs: Pattern::parse(subs),
+        subs: Pattern::parse_poison(subs),
         dists: dists.map(Pattern::of_distributions),
         only: flags.only(),
         hops_max: flags.hops_max,

@@ -33,6 +33,17 @@ pub enum WildmatResult {
     Poison,
 }
 
+impl WildmatResult {
+    /// The character before a pattern with this result.
+    pub fn sign(self) -> &'static str {
+        match self {
+            WildmatResult::Match => "",
+            WildmatResult::Fail => "!",
+            WildmatResult::Poison => "@",
+        }
+    }
+}
+
 /// A compiled wildmat expression.
 #[derive(Debug, Clone)]
 pub struct Wildmat {

@@ -3,7 +3,8 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
 use groups::matrix::{CACHED_NAME_BYTES_MAX, CACHED_ROWS_MAX};
-use groups::{Active, Flag, Matrix, SiteSet, Sites};
+use groups::wildmat::WildmatResult;
+use groups::{Active, Flag, Matrix, Pattern, SiteSet, Sites};
 use proptest::prelude::*;
 
 const ACTIVE: &str = "\
@@ -102,6 +103,41 @@ fn both_lists_must_match() {
 }
 
 #[test]
+fn a_poison_group_keeps_the_whole_article() {
+    let active = Active::parse(ACTIVE.into()).unwrap();
+    // Before and behind the border of a word of the row.
+    for before in [0, 61, 62, 63, 64] {
+        let mut text = "ME:all::\n".to_owned();
+        (0..before).for_each(|n| text.push_str(&format!("s{n}:none/all:f:\n")));
+        text.push_str(
+            "plain:all/all:f:\npoison:all,@comp/all:f:\nmore:@comp,all,comp.a/all:f:\nout:all,!comp/all:f:\n",
+        );
+        let sys = Sites::parse(text.as_bytes(), b"here").unwrap();
+        let mut matrix = Matrix::new(&active, &sys);
+        for (groups, sites) in [
+            (&["news.a"][..], "me plain poison more out"),
+            (&["comp.a"], "me plain more"),
+            (&["comp.b"], "me plain"),
+            (&["news.a", "comp.a"], "me plain more out"),
+            (&["news.a", "comp.b"], "me plain out"),
+            (&["comp.b", "news.a", "comp.a"], "me plain out"),
+            (&["news.a", "comp.none"], "me plain out"),
+            // Known rows.
+            (&["news.a", "comp.b"], "me plain out"),
+        ] {
+            let found = select(&mut matrix, &active, &sys, groups, None, false);
+            assert_eq!(found, sites, "{groups:?} behind {before} sites");
+        }
+    }
+    // Our own subscription, as ME in newsfeeds of INN.
+    let sys = Sites::parse(b"ME:all,@comp.b::\n", b"here").unwrap();
+    let mut matrix = Matrix::new(&active, &sys);
+    let mut ask = |groups: &[&str]| select(&mut matrix, &active, &sys, groups, None, false);
+    assert_eq!(ask(&["comp.a"]), "me");
+    assert_eq!(ask(&["comp.a", "comp.b"]), "");
+}
+
+#[test]
 fn moderated_and_unmoderated_sites() {
     assert_eq!(selected(&["comp.b"], None, true), "me all comp mod both");
     assert_eq!(selected(&["comp.b"], None, false), "me all comp unmod both");
@@ -156,7 +192,12 @@ fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bo
         .filter(|value| !value.is_empty())
         .unwrap_or("world");
     let mut bits = Vec::new();
-    if sys.subscription().matches_any(newsgroups) {
+    let wants = |subs: &Pattern| {
+        let mut groups = article::newsgroups::split(newsgroups);
+        let is_poison = |group: &[u8]| subs.result(group) == WildmatResult::Poison;
+        subs.matches_any(newsgroups) && !groups.any(is_poison)
+    };
+    if wants(sys.subscription()) {
         bits.push(0);
     }
     for (index, site) in sys.sites().iter().enumerate() {
@@ -165,7 +206,7 @@ fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bo
         let wanted = site.only.accepts(moderated);
         if !site.is_me
             && wanted
-            && site.subs.matches_any(newsgroups)
+            && wants(&site.subs)
             && dists.matches_any(distribution.to_ascii_lowercase().as_bytes())
         {
             bits.push(index + 1);
@@ -182,7 +223,7 @@ proptest! {
     fn agrees_with_matching_each_line(
         lines in prop::collection::vec((
             "(ME|s|t|u)",
-            "(!?(a|b|c|all|world)(\\.(a|b|all)){0,2},){0,4}",
+            "([!@]?(a|b|c|all|world)(\\.(a|b|all)){0,2},){0,4}",
             prop::option::of("(!?(world|na|NA|all),){0,2}"),
             "(m|u|L2|f){0,3}",
         ), 0..150),

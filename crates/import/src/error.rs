@@ -18,8 +18,9 @@ pub enum Error {
     },
     /// Too little of the disk would stay free.
     #[error(
-        "{free} bytes are free in {}, and [incoming] keep_free is {keep_free}: free space, then run the import again",
-        path.display()
+        "{free} bytes are free in {}, and [incoming] keep_free is {keep_free}: {room}, then run the import again",
+        path.display(),
+        room = store::MAKE_ROOM
     )]
     NoRoom {
         /// The news directory.

@@ -229,7 +229,11 @@ pub fn blocks(
     let names = SenderNames {
         from: draft.value("From").unwrap_or_default(),
         host: poster.host,
-        login: poster.account,
+        // The identity of a client without a login begins with NUL.
+        login: match poster.account.starts_with(b"\0") {
+            true => b"",
+            false => poster.account,
+        },
         injector: b"",
     };
     match blocks.find(&names, seconds) {

@@ -14,6 +14,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use groups::command_line::CommandLine;
+use relay::Now;
+use relay::log::{self, Code};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::rand::{GetRandomFlags, getrandom};
 use store::disk::{Access, RealDisk};
@@ -35,6 +37,9 @@ pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
 pub const QUEUED_MAILS_MAX: usize = 10_000;
 /// Time limit of the mail program, or the mail server, for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
+
+/// The part of a mail that is read for its header, bytes.
+const HEAD_BYTES: u64 = 1 << 20;
 
 /// The access to a mail.
 const ACCESS: Access = Access {
@@ -216,6 +221,68 @@ impl QueuedMail {
         reading().map_err(at("read", &self.path))
     }
 
+    /// Reads its beginning, with its header.
+    fn head(&self) -> Vec<u8> {
+        let mut head = Vec::new();
+        if let Ok(file) = store::regular::open(&self.path) {
+            let _ = io::Read::read_to_end(&mut io::Read::take(file, HEAD_BYTES), &mut head);
+        }
+        head
+    }
+
+    /// The message-id of the post that it has; `None` for a mail of the news system itself.
+    pub fn post_id(&self) -> Option<Vec<u8>> {
+        let draft = Draft::parse(&self.head()).ok()?;
+        draft.value("Newsgroups")?;
+        draft.value("Message-ID").map(<[u8]>::to_vec)
+    }
+
+    /// Writes a line about the post into the log, for people.
+    fn log(&self, text: &str) {
+        let news = self.path.parent().and_then(Path::parent);
+        if let (Some(news), Some(id)) = (news, self.post_id()) {
+            let text = (id.as_slice(), text.as_bytes());
+            let _ = log::append(news, Now::read(), log::LOCAL, Code::Moderated, text);
+        }
+    }
+
+    /// Removes it from the queue without sending it.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], or it cannot be removed.
+    pub fn drop_unsent(&self) -> Result<(), Error> {
+        if let Some(file) = self.lock()? {
+            let to = recipient(&file).unwrap_or_default();
+            self.log(&format!(
+                "dropped from {DIRECTORY}/, not mailed to the moderator {to}"
+            ));
+            self.remove()?;
+        }
+        Ok(())
+    }
+
+    /// Opens and locks its file. `None`: it has been sent.
+    fn lock(&self) -> Result<Option<File>, Error> {
+        let file = match store::regular::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at("read", &self.path)(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy),
+            Err(TryLockError::Error(error)) => return Err(at("lock", &self.path)(error)),
+        }
+        // The previous holder of the lock may have sent it.
+        let links = file.metadata().map_err(at("read", &self.path))?.nlink();
+        Ok((links > 0).then_some(file))
+    }
+
+    fn remove(&self) -> Result<(), Error> {
+        fs::remove_file(&self.path).map_err(at("remove", &self.path))?;
+        Ok(store::sync_parent(&RealDisk, &self.path)?)
+    }
+
     /// The name of its file.
     pub fn name(&self) -> String {
         let name = self.path.file_stem().unwrap_or_default();
@@ -269,24 +336,16 @@ pub fn deliver(
     mail: &QueuedMail,
     deliver: impl FnOnce(File) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let file = match store::regular::open(&mail.path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(at("read", &mail.path)(error)),
-    };
-    let lock = file.try_clone().map_err(at("read", &mail.path))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(Error::Busy),
-        Err(TryLockError::Error(error)) => return Err(at("lock", &mail.path)(error)),
-    }
-    // The previous holder of the lock may have sent it.
-    if lock.metadata().map_err(at("read", &mail.path))?.nlink() == 0 {
+    let Some(lock) = mail.lock()? else {
         return Ok(());
-    }
+    };
+    let file = lock.try_clone().map_err(at("read", &mail.path))?;
+    let recipient = recipient(&lock);
     deliver(file)?;
-    fs::remove_file(&mail.path).map_err(at("remove", &mail.path))?;
-    Ok(store::sync_parent(&RealDisk, &mail.path)?)
+    if let Ok(recipient) = recipient {
+        mail.log(&format!("mailed to the moderator {recipient}"));
+    }
+    mail.remove()
 }
 
 /// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0, as [`deliver`]; it

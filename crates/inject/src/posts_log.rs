@@ -38,6 +38,9 @@ const KEY_BYTES: usize = 32;
 /// Longest field of a line, bytes. A longer one is truncated.
 pub const FIELD_BYTES_MAX: usize = 500;
 
+/// The last field of the line of a refused post.
+const REFUSED: &str = "refused";
+
 /// One post, as its line tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostLine<'a> {
@@ -53,6 +56,8 @@ pub struct PostLine<'a> {
     pub host: &'a str,
     /// It came over TLS.
     pub is_secure: bool,
+    /// The post was refused: an article with its id is another one.
+    pub is_refused: bool,
 }
 
 impl<'a> PostLine<'a> {
@@ -67,6 +72,7 @@ impl<'a> PostLine<'a> {
             account: next()?,
             host: next()?,
             is_secure: next()? == "tls",
+            is_refused: next() == Some(REFUSED),
         })
     }
 
@@ -90,8 +96,12 @@ impl<'a> PostLine<'a> {
             kept
         };
         let tls = if self.is_secure { "tls" } else { "plain" };
+        let refused = match self.is_refused {
+            true => format!("\t{REFUSED}"),
+            false => String::new(),
+        };
         format!(
-            "{}\t{}\t{}\t{}\t{}\t{tls}\n",
+            "{}\t{}\t{}\t{}\t{}\t{tls}{refused}\n",
             self.seconds,
             clean(self.token),
             clean(self.id),
@@ -167,6 +177,19 @@ impl<'a> PostEntry<'a> {
         else {
             return Ok(());
         };
+        self.append(token, id, false)?;
+        self.is_written = true;
+        Ok(())
+    }
+
+    /// Writes the line of a post that was refused, without a sync. Its loss costs only the look-up of its poster.
+    pub fn write_refused(&self, id: &[u8]) {
+        if let Some(token) = self.token.as_deref() {
+            let _ = self.append(token, id, true);
+        }
+    }
+
+    fn append(&self, token: &str, id: &[u8], is_refused: bool) -> io::Result<()> {
         let line = PostLine {
             seconds: self.seconds,
             token,
@@ -174,10 +197,9 @@ impl<'a> PostEntry<'a> {
             account: self.poster.account,
             host: self.poster.host,
             is_secure: self.poster.is_secure,
+            is_refused,
         };
-        append(self.dir, &line).map_err(named("write", POSTS))?;
-        self.is_written = true;
-        Ok(())
+        append(self.dir, &line).map_err(named("write", POSTS))
     }
 }
 
@@ -195,7 +217,10 @@ fn append(dir: &Path, line: &PostLine<'_>) -> io::Result<()> {
     let before = file.metadata()?.len();
     let written = file
         .write_all(line.text().as_bytes())
-        .and_then(|()| file.sync_data());
+        .and_then(|()| match line.is_refused {
+            true => Ok(()),
+            false => file.sync_data(),
+        });
     if written.is_err() {
         // The next line must not become the end of a part of this one.
         let _ = file.set_len(before);
@@ -391,6 +416,12 @@ mod tests {
         assert_ne!(of("berta", 1_000), anna);
         let mut post = entry(dir, "anna\tx", 1_000);
         // The article of a duplicate is somebody else's; a line is written once.
+        post.write_refused(b"<9@example.com>");
+        let mut refused = Vec::new();
+        let each = |line: &PostLine<'_>| refused.push((line.id.to_owned(), line.is_refused));
+        each_line(dir, each).unwrap();
+        assert_eq!(refused, [("<9@example.com>".to_owned(), true)]);
+        fs::remove_file(dir.join(POSTS)).unwrap();
         post.write(b"<0@example.com>", true).unwrap();
         post.write(b"<1@example.com>", false).unwrap();
         post.write(b"<1@example.com>", false).unwrap();

@@ -19,8 +19,9 @@ pub enum Error {
     },
     /// The batch or the article is neither filed nor spooled, since too little of the disk would stay free.
     #[error(
-        "no space in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; free space, then file it again",
-        path.display()
+        "no space in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; {room}, then file it again",
+        path.display(),
+        room = store::MAKE_ROOM
     )]
     NoRoom {
         /// The directory.
@@ -32,8 +33,9 @@ pub enum Error {
     },
     /// A compressed batch needs more of the disk than there is, so its own size is the cause.
     #[error(
-        "no space in {} for the batch when it is expanded, and for its articles: {free} bytes are free beside what is expanded already, and [incoming] keep_free is {keep_free}; free space, then run rnews on the batch again",
-        path.display()
+        "no space in {} for the batch when it is expanded, and for its articles: {free} bytes are free beside what is expanded already, and [incoming] keep_free is {keep_free}; {room}, then run rnews on the batch again",
+        path.display(),
+        room = store::MAKE_ROOM
     )]
     NoRoomToExpand {
         /// The directory.

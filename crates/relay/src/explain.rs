@@ -3,6 +3,7 @@
 use article::{Article, Form, Header, crlf, date, newsgroups, old};
 use groups::Sites;
 use groups::active::Flag;
+use groups::wildmat::WildmatResult;
 
 use crate::control::{ControlMessage, ids};
 use crate::decide::{Arrival, Decision, Scratch, State, decide, hop_count};
@@ -67,6 +68,8 @@ pub struct Explanation {
     pub excluded: Vec<Vec<u8>>,
     /// The sites that would get it.
     pub sites: Vec<Vec<u8>>,
+    /// The feeds that do not get it for a group that is poison for them (`@`), and that group.
+    pub poisoned: Vec<(Vec<u8>, Vec<u8>)>,
     /// The ids it would cancel.
     pub cancels: Vec<Vec<u8>>,
     /// Its Path as it would be filed.
@@ -191,6 +194,10 @@ fn explain_article<E>(
             .filter(|site| !site.is_empty())
             .map(<[u8]>::to_vec)
             .collect(),
+        poisoned: match accepted {
+            true => poisoned(article, sys),
+            false => Vec::new(),
+        },
         cancels,
         path: [&rules.host, &b"!"[..], value(Header::Path)].concat(),
     })
@@ -219,6 +226,20 @@ fn bytes_as_filed(
     };
     let old_xref = article.line(Header::Xref).map_or(0, |line| line.len());
     (article.bytes().len() + host + xref).saturating_sub(old_xref) as u64
+}
+
+/// The feeds that want one of the groups, and for which another one is poison; with that group.
+fn poisoned(article: &Article<'_>, sys: &Sites) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let newsgroups = article.value(Header::Newsgroups).unwrap_or_default();
+    let poison = |site: &groups::Site| {
+        let is_wanted = newsgroups::split(newsgroups).any(|group| site.subs.matches(group));
+        let mut groups = newsgroups::split(newsgroups).filter(|_| is_wanted);
+        groups.find(|group| site.subs.result(group) == WildmatResult::Poison)
+    };
+    let feeds = sys.feeds();
+    feeds
+        .filter_map(|(feed, site)| Some((feed.to_vec(), poison(site)?.to_vec())))
+        .collect()
 }
 
 fn groups_explained(article: &Article<'_>, state: &mut State<'_>) -> Vec<GroupExplained> {

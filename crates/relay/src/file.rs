@@ -228,9 +228,9 @@ impl Filer {
         &self.rules
     }
 
-    /// Logs the fate of a post that becomes no article: refused, or mailed to the moderator. The next commit writes the line.
-    pub fn log_post(&mut self, now: Now, code: Code, id: &[u8], text: &[u8]) {
-        self.log.line(now, LOCAL, code, id, text);
+    /// Sets the sender of the next articles, as [`Log::sent_by`].
+    pub fn sent_by(&mut self, name: &[u8], from: &[u8]) {
+        self.log.sent_by(name, from);
     }
 
     /// Changes the rules for the next articles.

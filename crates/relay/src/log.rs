@@ -7,6 +7,7 @@
 //! easier to compare between sites.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use article::scan::has_control;
 use groups::{is_terminal_control, push_hexadecimal};
@@ -57,8 +58,10 @@ pub enum Code {
     Control,
     /// `b`: bad input.
     BadInput,
-    /// `m`: a post, mailed to the moderator.
-    Mailed,
+    /// `s`: who sent the articles of the following lines; the text is the number of these lines, six digits, and where the articles came from.
+    Sender,
+    /// `m`: about a post to a moderated group: its mail to the moderator was queued, sent or dropped, or it was approved.
+    Moderated,
 }
 
 impl Code {
@@ -71,7 +74,8 @@ impl Code {
             Code::Active => b'a',
             Code::Control => b'c',
             Code::BadInput => b'b',
-            Code::Mailed => b'm',
+            Code::Moderated => b'm',
+            Code::Sender => b's',
         }
     }
 }
@@ -90,7 +94,15 @@ pub struct Log {
     /// `Mon dd hh:mm:ss.`
     stamp: [u8; STAMP_BYTES],
     zone: Option<ZoneOffset>,
+    /// The name of the sender of the next articles, and where they come from; empty: unknown.
+    sender: (Vec<u8>, Vec<u8>),
+    /// Where the count of the last line about a sender begins in `buffer`, and its value.
+    counted: Option<(usize, u32)>,
 }
+
+/// Digits of the count in a line about a sender, and the greatest count.
+pub const COUNT_DIGITS: usize = 6;
+const COUNT_MAX: u32 = 999_999;
 
 const STAMP_BYTES: usize = 16;
 
@@ -108,6 +120,8 @@ impl Log {
             second: None,
             stamp: *b"Jan  1 00:00:00.",
             zone: None,
+            sender: (Vec::new(), Vec::new()),
+            counted: None,
         }
     }
 
@@ -122,6 +136,52 @@ impl Log {
     /// Adds a line. ASCII control characters become `^X`, so that it stays a single line, and the bytes of others that act on a terminal
     /// ([`is_terminal_control`]) `\xNN`; an empty `id` becomes [`NO_ID`].
     pub fn line(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
+        if !self.sender.0.is_empty() {
+            self.count_line(now);
+        }
+        self.push_line(now, site, code, id, text);
+    }
+
+    /// Sets the sender of the next articles, a name without blanks, and `from` where they come: their Path is what the sender wrote.
+    /// Their lines follow a line about the sender. An empty name: the sender is unknown.
+    pub fn sent_by(&mut self, name: &[u8], from: &[u8]) {
+        if self.sender.0 != name || self.sender.1 != from {
+            self.end_count();
+            self.sender = (name.to_vec(), from.to_vec());
+        }
+    }
+
+    /// Counts a line of the sender, behind the line about the sender.
+    fn count_line(&mut self, now: Now) {
+        if self.counted.is_none_or(|(_, count)| count >= COUNT_MAX) {
+            self.end_count();
+            let (name, from) = std::mem::take(&mut self.sender);
+            let text = [&[b'0'; COUNT_DIGITS][..], b" ", &from].concat();
+            let line = self.buffer.len();
+            self.push_line(now, &name, Code::Sender, b"", &text);
+            // The name as it is shown may be longer, or cut.
+            let shown = self.buffer.get(line..).unwrap_or_default();
+            let begin = memchr::memmem::find(shown, b" s <> 000000 ");
+            self.counted = begin.map(|begin| (line + begin + b" s <> ".len(), 0));
+            self.sender = (name, from);
+        }
+        if let Some((_, count)) = &mut self.counted {
+            *count += 1;
+        }
+    }
+
+    /// Writes the count of the last line about a sender.
+    fn end_count(&mut self) {
+        let Some((begin, count)) = self.counted.take() else {
+            return;
+        };
+        let digits = format!("{count:0COUNT_DIGITS$}");
+        if let Some(place) = self.buffer.get_mut(begin..begin + COUNT_DIGITS) {
+            place.copy_from_slice(digits.as_bytes());
+        }
+    }
+
+    fn push_line(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
         if self.second != Some(now.seconds) {
             let offset = self.zone.map_or(0, |zone| zone(now.seconds));
             self.stamp = stamp(now.seconds.saturating_add(offset));
@@ -149,6 +209,7 @@ impl Log {
 
     /// Discards the pending lines after a failed commit.
     pub fn clear(&mut self) {
+        self.counted = None;
         self.buffer.clear();
     }
 
@@ -157,12 +218,29 @@ impl Log {
     /// # Errors
     /// An error of the writer. The lines stay pending.
     pub fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.end_count();
         if !self.buffer.is_empty() {
             out.write_all(&self.buffer)?;
             self.buffer.clear();
         }
         Ok(())
     }
+}
+
+/// Appends one line to the log of a news directory, for programs without a filer.
+///
+/// # Errors
+/// The file cannot be opened or written.
+pub fn append(
+    news: &Path,
+    now: Now,
+    site: &[u8],
+    code: Code,
+    (id, text): (&[u8], &[u8]),
+) -> io::Result<()> {
+    let mut log = Log::new();
+    log.line(now, site, code, id, text);
+    log.write_to(&mut store::regular::append(&news.join(crate::file::LOG))?)
 }
 
 /// Appends `bytes`, truncated to `bytes_max`, with ASCII control characters as `^X` (DEL as `^?`), and others that act on a terminal as `\xNN`.
@@ -278,6 +356,40 @@ mod tests {
             "Dec 20 04:39:21.045 utzoo + <1@a> mnetor gpu\n\
              Dec 20 04:39:21.045 (local) + <2@a>\n\
              Dec 20 04:39:21.045 utzoo - <> duplicate\n"
+        );
+    }
+
+    #[test]
+    fn a_line_about_the_sender_counts_those_behind_it() {
+        let mut log = Log::new();
+        let line = |log: &mut Log, id: &[u8]| log.line(NOW, b"forged", Code::Filed, id, b"");
+        log.sent_by(b"our_peers", b"192.0.2.1");
+        line(&mut log, b"<1@a>");
+        log.sent_by(b"our_peers", b"192.0.2.1");
+        line(&mut log, b"<2@a>");
+        log.sent_by(b"", b"");
+        line(&mut log, b"<3@a>");
+        // Nothing is said of a sender without articles.
+        log.sent_by(b"x", b"1");
+        log.sent_by(b"y", b"2");
+        let mut file = Vec::new();
+        log.write_to(&mut file).unwrap();
+        line(&mut log, b"<4@a>");
+        log.clear();
+        line(&mut log, b"<5@a>");
+        log.write_to(&mut file).unwrap();
+        let file = String::from_utf8(file).unwrap();
+        let lines: Vec<&str> = file.lines().map(|line| &line[20..]).collect();
+        assert_eq!(
+            lines,
+            [
+                "our_peers s <> 000002 192.0.2.1",
+                "forged + <1@a>",
+                "forged + <2@a>",
+                "forged + <3@a>",
+                "y s <> 000001 2",
+                "forged + <5@a>",
+            ]
         );
     }
 

@@ -352,7 +352,12 @@ impl Run<'_> {
             is_unsaved: false,
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
+        if source.name != STANDARD_INPUT {
+            let filer = self.outlet.filer();
+            filer.sent_by(b"rnews", source.name.as_bytes());
+        }
         let done = self.read(&source, &mut state);
+        self.outlet.filer().sent_by(b"", b"");
         if done.is_ok() {
             self.refuse_without_form(&source, &mut state);
         }

@@ -161,7 +161,15 @@ fn articles(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {
     let rows = articles.neighbours.iter();
     let rows = rows.map(|one| row(text::named(&one.name), &text::fates(one)));
     let rows: Vec<Vec<String>> = rows.collect();
-    table(out, &head, &rows)
+    table(out, &head, &rows)?;
+    if articles.reasons.is_empty() {
+        return Ok(());
+    }
+    section(out, "Refused articles by reason, without duplicates")?;
+    let rows = articles.reasons.iter().take(text::SHOWN);
+    let rows = rows.map(|one| row(text::named(&one.reason), &[one.articles]));
+    let rows: Vec<Vec<String>> = rows.collect();
+    table(out, &["reason", "articles"], &rows)
 }
 
 fn server(report: &DailyReport, out: &mut dyn Write) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
+use relay::log::COUNT_DIGITS;
 use relay::reason::RefusalKind;
 
 use crate::day::Day;
@@ -133,6 +134,17 @@ pub struct LogLine {
     pub code: u8,
     /// The rest.
     pub text: Vec<u8>,
+    /// Who sent the article: an entry of `[[access]]`, or `rnews`; and the address, or the file of a batch. `None`: the log does not say.
+    pub sender: Option<LogSender>,
+}
+
+/// Who sent the articles of some lines of the log: an entry of `[[access]]` and an address, or `rnews` and the file of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSender {
+    /// The entry, or `rnews`.
+    pub name: Vec<u8>,
+    /// The address, or the file.
+    pub from: Vec<u8>,
 }
 
 /// Lines about one article that are kept at most, the first ones.
@@ -144,11 +156,21 @@ pub fn lines_about(dir: &Path, id: &[u8]) -> (Vec<LogLine>, Vec<String>) {
     let mut errors = Vec::new();
     let finder = memchr::memmem::Finder::new(id);
     for path in files(dir, 0) {
+        // The sender, and the number of the lines of its articles that follow.
+        let mut sender: Option<LogSender> = None;
+        let mut follow = 0;
         let read = read_each_line(&path, |line| {
+            let is_of_sender = follow > 0;
+            if is_of_sender {
+                follow -= 1;
+            } else if let Some((named, count)) = LogSender::parse(line) {
+                (sender, follow) = (Some(named), count);
+            }
             if finder.find(line).is_some()
                 && let Some(line) = LogLine::parse(line, id)
             {
-                found.push(line);
+                let sender = sender.clone().filter(|_| is_of_sender);
+                found.push(LogLine { sender, ..line });
             }
             found.len() < LINES_ABOUT_MAX
         });
@@ -173,7 +195,24 @@ impl LogLine {
             site: site.to_vec(),
             code: *code.first().filter(|_| found == id)?,
             text: fields.next().unwrap_or_default().to_vec(),
+            sender: None,
         })
+    }
+}
+
+impl LogSender {
+    /// Parses a line about a sender, with the number of the lines that follow; `None` if it is another one.
+    fn parse(line: &[u8]) -> Option<(LogSender, u32)> {
+        let rest = line.get(19..)?.strip_prefix(b" ")?;
+        let (name, rest) = rest.split_at_checked(memchr::memchr(b' ', rest)?)?;
+        let (count, from) = rest
+            .strip_prefix(b" s <> ")?
+            .split_at_checked(COUNT_DIGITS)?;
+        let sender = LogSender {
+            name: name.to_vec(),
+            from: from.strip_prefix(b" ")?.to_vec(),
+        };
+        Some((sender, std::str::from_utf8(count).ok()?.parse().ok()?))
     }
 }
 
@@ -396,6 +435,43 @@ mod tests {
         let (rows, _) = fold.reasons.largest(10);
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].counts, [2]);
+    }
+
+    #[test]
+    fn lines_have_the_sender_that_is_named_before_them() {
+        let room = tempfile::tempdir().unwrap();
+        let stamp = "Nov 22 00:00:00.001";
+        let lines = [
+            "forged + <1@a> x",
+            "peers s <> 000002 192.0.2.1",
+            "forged + <2@a> x",
+            "forged - <1@a> duplicate",
+            "other + <3@a> x",
+            "rnews s <> 000001 in.coming/a b",
+            "forged - <1@a> duplicate",
+        ];
+        let text: String = lines
+            .iter()
+            .map(|line| format!("{stamp} {line}\n"))
+            .collect();
+        fs::write(room.path().join("log"), &text).unwrap();
+        let senders = |id: &str| -> Vec<String> {
+            let (lines, _) = lines_about(room.path(), id.as_bytes());
+            let sender = |line: LogLine| match line.sender {
+                Some(sender) => String::from_utf8([sender.name, sender.from].join(&b'@')).unwrap(),
+                None => String::new(),
+            };
+            lines.into_iter().map(sender).collect()
+        };
+        assert_eq!(
+            senders("<1@a>"),
+            ["", "peers@192.0.2.1", "rnews@in.coming/a b"]
+        );
+        assert_eq!(senders("<2@a>"), ["peers@192.0.2.1"]);
+        assert_eq!(senders("<3@a>"), [""]);
+        // They are no articles.
+        assert_eq!(row(&fold_of(&text), "forged")[0], 4);
+        assert_eq!(fold_of(&text).neighbours.total()[0], 5);
     }
 
     #[test]

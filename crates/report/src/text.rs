@@ -11,7 +11,7 @@ use crate::forecast::Forecast;
 use crate::log_fold::Fate;
 
 /// Lines of a list; `--html` and `--json` have more.
-const SHOWN: usize = 20;
+pub const SHOWN: usize = 20;
 
 /// Writes the report.
 ///

@@ -3,11 +3,12 @@
 //! *Invariant:* the batches of a network thread come back in the order in which they were sent, and the results have the order of the
 //! articles: pending replies are completed by order alone.
 
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use access::Grant;
+use access::{Grant, Rights};
 use article::wire_facts::WireFacts;
 use nntp::{TransferKind, TransferOutcome};
 use store::IdHash;
@@ -70,6 +71,8 @@ pub struct ArticleBatch {
     entries: Vec<Entry>,
     outcomes: Vec<TransferOutcome>,
     sender: Arc<dyn BatchOwner>,
+    /// The permissions and the address of the client; `None`: it has only posts, whose posters only `posts.log` names.
+    pub(crate) origin: Option<(Rights, Option<IpAddr>)>,
     /// When its last byte was received.
     pub(crate) received: Instant,
     /// Whether the connection has already received a part of a further article: its next batch is on the way.
@@ -80,6 +83,20 @@ impl ArticleBatch {
     /// The connection that sent it.
     pub fn connection(&self) -> Option<Token> {
         self.entries.first().map(|entry| entry.connection)
+    }
+
+    /// The entry of `[[access]]` and the address of a peer that sent it, for the log. `None`: it has only posts.
+    pub fn origin(&self) -> Option<(&str, String)> {
+        let (rights, address) = self.origin.as_ref()?;
+        let name = match rights.name() {
+            "" => "(none)",
+            name => name,
+        };
+        let pipe = || "a program of this machine".to_owned();
+        Some((
+            name,
+            address.map_or_else(pipe, |address| address.to_string()),
+        ))
     }
 
     /// When its last byte was received.
@@ -100,6 +117,11 @@ impl ArticleBatch {
     /// True if there are no articles.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Whether it has only posts.
+    pub(crate) fn has_posts_only(&self) -> bool {
+        are_posts(&self.entries)
     }
 
     /// Approximate memory, bytes; constant over its lifetime.
@@ -252,6 +274,7 @@ impl BatchBuilder {
             entries: std::mem::take(&mut self.entries),
             outcomes: Vec::new(),
             sender,
+            origin: None,
             received: Instant::now(),
             is_followed: false,
         }

@@ -305,6 +305,10 @@ impl Connection {
             if !context.batch_builder.is_empty() {
                 // Ranges in the batch are relative to the session's input.
                 let mut batch = self.make_batch(context, &mut input, used, taken.used);
+                if !batch.has_posts_only() {
+                    let address = self.client.address.map(|address| address.ip());
+                    batch.origin = Some((self.client.rights.clone(), address));
+                }
                 batch.is_followed = !input.is_empty() && !self.has_full_pipeline();
                 used = 0;
                 self.submit(context, batch);

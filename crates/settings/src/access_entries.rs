@@ -19,6 +19,7 @@
 //! posts_per_minute_max = 5                 # of a user, or of an address
 //! articles_per_minute_max = 60000          # sent by a peer
 //! bytes_per_second_max = "1 MB"            # sent to a reader, on a connection
+//! own_host = "news-in.example.org"         # at which a peer reaches us, for `peer show`
 //! ```
 
 use access::tables::{ENTRIES_MAX, LIST_MAX};
@@ -39,6 +40,8 @@ pub fn read(top: &mut TableReader<'_, '_>) -> Tables {
 
 fn entry(table: &mut TableReader<'_, '_>) -> Entry {
     let name = table.take("name", value::name).unwrap_or_default();
+    // Only `peer show` wants it ([`crate::own_host_for`]).
+    let _ = table.take("own_host", value::host);
     table.require(
         "entry",
         &[(

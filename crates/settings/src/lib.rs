@@ -49,7 +49,7 @@ pub use post::Post;
 pub use read::{Origin, Read};
 pub use sections::{Backup, Control, Incoming, Limits, Offload, Report, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit, quoted};
-pub use site_patterns::patterns_of_site;
+pub use site_patterns::{own_host_for, patterns_of_site};
 pub use system_zone::SystemZone;
 pub use table::{SECTIONS, TABLE};
 pub use template::{template, wrap};

@@ -5,12 +5,13 @@
 //!
 //! [[site]]
 //! name = "news.example.net"
-//! groups = ["comp", "sci", "!comp.os"]       # C News patterns, as a text or a list
+//! groups = ["comp", "sci", "!comp.os"]       # C News patterns, as a text or a list; "@comp.os": nor what is also there
 //! distributions = "world,na"                 # not given: all
 //! exclude = ["oldname.example.net"]          # nor articles that have passed there
 //! max_size = "100 kB"                        # of an article
 //! only = "moderated"                         # or "unmoderated"
 //! hops = 3                                   # only articles whose Path is at most so long; 0: only those posted here
+//! own_host = "news-out.example.org"          # by which a site that we only feed knows us, for `peer show`
 //! start = "oldest"                           # or "now", or a date: the first article for a new site
 //! via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20, schedule = "every 15 min" }
 //! ```
@@ -46,6 +47,8 @@ pub fn read(top: &mut TableReader<'_, '_>) -> Tables {
 fn site(table: &mut TableReader<'_, '_>) -> Option<Site> {
     let place = table.place(table.value_offset("name"));
     let name = table.take("name", value::name);
+    // Only `peer show` wants it ([`crate::own_host_for`]).
+    let _ = table.take("own_host", value::host);
     let subs = table.take("groups", value::patterns);
     let dists = table.take("distributions", value::distributions);
     let exclusions = table.take("exclude", value::names);

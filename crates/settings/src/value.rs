@@ -40,6 +40,18 @@ pub fn text(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
+/// A host without a port.
+pub fn host(value: &DeValue<'_>) -> Result<String, String> {
+    let host = text(value)?;
+    let has_port = host.contains(':') && host.parse::<std::net::Ipv6Addr>().is_err();
+    match has_port || host.contains(char::is_whitespace) {
+        true => Err(format!(
+            "is `{host}': write a host or an address without a port"
+        )),
+        false => Ok(host),
+    }
+}
+
 /// A list of texts, or one text.
 pub fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match value {
@@ -72,9 +84,9 @@ fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     Ok(items)
 }
 
-/// C News patterns.
+/// C News patterns, with `@` for poison.
 pub fn patterns(value: &DeValue<'_>) -> Result<Pattern, String> {
-    pattern_list(value).map(|list| Pattern::parse(list.as_bytes()))
+    pattern_list(value).map(|list| Pattern::parse_poison(list.as_bytes()))
 }
 
 /// A list of distributions, as [`patterns`].

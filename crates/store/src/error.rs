@@ -122,13 +122,16 @@ pub enum Error {
     NoArticle(Position),
 }
 
+/// What an administrator does on a full disk.
+pub const MAKE_ROOM: &str = "make room (`broadsheet expire' may have space to give back)";
+
 /// How the actions begin that only read.
 const READS: [&str; 5] = ["read", "open", "map", "list", "look"];
 
 fn hint(doing: &str, path: &Path, source: &io::Error) -> String {
     let fixed = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room (`broadsheet expire' may have space to give back) and try again: what was committed stays"
+            return format!("; {MAKE_ROOM} and try again: what was committed stays");
         }
         _ if is_unreadable(source) && !READS.iter().any(|read| doing.starts_with(read)) => {
             "; the disk may fail: look into the log of the system before you try again. What was committed stays"

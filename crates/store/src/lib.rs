@@ -37,7 +37,7 @@ pub mod state;
 
 pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
-pub use error::{Error, permission_hint};
+pub use error::{Error, MAKE_ROOM, permission_hint};
 pub use expiry::decision::ExpiryDecision;
 pub use expiry::state::{EXPIRES_REMEMBERED_SECONDS_MAX, ExpiryState};
 pub use expiry::survey::{Boundary, Survey};

@@ -318,7 +318,7 @@ impl Job<'_> {
     fn too_full(&self, base: u64, held: u64) -> String {
         format!(
             "{}: the disk is too full to write it anew: every dead block was given back, but {held} bytes of dead articles lie between living ones. \
-             Make room for {} bytes, or let more articles expire; the next run of expire goes on",
+             Make room for {} bytes, or let more articles expire (explist, or [expiry] keep_free); then `broadsheet expire' goes on",
             self.segments.path(base, SegmentFile::Art).display(),
             self.segments.art_bytes(base).1.saturating_sub(held),
         )

@@ -4,9 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use article::{Article, Form, Header};
+use feed::answers::{self, Answer as Reply, SiteAnswer};
 use feed::site_state;
-use inject::posts_log;
-use report::log_fold::{self, LogLine};
+use groups::Sites;
+use groups::sites::Via;
+use inject::{mail_queue, posts_log};
+use report::log_fold::{self, LogLine, LogSender};
 use serde_json::{Value, json};
 use store::{HistoryLine, Position, Snapshot};
 
@@ -25,9 +28,9 @@ pub static COMMAND: Command = Command {
     summary: "tell what happened to an article",
     about: "\
 Prints when and from which site an article came, where it was filed, which sites got it or will get
-it, and what removed it; of one that was refused, or mailed to a moderator, when and why. It also
-reads the lines about it in log and its renamed files, and who posted it in posts.log. Give a
-Message-ID (quoted for the shell), or GROUP/NUMBER.",
+it and what they answered, and what removed it; of one that was refused, or went to a moderator,
+when and why. It also reads the lines about it in log and its renamed files, and who posted it in
+posts.log. Give a Message-ID (quoted for the shell), or GROUP/NUMBER.",
     operands: Operands {
         shown: "ID|GROUP/NUMBER...",
         least: 1,
@@ -45,6 +48,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let snapshot = directory.snapshot()?;
     let removed = removed::all(&snapshot)?;
+    // Without valid settings, the story does not tell how a site is fed.
+    let sites = directory.settings().ok();
+    let sites = sites.and_then(|read| directory.sys(&read.settings).ok());
     let mut status = Status::OK;
     for name in &given.operands {
         let id = removed::id_of(&snapshot, name.as_encoded_bytes())?.unwrap_or_default();
@@ -53,7 +59,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             eprintln!("broadsheet: cannot read {problem}");
         }
         let mut story = match snapshot.history_line(&id)? {
-            Some(line) => Story::of(&directory, &snapshot, &line, &removed)?,
+            Some(line) => {
+                let mut story = Story::of(&snapshot, &line, &removed)?;
+                story.tell_sites((&directory, sites.as_ref()), line.position, &lines);
+                story
+            }
             None if !lines.is_empty() => {
                 let seen = history_find::seen_elsewhere(&snapshot, &id)?;
                 Story::without_history(&id, format!("not here: not in history{seen}"))
@@ -73,6 +83,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         };
         story.lines = lines;
         story.posted_by = posted_by(directory.root(), &id);
+        if story.lines.iter().any(|line| line.code == b'm') {
+            story.waiting_mail = waiting_mail(directory.root(), &id);
+        }
         given.print(&story, out)?;
     }
     Ok(status)
@@ -87,9 +100,15 @@ struct Story {
     subject: Option<String>,
     bytes: Option<u64>,
     links: Vec<String>,
-    /// The sites that were chosen for it, and whether they got it.
-    sites: Vec<(String, &'static str)>,
+    /// The sites that were chosen for it.
+    sites: Vec<SiteStory>,
+    /// Their names, as the record has them.
+    site_names: Vec<Vec<u8>>,
     state: String,
+    /// The address in Approved.
+    approved: Option<String>,
+    /// The name of its mail to the moderator, if that waits.
+    waiting_mail: Option<String>,
     removed: Option<Value>,
     /// The lines of the log about it.
     lines: Vec<LogLine>,
@@ -109,7 +128,10 @@ impl Story {
             bytes: None,
             links: Vec::new(),
             sites: Vec::new(),
+            site_names: Vec::new(),
             state,
+            approved: None,
+            waiting_mail: None,
             removed: None,
             lines: Vec::new(),
             posted_by: None,
@@ -117,7 +139,6 @@ impl Story {
     }
 
     fn of(
-        directory: &NewsDirectory,
         snapshot: &Snapshot,
         line: &HistoryLine<'_>,
         removed: &[RemovedArticle],
@@ -137,17 +158,13 @@ impl Story {
             Some(position) => snapshot.record(position, &mut buffer).ok().flatten(),
             None => None,
         };
-        if let (Some(record), Some(position)) = (record, line.position) {
+        if let Some(record) = record {
             let parsed = Article::parse(record.wire_article(), Form::Wire);
             story.from_site = Some(sender_of(&parsed));
             story.poster = parsed.value(Header::From).map(groups::shown);
+            story.approved = parsed.value(Header::Approved).map(groups::shown);
             story.subject = parsed.value(Header::Subject).map(groups::shown);
-            for site in record.sites().split(|&byte| byte == b' ') {
-                if !site.is_empty() {
-                    let state = site_got(directory, site, position);
-                    story.sites.push((groups::shown(site), state));
-                }
-            }
+            story.site_names = words(record.sites());
         }
         let mut all = removed.iter();
         let removal = all.find(|article| Some(article.position) == line.position);
@@ -167,6 +184,111 @@ impl Story {
         };
         Ok(story)
     }
+
+    /// Adds what became of it at each site. Where its record is gone, the log names the sites.
+    fn tell_sites(
+        &mut self,
+        (directory, sites): (&NewsDirectory, Option<&Sites>),
+        position: Option<Position>,
+        lines: &[LogLine],
+    ) {
+        let Some(position) = position else { return };
+        let mut names = std::mem::take(&mut self.site_names);
+        if names.is_empty() {
+            let mut filed = lines.iter().filter(|line| line.code == b'+');
+            names = filed.next_back().map_or(names, |line| words(&line.text));
+        }
+        let arrival = self.arrival.unwrap_or(i64::MIN);
+        self.sites = names
+            .iter()
+            .map(|name| SiteStory::of((directory, sites), name, position, arrival))
+            .collect();
+    }
+}
+
+/// What became of an article at a site that was chosen for it.
+struct SiteStory {
+    name: String,
+    state: &'static str,
+    /// Its transport returns answers.
+    has_answers: bool,
+    answers: Vec<SiteAnswer>,
+}
+
+impl SiteStory {
+    fn of(
+        (directory, sites): (&NewsDirectory, Option<&Sites>),
+        name: &[u8],
+        position: Position,
+        arrival: i64,
+    ) -> SiteStory {
+        let mut answers = answers::about(directory.root(), name, position);
+        for answer in &mut answers {
+            answer.time = answer.time.max(arrival);
+        }
+        let feed = sites.and_then(|sites| sites.feed(name));
+        SiteStory {
+            name: groups::shown(name),
+            state: site_got(directory, name, position),
+            has_answers: feed.is_some_and(|feed| matches!(feed.via, Via::Nntp(_))),
+            answers,
+        }
+    }
+
+    /// For a person.
+    fn told(&self) -> String {
+        let mut parts: Vec<String> = self.answers.iter().map(reply).collect();
+        match self.state {
+            "passed" if !parts.is_empty() => {}
+            "passed" if self.has_answers => {
+                parts.push("was offered it; its answer is not recorded".to_owned());
+            }
+            "passed" => parts.push("passed to its transport".to_owned()),
+            "deferred" if !parts.is_empty() => parts.push("it is offered again".to_owned()),
+            "deferred" => parts.push("did not want it yet; it is offered again".to_owned()),
+            "waits" => parts.push("it waits to be sent".to_owned()),
+            _ => parts.push("there is no feed to it any more".to_owned()),
+        }
+        parts.join("; ")
+    }
+
+    fn json(&self) -> Value {
+        let answers = self.answers.iter();
+        let answers: Vec<Value> = answers
+            .map(|answer| {
+                json!({
+                    "time": answer.time,
+                    "answer": answer.answer.word(),
+                    "text": groups::escaped(&answer.text),
+                })
+            })
+            .collect();
+        json!({"site": self.name, "state": self.state, "answers": answers})
+    }
+}
+
+/// An answer of a site, for a person.
+fn reply(answer: &SiteAnswer) -> String {
+    let time = text::utc(answer.time);
+    let told = match answer.answer {
+        Reply::Accepted => "accepted it",
+        Reply::NotWanted => "did not want it",
+        Reply::Refused => "refused it",
+        Reply::Deferred | Reply::None => "deferred it",
+        Reply::GivenUp => "given up: it deferred it too often",
+        Reply::Gone => "was not offered it: it was gone",
+    };
+    match groups::shown(&answer.text).as_str() {
+        "" => format!("{told}, {time}"),
+        text => format!("{told}, {time}: {text}"),
+    }
+}
+
+/// The words of a list.
+fn words(list: &[u8]) -> Vec<Vec<u8>> {
+    let words = list.split(|&byte| byte == b' ');
+    let words = words.filter(|word| !word.is_empty());
+    words.map(<[u8]>::to_vec).collect()
 }
 
 /// The site from which an article came: the first one in Path behind ours, or this one.
@@ -194,6 +316,20 @@ fn posted_by(root: &Path, id: &[u8]) -> Option<String> {
     found
 }
 
+/// The name of the mail to the moderator that has the post with this id, if it waits.
+fn waiting_mail(root: &Path, id: &[u8]) -> Option<String> {
+    let waiting = mail_queue::list(root).ok()?;
+    let mut waiting = waiting.iter();
+    let mail = waiting.find(|mail| mail.post_id().as_deref() == Some(id))?;
+    Some(mail.name())
+}
+
+/// Who sent an article, behind the meaning of a line of the log.
+fn sent_by(sender: &LogSender) -> String {
+    let (name, from) = (groups::shown(&sender.name), groups::shown(&sender.from));
+    format!(" (sent by {name}, {from})")
+}
+
 /// The meaning of a line of the log.
 fn event(line: &LogLine) -> String {
     let text = groups::shown(&line.text);
@@ -216,17 +352,6 @@ fn site_got(directory: &NewsDirectory, site: &[u8], position: Position) -> &'sta
     }
 }
 
-/// The meaning of the state of a site that was to get the article when it was filed.
-fn meaning(state: &str) -> &str {
-    match state {
-        "passed" => "was offered it, and took it, did not want it or refused it",
-        "deferred" => "did not want it yet; it is offered again",
-        "waits" => "it waits to be sent",
-        "no feed" => "there is no feed to it any more",
-        other => other,
-    }
-}
-
 impl Answer for Story {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut row = |name: &str, value: &str| match value {
@@ -240,23 +365,27 @@ impl Answer for Story {
         row("came from", self.from_site.as_deref().unwrap_or_default())?;
         let bytes = self.bytes.map(|bytes| format!("{bytes} bytes"));
         row("size", &bytes.unwrap_or_default())?;
+        row("approved", self.approved.as_deref().unwrap_or_default())?;
         row("filed in", &self.links.join(" "))?;
-        for (site, state) in &self.sites {
-            row("site", &format!("{site}: {}", meaning(state)))?;
+        for site in &self.sites {
+            row("site", &format!("{}: {}", site.name, site.told()))?;
         }
         row("posted by", self.posted_by.as_deref().unwrap_or_default())?;
         for line in &self.lines {
             let site = groups::shown(&line.site);
-            row("log", &format!("{} {site}: {}", line.time, event(line)))?;
+            let by = line.sender.as_ref().map_or_else(String::new, sent_by);
+            row("log", &format!("{} {site}: {}{by}", line.time, event(line)))?;
+        }
+        if let Some(name) = &self.waiting_mail {
+            let told =
+                format!("{name} waits to be mailed to the moderator: see `broadsheet mail list'");
+            row("mail", &told)?;
         }
         row("state", &self.state)
     }
 
     fn json(&self) -> Value {
-        let sites = self.sites.iter();
-        let sites: Vec<Value> = sites
-            .map(|(site, state)| json!({"site": site, "state": state}))
-            .collect();
+        let sites: Vec<Value> = self.sites.iter().map(SiteStory::json).collect();
         let lines = self.lines.iter();
         let lines: Vec<Value> = lines
             .map(|line| {
@@ -265,6 +394,8 @@ impl Answer for Story {
                     "site": groups::escaped(&line.site),
                     "code": char::from(line.code).to_string(),
                     "text": groups::escaped(&line.text),
+                    "sender": line.sender.as_ref().map(|sender| groups::escaped(&sender.name)),
+                    "from": line.sender.as_ref().map(|sender| groups::escaped(&sender.from)),
                 })
             })
             .collect();
@@ -280,6 +411,8 @@ impl Answer for Story {
             "state": self.state,
             "removed": self.removed,
             "posted_by": self.posted_by,
+            "approved": self.approved,
+            "waiting_mail": self.waiting_mail,
             "log": lines,
         })
     }

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use relay::blocks::{Block, BlockKind};
-use settings::SystemZone;
 
 use crate::block_edit::{edit, named};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::row_search;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -26,7 +26,7 @@ the address of a client that posts here), login (posting-account in Injection-In
 or injector (the injecting site in Injection-Info or Path). PATTERN is the whole of it, or a wildmat
 with `*'; capital and small letters are the same. A block of the same kind and pattern is replaced.
 
-  broadsheet block add from '*@spam.example' --until '31 Dec 2026' --reason flood",
+  broadsheet block add from '*@spam.example' --until '7 days' --reason flood",
     operands: Operands {
         shown: "KIND PATTERN",
         least: 2,
@@ -34,8 +34,8 @@ with `*'; capital and small letters are the same. A block of the same kind and p
     },
     flags: &[
         DIR,
-        Flag::new("until", "The date at which the block ends. Default: it does not end.")
-            .value("DATE"),
+        Flag::new("until", "The end of the block: a date, or a time from now such as `2h' or `7 days'. Default: it does not end.")
+            .value("WHEN"),
         Flag::new("reason", "Why; `block list' tells it.").value("TEXT"),
     ],
     exits: &[],
@@ -50,16 +50,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let what = "a sender is an address alone (`anna@example.org'), or a wildmat with `*'";
         return Err(given.usage(what).into());
     }
-    let until = given.value("until").map(|date| {
-        article::date::parse(date.as_bytes(), &SystemZone).ok_or_else(|| {
+    let now = relay::Now::read().seconds;
+    let until = given.value("until").map(|when| {
+        row_search::until(when.as_bytes(), now).ok_or_else(|| {
             given.usage(format!(
-                "--until needs a date (`31 Dec 2026'), not `{}'",
-                date.display()
+                "--until needs a date (`31 Dec 2026') or a time from now (`7 days'), not `{}'",
+                when.display()
             ))
         })
     });
     let until = until.transpose()?;
-    let now = relay::Now::read().seconds;
     if until.is_some_and(|until| until <= now) {
         return Err(given.usage("--until is in the past").into());
     }

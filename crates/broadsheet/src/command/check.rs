@@ -9,6 +9,7 @@ use crate::control_files::{self, Finding};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::peer_review;
 use crate::text;
 use settings::{Origin, Read, TABLE};
 
@@ -19,7 +20,8 @@ pub static COMMAND: Command = Command {
     summary: "print the settings in force and check the control files",
     about: "\
 Prints each setting with its value, where it was set, and its purpose. Then checks active,
-newsgroups, sys, explist, the certificate and the other control files. Changes nothing.",
+newsgroups, sys, explist, the certificate and the other control files, and without -q calls each peer
+that is fed by NNTP, as `peer test' does. Changes nothing.",
     operands: Operands::NONE,
     flags: &[
         DIR,
@@ -44,7 +46,16 @@ newsgroups, sys, explist, the certificate and the other control files. Changes n
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let checked = check(NewsDirectory::meant(given)?)?;
+    let mut checked = check(NewsDirectory::meant(given)?)?;
+    // It may take seconds, and a script asks often.
+    if !given.has("quiet")
+        && let Some(told) = peer_review::peers(&checked.directory, &checked.read.settings)
+    {
+        checked.findings.push(Finding {
+            file: "peers",
+            told: Ok(told),
+        });
+    }
     match given.has("quiet") {
         true if checked.faults().is_empty() => {}
         true => given.print(&Quiet(&checked), out)?,

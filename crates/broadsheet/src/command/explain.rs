@@ -156,6 +156,14 @@ impl Answer for Explanation {
             "sites"
         };
         line(what, &shown(&self.text))?;
+        for (feed, group) in &self.poisoned {
+            let why = format!(
+                "{}: `@' of its groups matches {}",
+                shown(feed),
+                shown(group)
+            );
+            line("not to", &why)?;
+        }
         if let Some(why) = &self.otherwise {
             line("otherwise", &shown(why))?;
         }
@@ -184,6 +192,9 @@ impl Answer for Explanation {
                 })
             })
             .collect();
+        let poisoned = self.poisoned.iter();
+        let poisoned =
+            poisoned.map(|(feed, group)| json!({"site": escaped(feed), "group": escaped(group)}));
         json!({
             "id": escaped(&self.message_id),
             "date": self.date,
@@ -198,6 +209,7 @@ impl Answer for Explanation {
             "filed_in": list(&self.filed_in),
             "excluded": list(&self.excluded),
             "sites": list(&self.sites),
+            "poisoned": poisoned.collect::<Vec<_>>(),
             "cancels": list(&self.cancels),
             "path": escaped(&self.path),
         })

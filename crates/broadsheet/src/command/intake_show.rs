@@ -36,10 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 impl Answer for Intake {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self.why.as_str() {
-            "" => writeln!(out, "{}", self.state),
-            why => writeln!(out, "{}: {why}", self.state),
-        }
+        writeln!(out, "{}", self.sentence())
     }
 
     fn json(&self) -> Value {

@@ -71,7 +71,7 @@ peer is written also when the test fails, since the other site may have to do it
         JSON,
         Flag::new("host", "The peer's host, with its port if that is not the usual one; default: NAME.")
             .value("HOST"),
-        Flag::new("groups", "The groups to exchange, as C News patterns: `comp,news,!comp.binaries'; default: all but those of this site (all,!local).")
+        Flag::new("groups", "The groups to exchange, as C News patterns: `comp,news,!comp.binaries,@local' (`@': no article that is also there); default: all but those of this site (all,!local).")
             .value("PATTERNS"),
         Flag::new("direction", "Who feeds whom: both each other, the peer us (in), or we the peer (out); default: both.")
             .value("both|in|out"),
@@ -134,7 +134,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .into());
     }
     let exchanged = ExchangedGroups::of_patterns(&patterns);
-    if !exchanged.wildmat.text.is_empty() && Pattern::parse(patterns.as_bytes()).only_excludes() {
+    if !exchanged.wildmat.text.is_empty()
+        && Pattern::parse_poison(patterns.as_bytes()).only_excludes()
+    {
         let what = "--groups only excludes, so that nothing matches; begin with `all,'; nothing was changed";
         return Err(given.usage(what).into());
     }
@@ -171,7 +173,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         keys.push(entry::HEADFEED_KEY.to_owned());
     }
     let unusable = |what: String| given.usage(format!("{what}; nothing was changed"));
-    let site = entry::site(&name, &host, &patterns, &keys);
+    let mut site = entry::site(&name, &host, &patterns, &keys);
+    // On the nodes of a cluster, it is a matter of each node, as the table of access is.
+    let own_line = own.as_deref().map(entry::own_host).unwrap_or_default();
+    if !direction.is_in() {
+        site += &own_line;
+    }
     if let Some(what) = entry::fault_of(&site) {
         return Err(unusable(what).into());
     }
@@ -195,7 +202,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 );
                 return Ok(Status::NO);
             }
-            let access = entry::access(&name, &from, &exchanged.wildmat.text, headers.taken);
+            let access =
+                entry::access(&name, &from, &exchanged.wildmat.text, headers.taken) + &own_line;
             if let Some(what) = entry::fault_of(&access) {
                 return Err(unusable(what).into());
             }
@@ -240,7 +248,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         file.write_at(changed.as_bytes(), 0)
     })?;
     let lines = for_others(
-        &Ours::of(&before, own.as_deref()),
+        &Ours::of(&before, own.as_deref(), server.bind),
         direction,
         &exchanged,
         &exchanged,

@@ -70,9 +70,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .with_context(|| format!("cannot read {}", path.display()))?;
     let sent = settings::patterns_of_site(&toml, &name)?.unwrap_or_else(|| "all".to_owned());
     let taken = entry.map_or("*", |entry| entry.send.as_str());
-    let own = own_host(given)?;
+    let own = match own_host(given)? {
+        Some(own) => Some(own),
+        None => settings::own_host_for(&toml, &name)?,
+    };
+    let bind = via.and_then(|via| via.server.bind);
     let lines = for_others(
-        &Ours::of(&settings, own.as_deref()),
+        &Ours::of(&settings, own.as_deref(), bind),
         direction,
         &ExchangedGroups::of_patterns(&sent),
         &ExchangedGroups::of_send(taken, &directory.active()?),

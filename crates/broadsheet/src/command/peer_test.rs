@@ -10,7 +10,7 @@ use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::peer::checks::{Checks, Verdict};
 use crate::peer::entry::{self, VIA_FLAGS};
-use crate::peer::probe::{Probe, probe};
+use crate::peer::probe::{Probe, fed_at, probe};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -85,13 +85,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .into());
     }
     let server = entry::server(&settings, &name)?;
-    let fed_at = feed::site_state::look(directory.root(), name.as_bytes());
-    let fed_at = fed_at.ok().flatten().map(|known| known.cursor.sent_at);
     let probed = Probe {
         news: directory.root(),
         own: &settings.name,
         group: group.as_deref(),
-        fed_at: fed_at.and_then(|at| i64::try_from(at).ok().filter(|at| *at > 0)),
+        fed_at: fed_at(directory.root(), name.as_bytes()),
     };
     let checks = probe(server, &probed);
     given.print(&checks, out)?;

@@ -43,6 +43,7 @@ struct Owner {
     account: String,
     host: String,
     is_secure: bool,
+    is_refused: bool,
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -62,6 +63,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                     account: line.account.to_owned(),
                     host: line.host.to_owned(),
                     is_secure: line.is_secure,
+                    is_refused: line.is_refused,
                 });
             }
         })
@@ -88,9 +90,10 @@ impl Answer for Owner {
             "" => "-".to_owned(),
             text => text.to_owned(),
         };
+        let refused = if self.is_refused { "\trefused" } else { "" };
         writeln!(
             out,
-            "{}\t{}\t{}\t{tls}\t{}\t{}",
+            "{}\t{}\t{}\t{tls}\t{}\t{}{refused}",
             text::utc(self.seconds),
             or_none(&self.account),
             or_none(&self.host),
@@ -107,6 +110,7 @@ impl Answer for Owner {
             "tls": self.is_secure,
             "id": self.id,
             "token": self.token,
+            "refused": self.is_refused,
         })
     }
 }

@@ -31,7 +31,9 @@ stored in history. When the command exits with 0, everything is on the disk.
 
 A batch with an error is saved in bad/ in the news directory, and its name is reported. The result
 for each article is written to `log' in the news directory, in the format of C News. A pipe
-is read to its end first, so that a slow sender delays nobody. Only one program files articles at a
+is read to its end first, so that a slow sender delays nobody. The disk of the news directory needs
+room for a batch of a pipe, and for a compressed batch in its expanded form, besides the articles, and
+incoming.keep_free stays free; `broadsheet expire' makes room. Only one program files articles at a
 time. A second rnews waits for the first; if that takes longer than
 incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet newsrun'. With
 --spool it does so at once. In each case the batch is on the disk when the command exits with 0.
@@ -266,7 +268,9 @@ fn save_unkept(directory: &NewsDirectory, unkept: &[Handed], watch: &mut Watcher
             Err(error) => {
                 are_saved = false;
                 let why = match error {
-                    relay::Error::NoRoom { .. } => "bad/ has no room for it".to_owned(),
+                    relay::Error::NoRoom { .. } => {
+                        format!("bad/ has no room for it: {}", store::MAKE_ROOM)
+                    }
                     error => error.to_string(),
                 };
                 format!("{name}: not saved: {why}; send it again")

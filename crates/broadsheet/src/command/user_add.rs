@@ -18,7 +18,7 @@ pub static COMMAND: Command = Command {
     summary: "add a user who can log in",
     about: "\
 Adds a user who can log in over NNTP. The password is read from the terminal, twice, or as one line
-from standard input. The file `users', which only its owner can read, stores the argon2id hash of
+from standard input; it has at least 8 characters. The file `users', which only its owner can read, stores the argon2id hash of
 the password and, for SCRAM-SHA-256, a verifier made with 50,000 iterations. The user can log in at
 once, without a reload. Name and password are normalized with SASLprep (RFC 4013), so that equal
 characters from different keyboards match; characters that it forbids, such as emoji, are rejected.

@@ -16,8 +16,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "change the password of a user",
     about: "\
-The password is read from the terminal, twice, or as one line from standard input. It applies from
-the next login; open connections are not affected.",
+The password is read from the terminal, twice, or as one line from standard input; it has at least
+8 characters. It applies from the next login; open connections are not affected.",
     operands: Operands {
         shown: "NAME",
         least: 1,

@@ -151,6 +151,11 @@ pub fn site(name: &str, host: &str, groups: &str, keys: &[String]) -> String {
     )
 }
 
+/// The line with the host at which a peer reaches us, for [`settings::own_host_for`].
+pub fn own_host(host: &str) -> String {
+    format!("own_host = {}\n", quoted(host))
+}
+
 /// The lines of an `[[access]]`; `from`: addresses and networks; `headfeed`: whether articles may come without their bodies.
 pub fn access(name: &str, from: &[String], groups: &str, headfeed: bool) -> String {
     let from: Vec<String> = from.iter().map(|address| quoted(address)).collect();

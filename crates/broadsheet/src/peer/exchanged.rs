@@ -44,7 +44,7 @@ pub struct ExchangedGroups {
 impl ExchangedGroups {
     /// The groups of C News patterns.
     pub fn of_patterns(patterns: &str) -> ExchangedGroups {
-        let AsWildmat { list, widened } = Pattern::parse(patterns.as_bytes()).as_wildmat();
+        let AsWildmat { list, widened } = Pattern::parse_poison(patterns.as_bytes()).as_wildmat();
         let change = (!widened.is_empty()).then(|| {
             format!(
                 "the wildmat is made of `{patterns}': in `{}', `all' stands for one word, but `*' of a wildmat for one or more, so it also \
@@ -110,6 +110,7 @@ mod tests {
             "all,!local",
             "comp,!comp.os,comp.os.linux",
             "comp.all.all",
+            "all,@local",
         ] {
             let wildmat = ExchangedGroups::of_patterns(patterns).wildmat;
             assert!(wildmat.change.is_none());
@@ -123,7 +124,7 @@ mod tests {
         for (send, patterns, is_changed) in [
             ("comp.os.linux.*,comp.*,!comp.os.*", "comp,!comp.os", false),
             ("comp.os*", "comp.os,comp.osx", true),
-            ("*,@local.test", "all,!local.test", true),
+            ("*,@local.test", "all,@local.test", false),
             ("comp.os?", "comp.osx", true),
         ] {
             let told = of_send(send).patterns.expect("patterns");

@@ -1,6 +1,6 @@
 //! The lines that the administrator of the other site needs.
 
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 
 use groups::nntp_server::NNTP_PORT;
 use settings::Settings;
@@ -16,11 +16,13 @@ pub struct Ours {
     pub host: String,
     /// The port at which we listen without TLS.
     pub port: u16,
+    /// The address from which we call; `None`: those of the host.
+    pub bind: Option<IpAddr>,
 }
 
 impl Ours {
-    /// By our settings; `host`: where the peer reaches us, if not by our name.
-    pub fn of(settings: &Settings, host: Option<&str>) -> Ours {
+    /// By our settings; `host`: where the peer reaches us, if not by our name; `bind`: the local address of our connections to it.
+    pub fn of(settings: &Settings, host: Option<&str>, bind: Option<IpAddr>) -> Ours {
         let listens = server::socket::addresses(&settings.nntp.listen).unwrap_or_default();
         let port = listens.first().map_or(NNTP_PORT, |address| address.port());
         Ours {
@@ -28,10 +30,15 @@ impl Ours {
             host: host.unwrap_or(&settings.name).to_owned(),
             // 0: any free port, in tests.
             port: if port == 0 { NNTP_PORT } else { port },
+            bind,
         }
     }
 
+    /// The addresses from which we call.
     fn addresses(&self) -> Vec<String> {
+        if let Some(bind) = self.bind {
+            return vec![bind.to_string()];
+        }
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found: Vec<String> = found
             .map(|all| all.map(|address| address.ip().to_string()).collect())
@@ -69,7 +76,12 @@ pub fn for_others(
     taken: &ExchangedGroups,
     headers: Headers,
 ) -> Vec<Lines> {
-    let Ours { name, host, port } = ours;
+    let Ours {
+        name,
+        host,
+        port,
+        bind,
+    } = ours;
     let mut lines = Vec::new();
     let mut add = |system, file, text| lines.push(Lines { system, file, text });
     let mut toml = String::new();
@@ -104,6 +116,7 @@ pub fn for_others(
         add("INN", "innfeed.conf", feed + "}\n");
     }
     if direction.is_out() && !headers.sent {
+        let host = bind.map_or_else(|| host.clone(), |bind| bind.to_string());
         let text = format!(
             "peer {name} {{\n    hostname: \"{host}\"\n    patterns: \"{}\"\n}}\n",
             sent.wildmat.text
@@ -123,6 +136,7 @@ mod tests {
             name: "a.example".to_owned(),
             host: "127.0.0.1".to_owned(),
             port: 1119,
+            bind: None,
         };
         let [sent, taken] = ["comp", "all"].map(ExchangedGroups::of_patterns);
         let files = |direction| -> Vec<&str> {
@@ -146,11 +160,26 @@ mod tests {
         ] {
             assert!(texts.contains(part), "{part} in {texts}");
         }
+        let tunnel = Ours {
+            bind: "192.0.2.7".parse().ok(),
+            ..ours
+        };
+        let ours = &tunnel;
+        let both = for_others(ours, Direction::Both, &sent, &taken, Headers::default());
+        let texts: String = both.iter().map(|lines| lines.text.as_str()).collect();
+        for part in [
+            "via = { nntp = \"127.0.0.1:1119\" }",
+            "from = [\"192.0.2.7\"]",
+            "hostname: \"192.0.2.7\"",
+            "ip-name: 127.0.0.1",
+        ] {
+            assert!(texts.contains(part), "{part} in {texts}");
+        }
         let headers = Headers {
             sent: true,
             taken: true,
         };
-        let both = for_others(&ours, Direction::Both, &sent, &taken, headers);
+        let both = for_others(ours, Direction::Both, &sent, &taken, headers);
         assert_eq!(both.len(), 1, "none for INN");
         assert_eq!(both[0].text.matches(HEADFEED_KEY).count(), 2);
     }

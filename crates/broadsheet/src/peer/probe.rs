@@ -41,6 +41,13 @@ pub struct Probe<'a> {
     pub fed_at: Option<i64>,
 }
 
+/// When a site got an article last, for [`Probe::fed_at`].
+pub fn fed_at(news: &Path, site: &[u8]) -> Option<i64> {
+    let known = feed::site_state::look(news, site).ok().flatten()?;
+    let at = i64::try_from(known.cursor.sent_at).ok();
+    at.filter(|at| *at > 0)
+}
+
 /// Tests the connection to a server.
 pub fn probe(server: &NntpServer, with: &Probe<'_>) -> Checks {
     let mut checks = Checks::default();

@@ -190,6 +190,14 @@ pub fn ask(
         .checked_add(NNTPS_PORT - NNTP_PORT)
         .unwrap_or(NNTPS_PORT);
     let tls_port = self::port(asker, given, "tls-port", tls_usual)?;
+    if matches!(tls, Some(None)) && given.value("tls-port").is_some() {
+        let what = "--tls-port needs a certificate: add --tls 'CERTIFICATE KEY'";
+        match asker.is_terminal() {
+            // The answers would be lost.
+            true => eprintln!("broadsheet: {what}; without one, there is no port with TLS"),
+            false => return Err(given.usage(what).into()),
+        }
+    }
     let all = (name, groups, readers, login, peers, tls, keep_free);
     let (
         Some(name),
@@ -302,10 +310,14 @@ fn readers(text: &str) -> Result<Readers, String> {
             "users" => readers.users = true,
             "anyone" => readers.anyone = true,
             network => {
-                Network::parse(network).map_err(|why| {
+                let parsed = Network::parse(network).map_err(|why| {
                     format!("`{network}' is neither local, users, anyone, nor a network: it {why}")
                 })?;
-                readers.networks.push(network.to_owned());
+                // The table of this machine comes before that of the networks, and would leave it nothing.
+                let is_here = Network::parse("local").is_ok_and(|here| here.includes(&parsed));
+                if !is_here {
+                    readers.networks.push(network.to_owned());
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use groups::nntp_server::NNTP_PORT;
 
 use super::question::Asker;
-use super::unfinished;
+use super::{answers, unfinished};
 use crate::account::Account;
 use crate::directory::{DEFAULT, OWN_PROGRAM};
 use crate::exit::Status;
@@ -52,6 +52,16 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
     let is_new = !root.exists();
     give(root, owner, (uid, gid))?;
     let by_systemd = root == Path::new(DEFAULT) && has_units() && !given.has("serve");
+    let has_answers = answers::FLAGS.iter().any(|(flag, _)| given.has(flag));
+    if by_systemd && !has_answers && is_made(root)? && !daemon::client::is_served(root) {
+        // As when the terminal was lost before the last answer.
+        let shown = root.display();
+        eprintln!(
+            "{shown} is a news directory already, and is not changed; its server does not run."
+        );
+        let is_started = start(given, root, out)?;
+        return Ok(Some(if is_started { Status::OK } else { Status::NO }));
+    }
     let status = as_user(root, (uid, gid))
         .env(PART, if by_systemd { "sockets" } else { "plain" })
         .status();
@@ -63,8 +73,7 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
         }
         return Ok(Some(status));
     }
-    let is_done = root.join(settings::FILE).exists() && unfinished::read(root)?.is_none();
-    if !is_done || given.has("serve") {
+    if !is_made(root)? || given.has("serve") {
         return Ok(Some(status));
     }
     if !by_systemd {
@@ -78,6 +87,11 @@ pub fn run(given: &Given, root: &Path, out: &mut dyn Write) -> anyhow::Result<Op
     out.flush()?;
     let is_started = start(given, root, out)?;
     Ok(Some(if is_started { status } else { Status::NO }))
+}
+
+/// Whether a setup is done.
+fn is_made(root: &Path) -> anyhow::Result<bool> {
+    Ok(root.join(settings::FILE).exists() && unfinished::read(root)?.is_none())
 }
 
 /// The owner of a directory; root if there is none.

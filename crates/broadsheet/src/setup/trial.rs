@@ -323,10 +323,6 @@ fn post(directory: &NewsDirectory, address: SocketAddr, checks: &mut Checks) -> 
         checks.skipped(what, "there is no group for tests (its name ends in .test)");
         return Ok(());
     };
-    let failed = |why: String| {
-        let advice = "`broadsheet access explain' shows what clients may do; correct it, then run setup again";
-        (why, advice)
-    };
     let own = directory
         .settings()
         .map_or_else(|_| String::new(), |read| read.settings.name);
@@ -339,9 +335,20 @@ fn post(directory: &NewsDirectory, address: SocketAddr, checks: &mut Checks) -> 
             Ok(())
         }
         Err(why) => {
-            let (why, advice) = failed(why);
-            Err(checks.failed(what, why, advice))
+            let advice = advice(directory.root(), &why);
+            Err(checks.failed(what, why, &advice))
         }
+    }
+}
+
+/// What helps when an article cannot be posted.
+fn advice(root: &Path, why: &str) -> String {
+    let intake = client::status(root).map(|daemon| daemon.status.intake);
+    match intake.filter(|intake| !intake.why.is_empty()) {
+        // It says what makes room.
+        Some(intake) => format!("the server takes no articles: {}; then run setup again", intake.sentence()),
+        None if why.contains("space") => format!("{}, then run setup again", store::MAKE_ROOM),
+        None => "`broadsheet access explain' shows what clients may do; correct it, then run setup again".to_owned(),
     }
 }
 

@@ -69,7 +69,7 @@ impl Server {
     }
 
     /// As [`Server::start`], with a certificate for 127.0.0.1 (`news/chain.pem`) and the users `anna` and `berta`, whose
-    /// passwords are `hazelnut` and `walnut`. Only who has logged in may read and post.
+    /// passwords are `hazelnut` and `walnutshell`. Only who has logged in may read and post.
     pub fn start_with_users() -> Server {
         Server::start_with(|program, settings| {
             let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
@@ -77,7 +77,7 @@ impl Server {
             program.write("news/key.pem", made.signing_key.serialize_pem().as_bytes());
             let owner_only = Permissions::from_mode(0o600);
             std::fs::set_permissions(program.path("news/key.pem"), owner_only).unwrap();
-            for (user, password) in [("anna", "hazelnut\n"), ("berta", "walnut\n")] {
+            for (user, password) in [("anna", "hazelnut\n"), ("berta", "walnutshell\n")] {
                 let words = ["user", "add", "--dir", "news", user];
                 let told = program.feed(&words, password.as_bytes());
                 assert_eq!(told.status, 0, "{told:?}");

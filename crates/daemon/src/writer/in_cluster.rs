@@ -289,7 +289,7 @@ impl Writer {
                 "the disk is full: expire starts, and until its decision comes by the log the {bytes} of the reserve are used"
             )),
             false => warn(&format!(
-                "the disk is full, and the {bytes} of the reserve are used now: run expire (`schedule.expire' is off)"
+                "the disk is full, and the {bytes} of the reserve are used now: run `broadsheet expire' (`schedule.expire' is off)"
             )),
         }
     }

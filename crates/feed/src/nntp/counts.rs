@@ -223,6 +223,7 @@ pub(super) fn add(count: &AtomicU64, more: u64) {
 /// each article has its own.
 fn reason(text: &str) -> String {
     let text = text.replace("\\\"", "\"").replace("\\'", "'");
+    let text = without_names(&text);
     let mut reason = String::new();
     for (at, part) in text.split('"').enumerate() {
         if at % 2 == 1 {
@@ -236,6 +237,20 @@ fn reason(text: &str) -> String {
     }
     reason.truncate(REASON_BYTES);
     reason.trim().to_owned()
+}
+
+/// A text with `...' for each part in the quotation marks of C News, which this server has, too.
+fn without_names(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`')
+        && let Some((_, behind)) = after.split_once('\'')
+    {
+        out.push_str(before);
+        out.push_str("`...'");
+        rest = behind;
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -254,6 +269,11 @@ mod tests {
             ),
             ("<1@x> Too old -- \"Mon, 1 Jan", "Too old -- \"...\""),
             ("no <parent@x> here", "no here"),
+            (
+                "<1@x> no known groups in `alt.x,alt.y'",
+                "no known groups in `...'",
+            ),
+            ("it's `a' and `b", "it's `...' and `b"),
         ] {
             assert_eq!(reason(text), expected);
         }

@@ -215,7 +215,8 @@ impl Deferrals {
                     progress.sent_bytes += size(*position);
                 }
                 Settled::Gone => progress.skipped += 1,
-                Settled::Refused | Settled::Deferred | Settled::Unreadable => {}
+                Settled::NotWanted | Settled::Refused | Settled::Deferred | Settled::Unreadable => {
+                }
             }
         }
         progress

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use store::Position;
 
+use crate::answers::{Answer, AnswerNotes};
 use crate::site_state::Progress;
 use crate::waiting::{Item, Waiting};
 
@@ -36,12 +37,16 @@ pub struct Lane {
     gone: u64,
     /// Number of articles in `flight` that the list of deferred articles is to have.
     deferred: usize,
+    /// Articles that the list of deferred articles offers, in the order of the log.
+    stepped_over: VecDeque<Position>,
 }
 
 #[derive(Debug)]
 struct Offered {
     item: Item,
     settled: Option<Settled>,
+    /// The list of deferred articles has it: the cursor may pass it.
+    is_listed: bool,
 }
 
 /// The fate of an offered article.
@@ -50,6 +55,8 @@ pub enum Settled {
     /// The peer has it now.
     Accepted,
     /// The peer does not want it.
+    NotWanted,
+    /// The peer refused it, or does not get it.
     Refused,
     /// It expired, or was cancelled.
     Gone,
@@ -60,6 +67,17 @@ pub enum Settled {
 }
 
 impl Settled {
+    fn answer(self) -> Answer {
+        match self {
+            Settled::Accepted => Answer::Accepted,
+            Settled::NotWanted => Answer::NotWanted,
+            Settled::Refused => Answer::Refused,
+            Settled::Gone => Answer::Gone,
+            Settled::Deferred => Answer::Deferred,
+            Settled::Unreadable => Answer::None,
+        }
+    }
+
     /// Whether the list of deferred articles is to have it.
     pub fn is_listed(self) -> bool {
         matches!(self, Settled::Deferred | Settled::Unreadable)
@@ -79,6 +97,7 @@ impl Lane {
             passed: from,
             gone: 0,
             deferred: 0,
+            stepped_over: VecDeque::new(),
         }
     }
 
@@ -139,7 +158,10 @@ impl Lane {
         for mut item in found.items {
             item.gone += std::mem::take(&mut self.gone);
             match listed(item.position) {
-                true => self.gone = item.gone,
+                true => {
+                    self.gone = item.gone;
+                    self.stepped_over.push_back(item.position);
+                }
                 false => self.noted.push_back(item),
             }
         }
@@ -160,6 +182,7 @@ impl Lane {
             self.flight.push_back(Offered {
                 item,
                 settled: is_unreadable.then_some(Settled::Unreadable),
+                is_listed: false,
             });
             if !is_unreadable {
                 return Some((ticket, item.position));
@@ -211,7 +234,8 @@ impl Lane {
 
     /// The positions of articles that are to be noted in the list of deferred articles, and whether the disk cannot read them.
     pub fn deferred(&self) -> impl Iterator<Item = (Position, bool)> {
-        self.flight.iter().filter_map(|offered| {
+        let unlisted = self.flight.iter().filter(|offered| !offered.is_listed);
+        unlisted.filter_map(|offered| {
             let settled = offered.settled.filter(|settled| settled.is_listed())?;
             Some((offered.item.position, settled == Settled::Unreadable))
         })
@@ -223,26 +247,40 @@ impl Lane {
             return;
         }
         for offered in &mut self.flight {
-            if offered.settled.is_some_and(Settled::is_listed) {
-                offered.settled = Some(Settled::Refused);
-            }
+            offered.is_listed = offered.settled.is_some_and(Settled::is_listed);
         }
     }
 
-    /// Passes the articles that are settled up to the oldest one without an answer. `None`: there are none.
-    pub fn advance(&mut self) -> Option<Progress> {
+    /// Passes the articles that are settled up to the oldest one without an answer, and notes their answers. `None`: there are none. `time`:
+    /// seconds since 1970.
+    pub fn advance(
+        &mut self,
+        (answers, is_backlog): (&mut AnswerNotes, bool),
+        time: i64,
+    ) -> Option<Progress> {
         let before = self.passed;
         let mut progress = Progress::default();
+        answers.begin(is_backlog, before);
         while let Some(offered) = self.flight.front() {
-            match offered.settled {
-                None | Some(Settled::Deferred | Settled::Unreadable) => break,
-                Some(Settled::Accepted) => {
+            let Some(settled) = offered.settled else {
+                break;
+            };
+            match settled {
+                Settled::Deferred | Settled::Unreadable if !offered.is_listed => break,
+                Settled::Accepted => {
                     progress.sent += 1;
                     progress.sent_bytes += offered.item.bytes;
                 }
-                Some(Settled::Gone) => progress.skipped += 1,
-                Some(Settled::Refused) => {}
+                Settled::Gone => progress.skipped += 1,
+                _ => {}
             }
+            let position = offered.item.position;
+            while let Some(&over) = self.stepped_over.front().filter(|over| **over < position) {
+                self.stepped_over.pop_front();
+                answers.next(is_backlog, (over, Answer::None), false, time);
+            }
+            let is_apart = offered.item.gone > 0;
+            answers.next(is_backlog, (position, settled.answer()), is_apart, time);
             progress.skipped += offered.item.gone;
             let sequence = offered.item.commit_sequence;
             let last = sequence.map(|sequence| (offered.item.position, sequence));
@@ -254,7 +292,9 @@ impl Lane {
         if self.is_empty() {
             progress.skipped += std::mem::take(&mut self.gone);
             self.passed = self.passed.max(self.seen);
+            self.stepped_over.clear();
         }
+        answers.end(is_backlog, self.passed);
         (self.passed != before).then_some(progress)
     }
 }
@@ -263,6 +303,10 @@ impl Lane {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn advance(lane: &mut Lane) -> Option<Progress> {
+        lane.advance((&mut AnswerNotes::default(), false), 0)
+    }
 
     fn items(range: std::ops::Range<u64>) -> Waiting {
         let items = range.map(|number| Item {
@@ -315,7 +359,7 @@ mod tests {
                         open.remove(&(position.0 / 10));
                     }
                 }
-                sent += lane.advance().unwrap_or_default().sent;
+                sent += advance(&mut lane).unwrap_or_default().sent;
                 let first = open.first().map_or(u64::MAX, |number| number * 10);
                 prop_assert!(lane.passed().0 <= first);
             }
@@ -324,7 +368,7 @@ mod tests {
                 lane.settle(ticket, Settled::Accepted);
             }
             lane.deferred_are_noted();
-            sent += lane.advance().unwrap_or_default().sent;
+            sent += advance(&mut lane).unwrap_or_default().sent;
             prop_assert_eq!((sent, lane.passed()), (59 - deferred, Position(600)));
             prop_assert!(lane.is_empty());
         }
@@ -339,7 +383,7 @@ mod tests {
         while let Some((ticket, _)) = lane.next() {
             lane.settle(ticket, Settled::Gone);
         }
-        assert_eq!(lane.advance().unwrap().skipped, 2);
+        assert_eq!(advance(&mut lane).unwrap().skipped, 2);
         assert!(lane.is_done());
         assert_eq!(lane.passed(), Position(100));
     }
@@ -357,13 +401,13 @@ mod tests {
         let listed: Vec<_> = lane.deferred().collect();
         assert_eq!(listed, [(Position(20), true), (Position(30), true)]);
         // The cursor passes them when the list has them; the last one that was sent stays the last.
-        let progress = lane.advance().unwrap();
+        let progress = advance(&mut lane).unwrap();
         assert_eq!(
             (progress.last, lane.passed()),
             (Some((Position(10), 1)), Position(19))
         );
         lane.deferred_are_noted();
-        let progress = lane.advance().unwrap();
+        let progress = advance(&mut lane).unwrap();
         assert_eq!(
             (progress.last, progress.sent, progress.skipped),
             (None, 0, 0)
@@ -385,7 +429,7 @@ mod tests {
             offered.push(position.0);
         }
         assert_eq!(offered, [10, 30]);
-        let progress = lane.advance().unwrap();
+        let progress = advance(&mut lane).unwrap();
         assert_eq!((progress.sent, progress.skipped), (2, 4));
         assert_eq!(lane.passed(), Position(100));
     }

@@ -36,6 +36,7 @@ use super::mailbox::Mailbox;
 use super::pace::Pace;
 use super::resolver::Resolver;
 use super::shared_articles::SharedArticles;
+use crate::answers::AnswerNotes;
 use crate::back_off::BackOff;
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -67,6 +68,8 @@ pub(super) struct Peer {
     /// The site's files, while articles are in flight and a moment longer.
     state: Option<SiteState>,
     deferrals: Deferrals,
+    /// Answers that are not in the site's files yet.
+    answers: AnswerNotes,
     /// When the list of deferred articles was written.
     list_written: Option<Instant>,
     connections: Vec<Option<Connection>>,
@@ -177,8 +180,8 @@ impl PeerPlan {
         }
     }
 
-    /// Seconds until articles may be sent; 0 for now.
-    fn seconds_to_hours(&self, time: i64) -> u32 {
+    /// Seconds until articles may be sent; 0 for now. `time`: seconds since 1970.
+    pub fn seconds_to_hours(&self, time: i64) -> u32 {
         let Some(hours) = self.via.hours else {
             return 0;
         };
@@ -247,6 +250,7 @@ impl Peer {
             lanes: None,
             state: None,
             deferrals: Deferrals::default(),
+            answers: AnswerNotes::default(),
             list_written: None,
             connections: Vec::new(),
             growth_of_new: Growth::default(),

@@ -86,8 +86,8 @@ impl Pattern {
             let Some(node) = self.node(branch.node) else {
                 continue;
             };
-            if let Some(includes) = node.verdict {
-                let sign = if includes { "" } else { "!" };
+            if let Some(verdict) = node.verdict {
+                let sign = verdict.sign();
                 items.push((branch.score, branch.items(sign)));
                 if branch.is_widened() {
                     widened.push(format!("{sign}{}", branch.pattern()));

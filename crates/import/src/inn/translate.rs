@@ -37,7 +37,17 @@ const COPIED: [(&str, &str); 8] = [
 ];
 
 /// Files that have no counterpart, whether somebody has to act, and why.
-const LEFT: [(&str, Fate, &str); 19] = [
+const LEFT: [(&str, Fate, &str); 21] = [
+    (
+        "storage.conf",
+        Fate::Unneeded,
+        "all articles lie in segments; where expire.ctl has classes, those lines are told of",
+    ),
+    (
+        "cycbuff.conf",
+        Fate::Unneeded,
+        "all articles lie in segments, and [expiry] keeps space free; those in the buffers come over",
+    ),
     (
         "motd.innd",
         Fate::Unneeded,
@@ -60,8 +70,8 @@ const LEFT: [(&str, Fate, &str); 19] = [
     ),
     (
         "nntpsend.ctl",
-        Fate::Dropped,
-        "feeds by NNTP are part of the daemon: write a [[site]] for each peer (`broadsheet peer add')",
+        Fate::Unneeded,
+        "where newsfeeds writes a file for it, that line is told of",
     ),
     (
         "actsync.cfg",
@@ -96,8 +106,8 @@ const LEFT: [(&str, Fate, &str); 19] = [
     ),
     (
         "send-uucp.cf",
-        Fate::Dropped,
-        "batches by UUCP are set in [[site]]: write one for each peer",
+        Fate::Unneeded,
+        "where newsfeeds writes a file for it, that line is told of",
     ),
     (
         "innreport.conf",
@@ -330,8 +340,14 @@ fn inn_conf(inn: &Installation, settings: &mut Settings, report: &mut Report) {
         some if some.iter().any(|address| address.starts_with('*')) => format!("*:{port}"),
         some => some.join(", "),
     };
+    let of_systemd = match port.parse::<u16>() {
+        Ok(port) if port < 1024 => {
+            "; for the unit of systemd enable broadsheet-nntp.socket, which opens port 119 (docs/book/install.md, Ports below 1024)"
+        }
+        _ => "",
+    };
     let told = format!(
-        "nntp.listen = \"{}\"; for a trial while INN runs on this machine, set another port (\"127.0.0.1:1119\")",
+        "nntp.listen = \"{}\"; for a trial while INN runs on this machine, set another port (\"127.0.0.1:1119\"){of_systemd}",
         settings.nntp.listen
     );
     report.add(inn.conf.at(0), Fate::Kept, told);
@@ -382,7 +398,11 @@ fn mail_program(text: &str, settings: &mut Settings) -> (Fate, String) {
     if text == SENDMAIL {
         return (Fate::Kept, String::new());
     }
-    let command = text.replace("%s", "-t");
+    let takes_header = text.split_ascii_whitespace().any(|word| word == "-t");
+    let command = match takes_header {
+        true => text.replace(" %s", ""),
+        false => text.replace("%s", "-t"),
+    };
     if let Err(error) = CommandLine::parse(command.as_bytes()) {
         let why = format!("`{text}': {error}: set post.sendmail");
         return (Fate::Dropped, why);
@@ -419,6 +439,10 @@ fn set_by_key(pair: &Pair, settings: &mut Settings) -> Option<(Fate, String)> {
             return Some((Fate::Changed, told.to_owned()));
         }
         ("addinjectionpostinghost", false) => "post.reveal has no `host'",
+        ("docancels", _) if pair.value == "none" => {
+            settings.control.cancel = relay::CancelPolicy::Never;
+            "control.cancel = \"none\""
+        }
         _ => return None,
     };
     Some((Fate::Kept, told.to_owned()))
@@ -449,6 +473,7 @@ fn other_key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
         "xrefslave" => {
             "articles get numbers of this server; `broadsheet rnews --mirror' keeps those of another one"
         }
+        "verifygroups" => "articles that also name groups that active lacks are accepted",
         "checkincludedtext" => "posts may have any share of quoted text",
         "noreader" => "tables of [[access]] with `read' and `post' let readers in: remove them",
         key if key.starts_with("path") || key.starts_with("ov") || key.starts_with("his") => "",
@@ -497,6 +522,26 @@ fn unneeded(key: &str) -> &'static str {
     match key {
         "pgpverify" => "signatures of control messages are always verified",
         "verifycancels" => "cancels need a Cancel-Key (control.cancel)",
+        "extraoverviewadvertised"
+        | "extraoverviewhidden"
+        | "keywords"
+        | "keyartlimit"
+        | "keylimit"
+        | "keymaxwords" => "overview has the fields of RFC 3977, and Xref",
+        "linecountfuzz" => "Lines is not compared with the article",
+        "remembertrash" => "ids of refused articles are remembered",
+        "strippostcc" => "a post goes to its moderator without To, Cc and Bcc",
+        "addinjectiondate" => "posts always get Injection-Date (RFC 5537, 3.5)",
+        "syntaxchecks" => "message-ids are checked in one way",
+        "sourceaddress" | "sourceaddress6" => {
+            "innfeed.conf has that of feeds (`bind'); where newsfeeds writes a file, that line is told of"
+        }
+        key if key.starts_with("tls") => {
+            "TLS is of version 1.2 or 1.3, with their usual ciphers; certificates of clients are named in [[access]]"
+        }
+        key if key.starts_with("nnrpd") || key.starts_with("nice") => {
+            "readers are served by the daemon, not by nnrpd"
+        }
         key if key.starts_with("log") || key.starts_with("innwatch") => {
             "the log and the daemon's watch of the disk need no such setting"
         }
@@ -579,5 +624,7 @@ fn place<'a>(file: &'a ConfFile, pair: &Pair) -> (&'a Path, usize) {
     file.at(pair.line)
 }
 
+#[cfg(test)]
+mod fates;
 #[cfg(test)]
 mod tests;

@@ -194,6 +194,25 @@ pub struct RunId {
     pub mounts: [u64; 2],
 }
 
+/// The environment variable with the boot id, which comes before [`BOOT_ID_OF_KERNEL`]. The unit of systemd sets it. A container has a boot id of
+/// its own, mounted over the file of the kernel; a unit with ProtectKernelTunables gets a new /proc, without that mount, so that the daemon and
+/// the commands would take each other's commits for those of an earlier boot.
+const BOOT_ID: &str = "BROADSHEET_BOOT_ID";
+/// The kernel's name for this run of the machine.
+const BOOT_ID_OF_KERNEL: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The number of a boot id: 32 hexadecimal digits, with or without hyphens; zeros for another text.
+fn boot_of(text: &str) -> [u64; 2] {
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    let half = |range| {
+        digits
+            .get(range)
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+            .unwrap_or(0)
+    };
+    [half(0..16), half(16..32)]
+}
+
 /// The disk of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
@@ -247,17 +266,9 @@ impl Disk for RealDisk {
     }
 
     fn run_id(&self, dirs: [&Path; 2]) -> RunId {
-        // 36 characters: five groups of hexadecimal digits.
-        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
-        let half = |range| {
-            digits
-                .get(range)
-                .and_then(|hex| u64::from_str_radix(hex, 16).ok())
-                .unwrap_or(0)
-        };
+        let text = std::env::var(BOOT_ID).or_else(|_| fs::read_to_string(BOOT_ID_OF_KERNEL));
         RunId {
-            boot: [half(0..16), half(16..32)],
+            boot: boot_of(&text.unwrap_or_default()),
             mounts: mount_instance::of(dirs),
         }
     }

@@ -29,12 +29,7 @@ pub fn write(daemon: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
     if let Some(free) = store.free_bytes {
         writeln!(out, "{:16} {}", "free disk space", text::rough_bytes(free))?;
     }
-    let intake = &daemon.intake;
-    let intake = match intake.why.as_str() {
-        "" => intake.state.clone(),
-        why => format!("{}: {why}", intake.state),
-    };
-    writeln!(out, "{:16} {intake}", "intake")?;
+    writeln!(out, "{:16} {}", "intake", daemon.intake.sentence())?;
     // A daemon of before had none.
     if !daemon.sandbox.is_empty() {
         writeln!(out, "{:16} {}", "sandbox", daemon.sandbox)?;

@@ -12,6 +12,7 @@ use super::super::connection::{Connection, Failure, Flying};
 use super::super::counts::{FeedCounts, RefusalAnswer, Weight, add};
 use super::super::lane::{Lane, Settled};
 use super::{Context, Peer, SECOND, WRITTEN_BYTES};
+use crate::answers::{Answer, AnswerNotes};
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::remote::Remote;
@@ -62,6 +63,7 @@ impl Peer {
                     .as_mut()
                     .and_then(|lanes| lanes.of_kind(is_backlog)),
                 deferrals: &mut self.deferrals,
+                notes: &mut self.answers,
                 pace: &mut self.pace,
                 counts: &self.counts,
                 deferred_in_a_row: &mut self.deferred_in_a_row,
@@ -487,10 +489,17 @@ fn no_address() -> Failure {
     Failure::Io("find an address of the host", none)
 }
 
+/// The text of a reply without the message-id at its beginning.
+fn without_id(text: &str) -> &str {
+    let rest = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    rest.map_or(text, |(_, rest)| rest).trim()
+}
+
 /// The state that the answers of a connection change.
 struct Answers<'a> {
     lane: Option<&'a mut Lane>,
     deferrals: &'a mut super::Deferrals,
+    notes: &'a mut AnswerNotes,
     pace: &'a mut super::Pace,
     counts: &'a FeedCounts,
     deferred_in_a_row: &'a mut u32,
@@ -511,6 +520,12 @@ impl Answers<'_> {
         let Some(outcome) = outcome else {
             return;
         };
+        let position = match (flying, &self.lane) {
+            (Flying::Deferred(position), _) => Some(position),
+            (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
+            (Flying::Article(_), None) => None,
+        };
+        self.note((flying, position), &outcome);
         let settled = match outcome {
             Outcome::Accepted => {
                 add(&counts.accepted, 1);
@@ -520,7 +535,7 @@ impl Answers<'_> {
             Outcome::NotWanted(text) => {
                 add(&counts.not_wanted, 1);
                 counts.count_refusal(RefusalAnswer::NotWanted, &text);
-                Settled::Refused
+                Settled::NotWanted
             }
             Outcome::Refused(text) => {
                 add(&counts.refused, 1);
@@ -537,11 +552,6 @@ impl Answers<'_> {
                 Settled::Deferred
             }
         };
-        let position = match (flying, &self.lane) {
-            (Flying::Deferred(position), _) => Some(position),
-            (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
-            (Flying::Article(_), None) => None,
-        };
         // An article that was sent has given it back.
         if let Some(position) = position {
             self.pace.release(position);
@@ -557,6 +567,29 @@ impl Answers<'_> {
             }
             (Flying::Article(_), None) => {}
         }
+    }
+
+    /// Notes an answer that is not in the runs of the lane: that about a deferred article, and the text of a refusal.
+    fn note(&mut self, (flying, position): (Flying, Option<Position>), outcome: &Outcome) {
+        let is_of_list = matches!(flying, Flying::Deferred(_));
+        let (answer, text) = match outcome {
+            Outcome::Accepted if is_of_list => (Answer::Accepted, ""),
+            Outcome::NotWanted(text) if is_of_list => (Answer::NotWanted, text.as_str()),
+            Outcome::Refused(text) => (Answer::Refused, without_id(text)),
+            Outcome::Failed(text) if !self.fails_at_all() => (Answer::Refused, text.as_str()),
+            _ => return,
+        };
+        // An answer without a text is in the run.
+        let has_run = !is_of_list && text.is_empty();
+        if let Some(position) = position.filter(|_| !has_run) {
+            self.notes.note(position, answer, text, self.time);
+        }
+    }
+
+    /// Whether the peer may fail at all commands.
+    fn fails_at_all(&self) -> bool {
+        self.failed_in_a_row
+            .is_none_or(|failed| failed >= FAILED_IN_A_ROW)
     }
 
     /// The fate of an article to whose offer the peer replied with a general error.

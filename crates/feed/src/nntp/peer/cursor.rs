@@ -8,6 +8,7 @@ use super::super::counts::{Weight, add};
 use super::super::deferrals::ATTEMPTS_MAX;
 use super::super::lane::Lane;
 use super::{Context, Lanes, Peer, SECOND};
+use crate::answers::Answer;
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::serving::why_unreadable;
@@ -27,6 +28,7 @@ impl Peer {
         // The cursor passes what is settled even if the list cannot be written: no deferred article is settled then.
         let listed = self.write_list(context);
         self.move_cursor(context)?;
+        self.write_answers(context.now);
         listed
     }
 
@@ -34,8 +36,10 @@ impl Peer {
         let (Some(lanes), Some(state)) = (&mut self.lanes, &mut self.state) else {
             return Ok(());
         };
-        let new = lanes.new.advance();
-        let backlog = lanes.backlog.as_mut().and_then(Lane::advance);
+        let (answers, time) = (&mut self.answers, context.time);
+        let new = lanes.new.advance((answers, false), time);
+        let backlog = lanes.backlog.as_mut();
+        let backlog = backlog.and_then(|lane| lane.advance((answers, true), time));
         let mut cursor = *state.cursor();
         for progress in new.iter().chain(&backlog) {
             count(&mut cursor, progress, context.time);
@@ -62,6 +66,19 @@ impl Peer {
         Ok(())
     }
 
+    /// Writes the answers now and then, while the files of the site are here.
+    fn write_answers(&mut self, now: Instant) {
+        let is_due = self.answers.due(now).is_some_and(|due| now >= due);
+        if let Some(state) = self.state.as_mut().filter(|_| is_due) {
+            state.write_answers(&mut self.answers, now);
+        }
+    }
+
+    /// When the answers are to be written, if there are any.
+    pub(super) fn answers_due(&self, now: Instant) -> Option<Instant> {
+        self.state.as_ref().and_then(|_| self.answers.due(now))
+    }
+
     /// When the cursor is to be synced, if it is not.
     pub(super) fn sync_due(&self) -> Option<Instant> {
         let at = self.durable_at.filter(|_| !self.is_synced)?;
@@ -79,6 +96,7 @@ impl Peer {
             let _ = state.set_cursor(cursor, true);
             (self.is_synced, self.durable_at) = (true, Some(now));
         }
+        state.write_last_answers(&mut self.answers, now);
     }
 
     /// Follows the files of the site, which somebody else may have changed.
@@ -153,6 +171,8 @@ impl Peer {
             };
             let text = format!("{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times");
             (context.tell)(Weight::Work, &text);
+            let time = context.time;
+            self.answers.note(position, Answer::GivenUp, "", time);
         }
         let known = self.deferrals.unreadable_count();
         self.deferrals.written(state.deferred(), context.time);

@@ -164,6 +164,7 @@ impl Peer {
             next = earlier(next, idle_end(connection, &mut longest));
         }
         next = earlier(next, self.list_due(context.now));
+        next = earlier(next, self.answers_due(context.now));
         if self.state.is_some() {
             next = earlier(next, self.release_at());
         }

@@ -2,7 +2,8 @@
 //!
 //! In a wildmat `*` stands for any text, and the last pattern that matches decides; in a pattern of C News `all` stands for one word, and the most
 //! exact pattern decides. So the list is converted word by word without the patterns that a later one covers, what a `*` within a word matches
-//! is taken from active, and a group for which both lists still differ is added with its name, which is the most exact pattern.
+//! is taken from active, and a group for which both lists still differ is added with its name, which is the most exact pattern. `!` and `@` mean
+//! the same in both.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +28,6 @@ pub struct Classic {
     pub added: usize,
     /// How many groups of active have another result, and the first of them.
     pub differing: Option<(usize, String)>,
-    /// Whether a pattern of the list poisons.
-    pub has_poison: bool,
 }
 
 impl Classic {
@@ -42,16 +41,13 @@ impl Classic {
             replaced: Vec::new(),
             added: 0,
             differing: None,
-            has_poison: false,
         };
         // Whether a wildmat has no patterns of its own, and is only expressed by the names of groups.
         let mut needs_names = false;
         for item in wildmat::patterns(list.as_bytes()) {
             let item = String::from_utf8_lossy(item);
-            let (sign, item) = match item.trim().strip_prefix(['!', '@']) {
-                Some(rest) => ("!", rest),
-                None => ("", item.trim()),
-            };
+            let item = item.trim();
+            let (sign, item) = item.split_at(item.len() - unsigned(item).len());
             if item.is_empty() {
                 continue;
             }
@@ -76,7 +72,6 @@ impl Classic {
                 None => needs_names = true,
             }
         }
-        classic.has_poison = list.split(',').any(|item| item.trim().starts_with('@'));
         classic.add_names(list, active);
         classic.keep_last();
         let replaced = classic.replaced.join(",");
@@ -103,9 +98,9 @@ impl Classic {
         let above = above.filter(|above| !above.split('.').any(|word| word == "all"));
         let is_shorter = above.is_some_and(|above| {
             let mut earlier = self.patterns.iter().rev();
-            let earlier = earlier.find(|earlier| earlier.trim_start_matches('!') == above);
+            let earlier = earlier.find(|earlier| unsigned(earlier) == above);
             match earlier {
-                Some(earlier) => earlier.starts_with('!') == (sign == "!"),
+                Some(earlier) => earlier.strip_suffix(above) == Some(sign),
                 None => active.find(above.as_bytes()).is_none(),
             }
         });
@@ -126,16 +121,16 @@ impl Classic {
                 .chain(&added)
                 .map(String::as_str)
                 .collect();
-            let here = Pattern::parse(all.join(",").as_bytes());
+            let here = Pattern::parse_poison(all.join(",").as_bytes());
             let names = active.ids().map(|id| active.name(id));
             let other: Vec<&[u8]> = names
-                .filter(|name| inn.matches(name) != here.matches(name))
+                .filter(|name| inn.result(name) != here.result(name))
                 .collect();
             let Some(first) = other.first() else {
                 break;
             };
             let wanted = other.iter().map(|name| {
-                let sign = if inn.matches(name) { "" } else { "!" };
+                let sign = inn.result(name).sign();
                 format!("{sign}{}", String::from_utf8_lossy(name))
             });
             let wanted: Vec<String> = wanted.collect();
@@ -156,7 +151,7 @@ impl Classic {
     fn keep_last(&mut self) {
         let mut met = BTreeSet::new();
         let mut last: Vec<String> = self.patterns.drain(..).rev().collect();
-        last.retain(|pattern| met.insert(pattern.trim_start_matches('!').to_owned()));
+        last.retain(|pattern| met.insert(unsigned(pattern).to_owned()));
         last.reverse();
         self.patterns = last;
     }
@@ -165,16 +160,12 @@ impl Classic {
     pub fn includes_some(&self) -> bool {
         self.patterns
             .iter()
-            .any(|pattern| !pattern.starts_with('!'))
+            .any(|pattern| !pattern.starts_with(['!', '@']))
     }
 
     /// What the patterns change; empty if nothing.
     pub fn changes(&self) -> Vec<String> {
         let mut changes = Vec::new();
-        if self.has_poison {
-            let told = "`@' becomes `!', so a crosspost to another group is sent";
-            changes.push(told.to_owned());
-        }
         if !self.replaced.is_empty() {
             changes.push(format!(
                 "patterns of C News have no `*' within a word, so `{}' stands for what it matches in active now, and you have to add new groups",
@@ -211,6 +202,11 @@ impl Classic {
     }
 }
 
+/// A pattern without its `!` or `@`.
+fn unsigned(pattern: &str) -> &str {
+    pattern.strip_prefix(['!', '@']).unwrap_or(pattern)
+}
+
 /// A wildmat word by word, if its only `*` are whole words.
 fn words(item: &str) -> Option<String> {
     let words = item.split('.').map(|word| match word {
@@ -224,7 +220,7 @@ fn words(item: &str) -> Option<String> {
 
 /// Whether the words of a wildmat that ends with `*` match all that an earlier pattern matches.
 fn covers(words: &str, earlier: &str) -> bool {
-    let mut earlier = earlier.trim_start_matches('!').split('.');
+    let mut earlier = unsigned(earlier).split('.');
     words.split('.').all(|word| {
         let other = earlier.next();
         other.is_some_and(|other| word == "all" || word == other)
@@ -320,9 +316,13 @@ mod tests {
             ("*,!alt.binaries.*", "all,!alt.binaries.all", Fate::Kept),
             (
                 "*,@alt.binaries.pictures.*,!control",
-                "all,!alt.binaries.pictures.all,!control,control.cancel",
+                "all,@alt.binaries.pictures.all,!control,control.cancel",
                 Fate::Changed,
             ),
+            ("*,@alt.binaries.*", "all,@alt.binaries.all", Fate::Kept),
+            ("*,@rec.*,!comp.*", "all,@rec,!comp", Fate::Kept),
+            // A later pattern takes the poison away.
+            ("*,@comp.*,comp.*", "all,comp", Fate::Kept),
             ("!*", "!all", Fate::Kept),
             ("*,!control,!*,comp.*", "!all,comp", Fate::Kept),
             // A pattern that a later one covers decides nothing.
@@ -366,10 +366,10 @@ mod tests {
             let (active, list) = (active(&NAMES), items.join(","));
             let inn = Wildmat::parse_poison(list.as_bytes());
             if let Ok(told) = Classic::of(&list, &active) {
-                let here = Pattern::parse(told.patterns.join(",").as_bytes());
+                let here = Pattern::parse_poison(told.patterns.join(",").as_bytes());
                 prop_assert_eq!(&told.differing, &None);
                 for name in NAMES.map(str::as_bytes) {
-                    prop_assert_eq!(inn.matches(name), here.matches(name), "{} {:?}", list, told);
+                    prop_assert_eq!(inn.result(name), here.result(name), "{} {:?}", list, told);
                 }
                 prop_assert!(told.patterns.iter().all(|pattern| !pattern.contains('*')));
             } else {

@@ -32,6 +32,23 @@ const FUNNELS: [(&str, &str); 4] = [
     ),
 ];
 
+/// Other programs that a line of newsfeeds may name, whose work the server does itself.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("crosspost", "an article is in all its groups by itself"),
+    (
+        "ginpaths",
+        "`broadsheet report' counts the sites in Path, as inpaths did",
+    ),
+    (
+        "ginpaths2",
+        "`broadsheet report' counts the sites in Path, as ninpaths did",
+    ),
+    (
+        "inpaths",
+        "`broadsheet report' counts the sites in Path, as inpaths did",
+    ),
+];
+
 /// The Distribution of articles that have none.
 const WORLD: &str = "world";
 
@@ -198,15 +215,16 @@ fn site(
         .unwrap_or("f");
     let program = feed.parameter.split_ascii_whitespace().next();
     let program = program.and_then(|path| path.rsplit('/').next());
-    let funnel = FUNNELS.iter().find(|(known, _)| program == Some(*known));
-    if feed.name.ends_with('!')
-        && let Some((_, told)) = funnel
-    {
-        report.add(
-            file.at(number),
-            Fate::Kept,
-            format!("{}: {told}", feed.name),
-        );
+    let is_named = |(known, _): &&(&str, &str)| program == Some(*known);
+    let funnel = FUNNELS.iter().filter(|_| feed.name.ends_with('!'));
+    let told = match funnel.chain(&PROGRAMS).find(is_named) {
+        Some((_, told)) => Some(*told),
+        None if kind == "l" => Some("a line for each article: `log' has one"),
+        None => None,
+    };
+    if let Some(told) = told {
+        let told = format!("{}: {told}", feed.name);
+        report.add(file.at(number), Fate::Unneeded, told);
         return;
     }
     let Some(peer) = Peer::find(peers, feed.name).filter(|_| kind == "m") else {
@@ -214,12 +232,17 @@ fn site(
             "m" => ", and innfeed.conf has no peer of this name",
             _ => "",
         };
+        let by = match (kind, feed.parameter) {
+            ("f", _) => " (a file for nntpsend, innxmit or send-uucp)".to_owned(),
+            (_, "") => String::new(),
+            (_, parameter) => format!(" by `{parameter}'"),
+        };
         report.add(
             file.at(number),
             Fate::Dropped,
             format!(
-                "{}: a feed of type T{kind} by `{}'{lacks_peer}: write a [[site]] with the `via' that fits (docs/book/sites.md)",
-                feed.name, feed.parameter
+                "{}: a feed of type T{kind}{by}{lacks_peer}: write a [[site]] with the `via' that fits (docs/book/sites.md)",
+                feed.name
             ),
         );
         return;
@@ -261,15 +284,28 @@ fn site(
         let (first, rest) = flag.split_at_checked(1).unwrap_or((flag, ""));
         let number_of = rest.parse::<u64>().ok();
         match (first, rest, number_of) {
-            ("T" | "W", ..) | ("A", "p", _) => {}
-            ("A", "d", _) if distributions.has_to_be_there => {}
+            // Buffers, files and the priority of INN's own feed.
+            ("T" | "W" | "B" | "F" | "I" | "P" | "S", ..) => {}
+            ("A", checks, _) => {
+                let losses = checks.chars().filter_map(|check| match check {
+                    'd' if distributions.has_to_be_there => None,
+                    check => loss_of_check(check),
+                });
+                remarks.extend(
+                    losses.map(|why| (Fate::Dropped, format!("{name}: flag {flag}: {why}"))),
+                );
+            }
             // 0 is no limit in INN.
             ("<" | "H", _, Some(0)) => {}
             ("<", _, Some(bytes)) => _ = writeln!(table, "max_size = {bytes}"),
             ("H", _, Some(hops)) => _ = writeln!(table, "hops = {hops}"),
+            ("H", "", None) => table.push_str("hops = 1\n"),
             ("N", "m", _) => table.push_str("only = \"moderated\"\n"),
             ("N", "u", _) => table.push_str("only = \"unmoderated\"\n"),
-            _ => remarks.push((Fate::Dropped, format!("{name}: flag {flag}"))),
+            (first, ..) => {
+                let why = loss_of_flag(first);
+                remarks.push((Fate::Dropped, format!("{name}: flag {flag}: {why}")));
+            }
         }
     }
     let mut via = format!("via = {{ nntp = {}", quoted(&address));
@@ -336,6 +372,33 @@ fn site(
     );
     for (fate, told) in remarks {
         report.add(file.at(number), fate, told);
+    }
+}
+
+/// The articles that a site gets without a check of the flag `A`; none, if it says nothing here.
+fn loss_of_check(check: char) -> Option<&'static str> {
+    Some(match check {
+        // Names in Path; overview, filters and `wanttrash' as INN has them.
+        'p' | 'o' | 'f' | 'j' => return None,
+        'c' => {
+            "control messages go too: exclude `control' and the groups that they should not reach"
+        }
+        'C' => "other articles go too: `groups = \"control\"' sends only control messages",
+        'd' => "articles without Distribution go too",
+        'e' => "articles go too of which a group is missing in active",
+        'O' => "the originator of an article is not asked",
+        _ => "there is no such check",
+    })
+}
+
+/// The articles that a site gets without a flag.
+fn loss_of_flag(flag: &str) -> &'static str {
+    match flag {
+        ">" => "small articles go too",
+        "C" | "G" | "U" => "articles with more groups go too",
+        "O" => "articles of any origin go",
+        "Q" => "it gets all of these articles, not a share of them",
+        _ => "there is no such setting",
     }
 }
 

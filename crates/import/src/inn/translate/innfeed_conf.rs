@@ -133,14 +133,17 @@ pub fn report_rest(
     report: &mut Report,
 ) {
     if group.kind == "peer" && !is_fed(&group.name) {
-        let told = format!("{}: no line of newsfeeds feeds it", group.name);
-        report.add(file.at(group.line), Fate::Dropped, told);
+        let told = format!(
+            "{}: no line of newsfeeds feeds it, so INN does not",
+            group.name
+        );
+        report.add(file.at(group.line), Fate::Unneeded, told);
         return;
     }
     for pair in &group.pairs {
-        if let Some(why) = loss(pair) {
+        if let Some((fate, why)) = loss(pair) {
             let told = format!("{}: {}: {why}", pair.key, pair.value);
-            report.add(place(file, pair), Fate::Dropped, told);
+            report.add(place(file, pair), fate, told);
         }
     }
     for inner in &group.groups {
@@ -148,23 +151,25 @@ pub fn report_rest(
     }
 }
 
-/// The function of innfeed that a key turns on or off, and that feeds do not have here.
-fn loss(pair: &Pair) -> Option<&'static str> {
+/// Whether somebody has to act on a key that turns a function of innfeed on or off which feeds do not have here, and what they do instead.
+fn loss(pair: &Pair) -> Option<(Fate, &'static str)> {
     let is_on = is_on(&pair.value);
-    match pair.key.as_str() {
-        "streaming" if !is_on => {
-            Some("articles are sent by the streaming commands if the peer has them")
+    let why = match pair.key.as_str() {
+        "streaming" if !is_on => "articles are sent by the streaming commands if the peer has them",
+        "force-ipv4" if is_on => {
+            let why = "set `bind' to an IPv4 address of this machine";
+            return Some((Fate::Dropped, why));
         }
-        "force-ipv4" if is_on => Some("set `bind' to an IPv4 address of this machine"),
-        "drop-deferred" if is_on => Some("articles that the peer defers are offered again"),
-        "no-backlog" if is_on => Some("articles wait until the peer takes them"),
+        "drop-deferred" if is_on => "articles that the peer defers are offered again",
+        "no-backlog" if is_on => "articles wait until the peer takes them",
         "backlog-limit" if pair.value != "0" => {
-            Some("the backlog has no limit; articles that expired are left out")
+            "the backlog has no limit; articles that expired are left out"
         }
-        "backlog-limit" => None,
-        key if KNOWN.contains(&key) || OWN.contains(&key) => None,
-        _ => Some("there is no such setting"),
-    }
+        "backlog-limit" => return None,
+        key if KNOWN.contains(&key) || OWN.contains(&key) => return None,
+        _ => return Some((Fate::Dropped, "there is no such setting")),
+    };
+    Some((Fate::Unneeded, why))
 }
 
 /// True for `true`, `yes` and `on`, in any case.

@@ -51,24 +51,30 @@ pub fn translate(
 }
 
 /// Keys of INN that change nothing here: notes, and what peers may ask of a server that they feed.
-const NEEDLESS: [&str; 6] = [
+const NEEDLESS: [&str; 7] = [
     "comment",
     "email",
     "hold-time",
     "list",
     "nolist",
     "noresendid",
+    "resendid",
 ];
 
 /// Reports the keys that are not translated, each once.
 fn report_unknown(file: &ConfFile, group: &Group, report: &mut Report) {
     let is_unknown = |pair: &&Pair| !KNOWN.contains(&pair.key.as_str());
     for pair in group.pairs.iter().filter(is_unknown) {
-        let told = format!("{}: {}: there is no such setting", pair.key, pair.value);
-        let fate = match NEEDLESS.contains(&pair.key.as_str()) {
-            true => Fate::Unneeded,
-            false => Fate::Dropped,
+        let (fate, why) = match (pair.key.as_str(), is_true(&pair.value)) {
+            ("xbatch", true) => (
+                Fate::Dropped,
+                "there is no XBATCH: let the peer use COMPRESS, or send batches in another way",
+            ),
+            ("xbatch", false) => (Fate::Unneeded, "there is no XBATCH"),
+            (key, _) if NEEDLESS.contains(&key) => (Fate::Unneeded, "there is no such setting"),
+            _ => (Fate::Dropped, "there is no such setting"),
         };
+        let told = format!("{}: {}: {why}", pair.key, pair.value);
         report.add(file.at(pair.line), fate, told);
     }
     for inner in &group.groups {
@@ -181,6 +187,7 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     };
     let told = match (fault, sends) {
         (Some(fault), _) => format!("{name}: {fault}; its table is a comment"),
+        (None, _) if !is_kept => format!("{name}: its table is a comment"),
         (None, true) => format!("{name}: may send {send}"),
         (None, false) => format!("{name}: may not send"),
     };

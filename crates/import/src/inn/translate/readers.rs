@@ -12,13 +12,14 @@ use settings::{Settings, quoted};
 
 use super::peers::OwnSend;
 use super::{fault_of, includes_some, list, networks, place, plain_name, push_table, read};
-use crate::inn::conf::{ConfFile, Group, Pair};
+use crate::inn::conf::{ConfFile, Group, Pair, is_true};
 use crate::inn::installation::Installation;
 use crate::report::{Fate, Report};
 
 /// Keys that are translated.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "hosts",
+    "localaddress",
     "default",
     "auth",
     "users",
@@ -34,8 +35,26 @@ const KNOWN: [&str; 14] = [
     "reject_with",
 ];
 
-/// Keys that say how INN itself works: whose name is in a Cancel-Lock, and what it logs.
-const NEEDLESS: [&str; 3] = ["addcanlockuser", "readertrack", "nnrpdoverstats"];
+/// Whether somebody has to act on a key without a counterpart, and why.
+fn loss(pair: &Pair) -> (Fate, &'static str) {
+    match pair.key.as_str() {
+        // How INN itself works: whose name is in a Cancel-Lock, what it logs, what it looks at.
+        "addcanlockuser" | "readertrack" | "nnrpdoverstats" | "nnrpdcheckart" | "nicennrpd"
+        | "groupexactcount" => (Fate::Unneeded, "there is no such setting"),
+        "localtime" => (Fate::Unneeded, "Date of a post is in UTC"),
+        "perlfilter" | "pythonfilter" if !is_true(&pair.value) => {
+            (Fate::Unneeded, "no program looks at posts")
+        }
+        "perlfilter" | "pythonfilter" => (Fate::Dropped, "no program looks at posts"),
+        "clienttimeout" => (Fate::Dropped, "nntp.idle_seconds is one for all clients"),
+        "newsmaster" | "complaints" => (Fate::Dropped, "post.complaints is one for all clients"),
+        "strippath" => (
+            Fate::Dropped,
+            "Path of a post ends with what its poster wrote",
+        ),
+        _ => (Fate::Dropped, "there is no such setting"),
+    }
+}
 
 /// The table for programs on this machine that has only the right to send, or the rights of another one and that.
 const THIS_MACHINE: &str = "this-machine";
@@ -216,9 +235,17 @@ pub fn translate(
     let (mut tables, mut earlier) = (Vec::new(), Unconditional::of_peers(text));
     let (mut auths, mut accesses) = (Vec::new(), Vec::new());
     collect(&top, &top, &mut auths, &mut accesses);
+    // Nobody logs in with a name such as `<localhost>' that stands for clients that have not logged in.
+    let defaults = auths.iter().filter_map(default_user);
+    let defaults: Vec<String> = defaults.filter(|name| name.starts_with('<')).collect();
+    let has_logins = |access: &Group| {
+        let users = access.value("users").unwrap_or("*").split(',');
+        let mut users = users.map(str::trim).filter(|user| !user.is_empty());
+        users.any(|user| defaults.iter().all(|default| default != user))
+    };
     let fits = |auth: &Group, access: &Group| {
         auth.value("key") == access.value("key")
-            && (is_default(auth, access) || !programs(auth).is_empty())
+            && (is_default(auth, access) || !programs(auth).is_empty() && has_logins(access))
     };
     let is_shut = |auth: &Group| {
         let has_rights = |access| fits(auth, access) && is_default(auth, access);
@@ -264,11 +291,16 @@ pub fn translate(
             .iter()
             .filter(|pair| !KNOWN.contains(&pair.key.as_str()))
         {
-            let fate = match NEEDLESS.contains(&pair.key.as_str()) {
-                true => Fate::Unneeded,
-                false => Fate::Dropped,
+            let (fate, why) = match pair.key.as_str() {
+                // The name of clients that have not logged in has it.
+                "default-domain" if programs(group).is_empty() => continue,
+                "default-domain" => (
+                    Fate::Dropped,
+                    "logins get no domain: write `users' as people give their names",
+                ),
+                _ => loss(pair),
             };
-            let told = format!("{}: {}: there is no such setting", pair.key, pair.value);
+            let told = format!("{}: {}: {why}", pair.key, pair.value);
             report.add(place(&file, pair), fate, told);
         }
     }

@@ -36,7 +36,7 @@ fn on_this_machine(commands: &str) -> String {
     for line in commands.lines() {
         let mut line = line.to_owned();
         if line.contains("broadsheet setup") {
-            line.push_str(" --run-as root --keep-free '1 MiB'");
+            line.push_str(" --run-as root --keep-free 0");
             if !line.contains("--port") {
                 line.push_str(" --port 1119");
             }

@@ -1,4 +1,4 @@
-//! A small news directory as a release left it, `DATE.tar.gz`, with the answers of that release to [`look`] and [`act`].
+//! A small news directory as a release left it, `VERSION.tar.gz`, with the answers of that release to [`look`] and [`act`].
 //! To add one of a new release, run `made_by_this_release` with the sources of that release: it prints the path of the packed directory.
 
 // A test fails by panicking.
@@ -11,10 +11,10 @@ use std::time::UNIX_EPOCH;
 use crate::program::articles::{batch, date, id, with};
 use crate::program::{Program, Told};
 
-/// Made by the sources of 22 November 2026.
+/// Made by the first release, which every later one must open.
 const PACKED: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/tests/earlier_release/2026-11-22.tar.gz"
+    "/tests/earlier_release/0.1.0.tar.gz"
 );
 const DAY: u64 = 86_400;
 const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\ngo.run 0 1 y\ngo.some 0 1 y\nmid.one 0 1 y\nstay.here 0 1 y\n\
@@ -207,12 +207,6 @@ fn tar(program: &Program, words: &[&str]) {
 pub fn unpacked() -> Program {
     let program = Program::new();
     tar(&program, &["-xzf", PACKED, "--no-same-owner"]);
-    // That release filed unknown groups in junk; this one asks for the setting.
-    let settings = program.read("news/broadsheet.toml");
-    program.write(
-        "news/broadsheet.toml",
-        format!("junk = true\n{settings}").as_bytes(),
-    );
     program
 }
 
@@ -319,13 +313,14 @@ pub fn act(program: &Program) -> String {
         done.count(&rnews, &batch(&articles(part, made)), &counts);
     }
     done.count(&rnews, &batch(&messages(0)), &counts);
-    // Cancels wait for ten days; this one came just now.
+    // Cancels wait for ten days: in the file, not in the log, this one came just now.
     let waiting = program.read("news/cancels.early");
     let (_, of) = waiting.split_once('\t').unwrap();
     let now = UNIX_EPOCH.elapsed().unwrap().as_secs();
     program.write("news/cancels.early", format!("{now}\t{of}").as_bytes());
     let late = with(LATE, "stay.here", LOCK, b"cancelled already\n");
     done.count(&rnews, &batch(&[late]), &counts);
+    std::fs::remove_file(program.path("news/cancels.early")).unwrap();
     done.ask(&["article", "--dir", "news", LATE], b"");
     done.count(&["newsrun", "--dir", "news", "--json"], b"", &counts);
 

@@ -190,6 +190,7 @@ mod the_daemon_does_what_is_due;
 mod the_daemon_feeds_at_once;
 mod the_intake_closes_with_a_reason;
 mod the_journal_has_severities;
+mod the_tutorial_works;
 mod the_usual_tools_read_a_mount;
 mod the_watchdog_is_fed;
 mod tin_reads_a_mounted_spool;

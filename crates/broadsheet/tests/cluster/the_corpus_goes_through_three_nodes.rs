@@ -5,7 +5,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use crate::program;
-use crate::real_articles_are_filed_whole::{moderated, superseded, why_refused};
+use crate::receive::real_articles_are_filed_whole::{moderated, superseded, why_refused};
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

@@ -116,7 +116,7 @@ fn the_longest_reply_of_a_peer_is_as_documented() {
     let mut lines = limits.lines();
     let line = lines.find(|line| line.contains("first line of a reply of a peer"));
     assert!(line.unwrap().contains("2048 bytes"), "{line:?}");
-    let text = include_str!("../../../SECURITY.md");
+    let text = include_str!("../../../../SECURITY.md");
     assert!(text.contains("its replies are lines of at most 2,048 bytes"));
 }
 

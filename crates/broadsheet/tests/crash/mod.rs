@@ -1,0 +1,23 @@
+//! Power cuts, kills, damage, backups.
+
+mod a_bad_sector_is_one_article;
+mod a_directory_of_an_earlier_release_opens;
+mod a_full_disk_loses_nothing;
+mod a_killed_daemon_loses_nothing;
+mod a_killed_expire_archives_everything_once;
+mod a_killed_expire_loses_nothing;
+mod a_read_only_file_system_is_checked;
+mod an_edited_active_is_taken_up;
+mod backups_are_whole;
+mod damage_is_named_and_repaired;
+mod killed_control_messages_act_once;
+mod killed_feeds_by_nntp_skip_nothing;
+mod killed_feeds_skip_nothing;
+mod killed_imports_lose_nothing;
+mod killed_offloads_lose_nothing;
+mod killed_runs_lose_nothing;
+mod killed_servers_keep_what_they_acknowledged;
+mod killed_spooling_loses_nothing;
+mod killed_trees_are_finished;
+mod lost_segments_are_told;
+mod new_directories_are_synced;

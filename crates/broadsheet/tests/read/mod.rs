@@ -1,0 +1,29 @@
+//! What readers get, and who they are.
+
+mod a_mixed_load_runs_flat;
+mod a_mount_ends_cleanly;
+mod a_paced_reader_goes_on;
+mod a_program_checks_passwords;
+mod a_session_alone_keeps_the_rules;
+mod a_session_on_a_pipe_ends;
+mod access_is_explained;
+mod an_entry_has_its_number_of_connections;
+mod articles_are_found_by_header;
+mod articles_come_from_a_bucket;
+mod articles_come_from_the_object_store;
+mod connections_are_listed_and_closed;
+mod every_rule_of_access_is_kept;
+mod headers_are_shown_as_they_are;
+mod logins_give_their_memory_back;
+mod long_answers_go_on_by_themselves;
+mod mounted_articles_are_those_of_the_store;
+mod mounts_show_in_status;
+mod offloaded_articles_are_cancelled;
+mod overview_rows_are_exact;
+mod passwords_cannot_be_guessed_fast;
+mod pipelines_without_a_reader_are_bounded;
+mod replies_keep_their_bounds;
+mod rights_are_asked_about_what_is_filed;
+mod strangers_hear_nothing_of_our_files;
+mod strangers_write_nothing_to_terminals;
+mod users_come_and_go;

@@ -1,0 +1,36 @@
+//! Articles that come: batches, offers, checks, the intake.
+
+mod a_fifo_hangs_nobody;
+mod a_flood_writes_few_lines;
+mod a_full_disk_defers_what_peers_send;
+mod a_full_disk_stops_spooling;
+mod a_vanished_peer_leaves_nothing;
+mod articles_are_taken_down;
+mod attacks_are_measured;
+mod bad_articles_in_a_stream_are_answered_in_order;
+mod bad_batches_are_kept;
+mod bad_files_in_in_coming_do_no_harm;
+mod batches_are_spooled_as_they_are;
+mod compression_begins_behind_a_full_socket;
+mod dates_without_a_zone_are_local;
+mod empty_articles_take_up_room;
+mod explain_tells_what_rnews_would_do;
+mod few_descriptors_bound_connections;
+mod group_match_answers_as_c_news_and_inn;
+mod groups_come_and_go;
+mod half_articles_are_bounded;
+mod hostile_articles_do_no_harm;
+mod huge_articles_are_not_kept;
+mod memory_stays_bounded;
+mod real_articles_are_filed_whole;
+mod rnews_answers_by_its_link;
+mod rnews_by_way_of_the_daemon;
+mod senders_are_blocked;
+mod signed_control_messages_act;
+mod signed_control_messages_are_verified;
+mod syncs_as_told;
+mod the_intake_closes_with_a_reason;
+mod two_runs_at_once_both_file;
+mod upact_raises_low_marks;
+mod waiting_batches_are_filed_in_turn;
+mod what_peers_send_is_counted;

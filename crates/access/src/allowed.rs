@@ -24,9 +24,10 @@ pub struct Access {
 impl Access {
     /// Makes the rules of these tables. Without any entry, clients on this machine may read, post and send everything, and others nothing.
     pub fn new(tables: &Tables, login: Login) -> Access {
-        let entries = match tables.entries.is_empty() {
-            true => vec![Tables::without_any()],
-            false => tables.entries.clone(),
+        let entries = if tables.entries.is_empty() {
+            vec![Tables::without_any()]
+        } else {
+            tables.entries.clone()
         };
         Access {
             rules: entries

@@ -133,17 +133,18 @@ impl Hash {
             && (8 * lanes..=MEMORY_KIB_MAX).contains(&memory_kib)
             && (8..=HASH_BYTES_MAX).contains(&salt.len())
             && (16..=HASH_BYTES_MAX).contains(&hash.len());
-        match is_sound {
-            true => Ok(Hash {
+        if is_sound {
+            Ok(Hash {
                 memory_kib,
                 passes,
                 lanes,
                 salt,
                 hash,
-            }),
-            false => Err(format!(
+            })
+        } else {
+            Err(format!(
                 "has parameters outside of the limits (at most m={MEMORY_KIB_MAX}, t={PASSES_MAX}, p={LANES_MAX}; salt and hash of at most {HASH_BYTES_MAX} bytes)"
-            )),
+            ))
         }
     }
 }

@@ -259,9 +259,10 @@ impl ProgramResult {
     fn outcome(&self, program: &str) -> Outcome {
         let stderr = self.stderr_line();
         let refused = |what: String| {
-            let what = match stderr.is_empty() {
-                true => what,
-                false => format!("program error: {stderr}"),
+            let what = if stderr.is_empty() {
+                what
+            } else {
+                format!("program error: {stderr}")
             };
             Outcome::Refused(format!("{program}: {what}"))
         };

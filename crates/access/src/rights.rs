@@ -261,9 +261,10 @@ impl Grant {
             entry.send = groups;
         }
         let rights = Rights::new(Arc::new(Rule::new(entry)), LoginAvailability::Never, false);
-        match is_post {
-            true => Grant::Post(rights),
-            false => Grant::Send(rights),
+        if is_post {
+            Grant::Post(rights)
+        } else {
+            Grant::Send(rights)
         }
     }
 }

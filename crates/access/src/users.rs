@@ -71,9 +71,10 @@ impl User {
 
     fn store_password(&mut self, password: &str, has_scram: bool) -> Result<(), Error> {
         let password = password.as_bytes();
-        let scram = match has_scram {
-            true => Some(Verifier::of(password)?),
-            false => None,
+        let scram = if has_scram {
+            Some(Verifier::of(password)?)
+        } else {
+            None
         };
         self.password = Some(Hash::of(password)?);
         self.scram = scram;
@@ -127,12 +128,11 @@ impl User {
         });
         // Writing to a String cannot fail.
         let _ = written;
-        match self.certificates.is_empty() {
-            true => line.push('-'),
-            false => {
-                let each: Vec<String> = self.certificates.iter().map(fingerprint_text).collect();
-                line.push_str(&each.join(","));
-            }
+        if self.certificates.is_empty() {
+            line.push('-')
+        } else {
+            let each: Vec<String> = self.certificates.iter().map(fingerprint_text).collect();
+            line.push_str(&each.join(","));
         }
         line
     }
@@ -296,9 +296,12 @@ impl Users {
         let Some(line) = self.named.get(&user.name).copied() else {
             return Err(nobody(&user.name));
         };
-        self.anew(|at, old| match at == line {
-            true => Some(Line::User(Box::new(user.clone()))),
-            false => Some(old),
+        self.anew(|at, old| {
+            if at == line {
+                Some(Line::User(Box::new(user.clone())))
+            } else {
+                Some(old)
+            }
         })
     }
 

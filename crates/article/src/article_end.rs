@@ -155,9 +155,10 @@ mod tests {
         fn portions_do_not_matter(text in text(), cuts in prop::collection::vec(0usize..400, 0..12), discards: bool) {
             let mut text = text;
             text.extend_from_slice(b"\r\n.\r\nnext");
-            let length = match text.starts_with(b".\r\n") {
-                true => 0,
-                false => text.windows(5).position(|five| five == b"\r\n.\r\n").map_or(0, |at| at + 2),
+            let length = if text.starts_with(b".\r\n") {
+                0
+            } else {
+                text.windows(5).position(|five| five == b"\r\n.\r\n").map_or(0, |at| at + 2)
             };
             prop_assert_eq!(portable(false, &text).0, Some(length));
             let mut ends = cuts;

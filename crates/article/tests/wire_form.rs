@@ -33,9 +33,10 @@ fn slow_native(wire: &[u8]) -> Vec<u8> {
     while !rest.is_empty() && !rest.starts_with(b".\r\n") {
         let end = rest.windows(2).position(|two| two == b"\r\n");
         let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
-        out.extend(match line.starts_with(b"..") {
-            true => &line[1..],
-            false => line,
+        out.extend(if line.starts_with(b"..") {
+            &line[1..]
+        } else {
+            line
         });
         out.extend(end.map(|_| b'\n'));
         rest = after.get(2..).unwrap_or_default();

@@ -88,9 +88,10 @@ fn take<'a>(payload: &mut &'a [u8]) -> Option<Item<'a>> {
     let (article, rest) = rest.split_at_checked(article)?;
     *payload = rest;
     Some(Item {
-        source: match flags & ANNOUNCED != 0 {
-            true => Source::Announced(id),
-            false => Source::Native,
+        source: if flags & ANNOUNCED != 0 {
+            Source::Announced(id)
+        } else {
+            Source::Native
         },
         rights: (flags & HAS_RIGHTS != 0).then_some(ItemRights {
             is_post: flags & IS_POST != 0,

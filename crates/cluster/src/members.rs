@@ -251,9 +251,10 @@ impl Members {
             for (name, mark) in self.nodes.iter().filter(|(_, mark)| is_behind(mark)) {
                 // What it has not, two others have.
                 let is_spare = mark.held().is_none_or(|held| Some(held) < twice);
-                let list = match is_spare {
-                    true => &mut trim.out,
-                    false => &mut trim.waits_for,
+                let list = if is_spare {
+                    &mut trim.out
+                } else {
+                    &mut trim.waits_for
                 };
                 list.push(name.clone());
             }

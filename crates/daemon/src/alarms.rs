@@ -29,12 +29,13 @@ pub fn start(directory: NewsDirectory, writer: Arc<WriterHandle>) -> io::Result<
     thread.spawn(move || {
         loop {
             let seen = writer.feeds.outages();
-            let next = match is_feeding(&writer) {
-                false => None,
-                true => round(&directory, &writer).unwrap_or_else(|error| {
+            let next = if is_feeding(&writer) {
+                round(&directory, &writer).unwrap_or_else(|error| {
                     warn(&format!("cannot mail an alarm: {error:#}"));
                     Some(RETRY)
-                }),
+                })
+            } else {
+                None
             };
             writer.feeds.wait_for_outages(seen, next);
         }

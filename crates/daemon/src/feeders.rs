@@ -202,9 +202,10 @@ impl Feeder {
             if is_called && let Kept::Program(program) = &mut kept {
                 program.reset_interval();
             }
-            pause = match is_called {
-                true => TRY_AGAIN_FIRST,
-                false => (pause * 2).min(TRY_AGAIN_LAST),
+            pause = if is_called {
+                TRY_AGAIN_FIRST
+            } else {
+                (pause * 2).min(TRY_AGAIN_LAST)
             };
         }
         let within = Duration::from_secs(END_SECONDS_MAX);
@@ -243,9 +244,10 @@ impl Feeder {
         open: &mut Option<(Snapshot, Serving<'f>)>,
         kept: &mut Kept,
     ) -> anyhow::Result<Next> {
-        match self.permit.may_begin() {
-            true => self.serve_once(open, kept),
-            false => Ok(Next::WhenTold),
+        if self.permit.may_begin() {
+            self.serve_once(open, kept)
+        } else {
+            Ok(Next::WhenTold)
         }
     }
 

@@ -172,9 +172,10 @@ fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()
 
 /// The reply to peers and posters after an error that stopped filing. The journal has the details, which are not for clients.
 pub fn told(error: &anyhow::Error) -> &'static str {
-    match is_disk_full(error) {
-        true => "No space left on the disk here; try again later",
-        false => "Cannot file articles at the moment; try again later",
+    if is_disk_full(error) {
+        "No space left on the disk here; try again later"
+    } else {
+        "Cannot file articles at the moment; try again later"
     }
 }
 

@@ -51,9 +51,10 @@ pub fn say_detail(text: &str) {
 }
 
 fn write_text(severity: Severity, text: &str) {
-    let line = match IS_JSON.load(Ordering::Relaxed) {
-        true => serde_json::json!({ "message": text }).to_string(),
-        false => visible(&format!("broadsheet: {text}")),
+    let line = if IS_JSON.load(Ordering::Relaxed) {
+        serde_json::json!({ "message": text }).to_string()
+    } else {
+        visible(&format!("broadsheet: {text}"))
     };
     write(severity, line);
 }
@@ -67,14 +68,13 @@ fn visible(text: &str) -> String {
 
 /// Writes each line with one call. A reader that has gone away does not stop the daemon.
 fn write(severity: Severity, mut line: String) {
-    match syslog::is_in_use() {
-        true => line = syslog::message(severity, &line, std::process::id()),
-        false => {
-            if *IS_JOURNAL {
-                line.insert_str(0, &format!("<{}>", severity as u8));
-            }
-            line.push('\n');
+    if syslog::is_in_use() {
+        line = syslog::message(severity, &line, std::process::id())
+    } else {
+        if *IS_JOURNAL {
+            line.insert_str(0, &format!("<{}>", severity as u8));
         }
+        line.push('\n');
     }
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
@@ -174,9 +174,10 @@ fn line(event: &str, fields: &Fields, is_json: bool) -> String {
 /// A plain word as it is; other values in quotes, with special characters escaped.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '=');
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("{text:?}"),
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("{text:?}")
     }
 }
 

@@ -608,9 +608,10 @@ impl Node {
             (1, last) => format!("up to entry {last}"),
             (first, last) => format!("from entry {first} to entry {last}"),
         };
-        let refusal = match self.copies_by_itself {
-            true => copying::refusal(&self.root),
-            false => Some(String::new()),
+        let refusal = if self.copies_by_itself {
+            copying::refusal(&self.root)
+        } else {
+            Some(String::new())
         };
         let next = match &refusal {
             None => "it fetches their articles now, and goes on with these".to_owned(),

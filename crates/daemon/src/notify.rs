@@ -40,11 +40,10 @@ pub fn start_watchdog(is_alive: impl Fn(Duration) -> bool + Send + 'static) {
     let thread = std::thread::Builder::new().name("watchdog".to_owned());
     let started = thread.spawn(move || {
         loop {
-            match is_alive(Duration::from_micros(every / 4)) {
-                true => notify("WATCHDOG=1"),
-                false => {
-                    super::warn("a network thread does not answer: systemd may restart the daemon")
-                }
+            if is_alive(Duration::from_micros(every / 4)) {
+                notify("WATCHDOG=1")
+            } else {
+                super::warn("a network thread does not answer: systemd may restart the daemon")
             }
             std::thread::sleep(Duration::from_micros(every / 2));
         }

@@ -25,9 +25,10 @@ impl OtherFaults {
     /// # Errors
     /// The faults, if there are any.
     pub fn refuse(self) -> Result<(), OtherFaults> {
-        match self.faults.is_empty() {
-            true => Ok(()),
-            false => Err(self),
+        if self.faults.is_empty() {
+            Ok(())
+        } else {
+            Err(self)
         }
     }
 }
@@ -56,9 +57,12 @@ pub fn look_at(directory: &NewsDirectory, read: &Read) -> OtherFaults {
         }
         Ok(tables) => {
             let are_tables = !tables.rules.is_empty();
-            let with_archive = |archive| match are_tables {
-                true => tables.explist(settings::FILE, archive),
-                false => Explist::read(&directory.file("explist"), archive),
+            let with_archive = |archive| {
+                if are_tables {
+                    tables.explist(settings::FILE, archive)
+                } else {
+                    Explist::read(&directory.file("explist"), archive)
+                }
             };
             // `@` is the directory of `expire -a`, which is not known here; any will do. The daemon's own runs have none.
             let list = with_archive(Some(b"/"));

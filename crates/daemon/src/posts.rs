@@ -101,9 +101,10 @@ impl Posts {
         let refuse = |entry: &PostEntry<'_>, (why, kind)| {
             let own = parsed.value(Header::MessageId).unwrap_or_default();
             let is_made = !article::message_id::valid_strict(own);
-            let id = match is_made {
-                true => message_id::new(now.seconds, now.random, &self.rules.mailname),
-                false => own.to_vec(),
+            let id = if is_made {
+                message_id::new(now.seconds, now.random, &self.rules.mailname)
+            } else {
+                own.to_vec()
             };
             if is_made || !is_known(&id)? {
                 entry.write_refused(&id);

@@ -88,12 +88,11 @@ impl Readers {
         if !woken.is_empty() {
             return Note::Wake(woken);
         }
-        match watched.is_changed() && state.save_at.is_none() {
-            true => {
-                state.save_at = Some(now + SAVE_SECONDS);
-                Note::Save
-            }
-            false => Note::Nothing,
+        if watched.is_changed() && state.save_at.is_none() {
+            state.save_at = Some(now + SAVE_SECONDS);
+            Note::Save
+        } else {
+            Note::Nothing
         }
     }
 

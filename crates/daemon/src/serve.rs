@@ -215,9 +215,10 @@ impl Daemon {
                     let events = std::mem::replace(&mut self.events, channel().1);
                     drop(self);
                     let is_stopped = events.try_iter().any(|event| matches!(event, Event::Stop));
-                    return Ok(match is_stopped {
-                        true => Ended::Stopped,
-                        false => Ended::CopyIsWhole,
+                    return Ok(if is_stopped {
+                        Ended::Stopped
+                    } else {
+                        Ended::CopyIsWhole
                     });
                 }
                 Ok(Event::Opened(_)) => {}

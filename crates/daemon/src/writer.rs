@@ -140,9 +140,10 @@ impl Writer {
         ));
         let mailer = files.settings.mailer(&directory);
         let mails = Mails::new(directory.root(), mailer, &starter);
-        let log_options = match files.settings.is_node() {
-            true => Some(files.settings.log_options(&directory)?),
-            false => None,
+        let log_options = if files.settings.is_node() {
+            Some(files.settings.log_options(&directory)?)
+        } else {
+            None
         };
         let mut this = Writer {
             directory,

@@ -373,9 +373,10 @@ impl Copying<'_, '_, '_> {
         if self.failures >= COPY_FAILURES_MAX {
             return self.hold(link, base);
         }
-        let counter = match error.is_id_conflict() {
-            true => &mut self.conflicts,
-            false => &mut self.failures,
+        let counter = if error.is_id_conflict() {
+            &mut self.conflicts
+        } else {
+            &mut self.failures
         };
         *counter += 1;
         self.report.failed += 1;

@@ -345,9 +345,10 @@ impl<'r> Decider<'r> {
         let rows = surveys.iter().map(Survey::rows).sum();
         plan.rows = rows;
         // Removed groups have no marks.
-        plan.live = match self.others.is_empty() {
-            true => by_marks.min(rows),
-            false => rows,
+        plan.live = if self.others.is_empty() {
+            by_marks.min(rows)
+        } else {
+            rows
         };
         let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
             cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number

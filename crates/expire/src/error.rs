@@ -61,16 +61,14 @@ pub enum Error {
 }
 
 fn rule(are_tables: bool) -> &'static str {
-    match are_tables {
-        true => "[[expire]]",
-        false => "line",
-    }
+    if are_tables { "[[expire]]" } else { "line" }
 }
 
 fn last_rule(are_tables: bool) -> &'static str {
-    match are_tables {
-        true => "add one (a last one with patterns = \"all\" and keep_days = 14 covers everything)",
-        false => "add one (a last line `all x 14 -' covers everything)",
+    if are_tables {
+        "add one (a last one with patterns = \"all\" and keep_days = 14 covers everything)"
+    } else {
+        "add one (a last line `all x 14 -' covers everything)"
     }
 }
 

@@ -379,15 +379,16 @@ impl Policy {
     /// Reasons why expired articles can come back, one sentence each, for `broadsheet check`.
     pub fn returns(&self, file: &str) -> Vec<String> {
         if self.expired.is_none() {
-            let (missing, advice) = match self.are_tables {
-                true => (
+            let (missing, advice) = if self.are_tables {
+                (
                     "expired_days of [expiry] is not set",
                     "set `expired_days = 14' there",
-                ),
-                false => (
+                )
+            } else {
+                (
                     "there is no /expired/ line",
                     "add a line such as `/expired/ x 14 -'",
-                ),
+                )
             };
             return vec![format!(
                 "{file}: {missing}, so ids are forgotten when their articles expire, and the articles can come back; {advice}"

@@ -133,9 +133,10 @@ fn carry_out(
     let _one = (!is_dry).then(lock).transpose()?;
     // Opening a news directory without an index makes one.
     let open = || Snapshot::open(dir);
-    let snapshot = match is_dry {
-        true => open()?,
-        false => Reserve::of_expire(dir).with(open)?,
+    let snapshot = if is_dry {
+        open()?
+    } else {
+        Reserve::of_expire(dir).with(open)?
     };
     for found in snapshot.notices() {
         (archiving.notice)(found);
@@ -143,9 +144,10 @@ fn carry_out(
     if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
     }
-    let removed = match is_dry {
-        true => None,
-        false => Some(RemovedArticles::of(&snapshot)?),
+    let removed = if is_dry {
+        None
+    } else {
+        Some(RemovedArticles::of(&snapshot)?)
     };
     let (mut policy, warnings) = Policy::compile(list, snapshot.active())?;
     let bases = snapshot.segments().iter();
@@ -203,9 +205,10 @@ fn carry_out(
         archive.copy((&policy, &surveys), &mut plan, archiving.index)?;
     }
     record_oldest(&snapshot, &surveys, is_dry, &mut plan);
-    let removals = match options.trace {
-        true => removals(&snapshot, &surveys, &policy, &plan),
-        false => Vec::new(),
+    let removals = if options.trace {
+        removals(&snapshot, &surveys, &policy, &plan)
+    } else {
+        Vec::new()
     };
     let (segments, ids) = (snapshot.segments().len(), snapshot.ids());
     let forget_before = set_horizon(
@@ -224,9 +227,10 @@ fn carry_out(
         }
         deciding = started.elapsed();
     }
-    let archived = match options.trace {
-        true => Archived::default(),
-        false => archive.finish(),
+    let archived = if options.trace {
+        Archived::default()
+    } else {
+        archive.finish()
     };
     let mut report = RunReport {
         plan,
@@ -304,16 +308,17 @@ fn apply_decision(
 }
 
 fn reclaim_policy(space: &SpaceLimits, is_short: bool, now: i64) -> ReclaimPolicy {
-    match is_short {
-        true => ReclaimPolicy {
+    if is_short {
+        ReclaimPolicy {
             dead_part: space.dead_fraction.min(SHORTAGE_DEAD_FRACTION),
             everywhere: true,
             now,
-        },
-        false => ReclaimPolicy {
+        }
+    } else {
+        ReclaimPolicy {
             now,
             ..ReclaimPolicy::usual(space.dead_fraction)
-        },
+        }
     }
 }
 

@@ -165,11 +165,12 @@ impl TableRule {
 
     fn archive(&self, given: Option<&[u8]>) -> Result<Option<crate::Archive>, PolicyLineError> {
         let Some(name) = self.archive.as_deref() else {
-            return match self.flat {
-                true => Err(PolicyLineError::Key(
+            return if self.flat {
+                Err(PolicyLineError::Key(
                     "is flat but has no archive".to_owned(),
-                )),
-                false => Ok(None),
+                ))
+            } else {
+                Ok(None)
             };
         };
         let segments = name == "segments";

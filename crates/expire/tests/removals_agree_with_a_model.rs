@@ -153,9 +153,10 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
         .append(&Filing {
             id: id.as_bytes(),
             arrival,
-            expires: match wanted.unreadable {
-                true => Expires::Unreadable(b"some day"),
-                false => expires.into(),
+            expires: if wanted.unreadable {
+                Expires::Unreadable(b"some day")
+            } else {
+                expires.into()
             },
             is_late,
             links: &named,

@@ -229,10 +229,7 @@ impl AnswerNotes {
         let text = text.get(..ANSWER_TEXT_BYTES_MAX).unwrap_or(text);
         if !text.is_empty() {
             self.lines.push(b' ');
-            let visible = |byte: &u8| match byte.is_ascii_control() {
-                true => b' ',
-                false => *byte,
-            };
+            let visible = |byte: &u8| if byte.is_ascii_control() { b' ' } else { *byte };
             self.lines.extend(text.iter().map(visible));
         }
         end_line(&mut self.lines, begin);

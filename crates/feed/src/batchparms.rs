@@ -176,9 +176,10 @@ impl Batchparms {
                 Err(what) => errors.push(BatchparmsError { line: number, what }),
             }
         }
-        match errors.is_empty() {
-            true => Ok(Batchparms { rules }),
-            false => Err(errors),
+        if errors.is_empty() {
+            Ok(Batchparms { rules })
+        } else {
+            Err(errors)
         }
     }
 
@@ -288,12 +289,11 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
     }
     let (second, after) = field(rest);
     let is_performance = second.first().is_some_and(u8::is_ascii_digit);
-    let (class, is_off, rest) = match is_performance {
-        true => (CLASS, false, rest),
-        false => {
-            let (class, is_off) = class(second)?;
-            (class, is_off, after)
-        }
+    let (class, is_off, rest) = if is_performance {
+        (CLASS, false, rest)
+    } else {
+        let (class, is_off) = class(second)?;
+        (class, is_off, after)
     };
     let (size, rest) = field(rest);
     let (size, size_max) = sizes(size)?;
@@ -312,9 +312,10 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
         build,
         packing,
         command,
-    } = match is_performance {
-        true => pipeline::parse(&joined(command)?)?,
-        false => pipeline::parse(command)?,
+    } = if is_performance {
+        pipeline::parse(&joined(command)?)?
+    } else {
+        pipeline::parse(command)?
     };
     Ok(Rule {
         line,
@@ -370,9 +371,10 @@ fn sizes(word: &[u8]) -> Result<(u64, u64), String> {
         Some(digits) => decimal::parse(digits).ok_or_else(error)?,
         None => size.saturating_mul(BATCH_OVERSIZE),
     };
-    match (1..=BATCH_BYTES_MAX).contains(&size) && size_max >= size {
-        true => Ok((size, size_max)),
-        false => Err(error()),
+    if (1..=BATCH_BYTES_MAX).contains(&size) && size_max >= size {
+        Ok((size, size_max))
+    } else {
+        Err(error())
     }
 }
 

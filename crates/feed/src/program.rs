@@ -281,9 +281,10 @@ fn wait_ready(input: &ChildStdin) {
 }
 
 fn why(deadline: &Deadline<'_>, stalled: &str) -> String {
-    match deadline.is_short() {
-        true => "was killed: its time was over before it had read everything".to_owned(),
-        false => stalled.to_owned(),
+    if deadline.is_short() {
+        "was killed: its time was over before it had read everything".to_owned()
+    } else {
+        stalled.to_owned()
     }
 }
 

@@ -140,9 +140,10 @@ impl Remote {
         if let Some(login) = &self.login {
             opening = opening.with_login(login.clone(), self.server.allow_plaintext_login);
         }
-        match self.server.compress {
-            true => opening.with_compression(),
-            false => opening,
+        if self.server.compress {
+            opening.with_compression()
+        } else {
+            opening
         }
     }
 }
@@ -155,9 +156,10 @@ fn password(path: &Path) -> Result<Vec<u8>, RemoteError> {
     let is_password = !line.is_empty()
         && line.len() <= PASSWORD_BYTES_MAX
         && !line.iter().any(u8::is_ascii_control);
-    match is_password {
-        true => Ok(line.to_vec()),
-        false => Err(RemoteError::Password(path.to_owned())),
+    if is_password {
+        Ok(line.to_vec())
+    } else {
+        Err(RemoteError::Password(path.to_owned()))
     }
 }
 

@@ -23,8 +23,9 @@ pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
         && !site
             .iter()
             .any(|&byte| byte == b'/' || byte.is_ascii_control());
-    match is_plain {
-        true => Ok(news.join(FEEDS).join(OsStr::from_bytes(site))),
-        false => Err(Error::Name(shown(site))),
+    if is_plain {
+        Ok(news.join(FEEDS).join(OsStr::from_bytes(site)))
+    } else {
+        Err(Error::Name(shown(site)))
     }
 }

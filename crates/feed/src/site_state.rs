@@ -108,9 +108,10 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
 /// The position from which records name a site. Those filed while it was not enrolled do not, whatever an earlier enrolment wrote: the
 /// enrolment that follows writes a new one.
 fn selected_now(news: &Path, site: &[u8], dir: &Path) -> Result<Position, Error> {
-    Ok(match enrolment::is_enrolled(news, site)? {
-        true => cursor::selected_from(dir),
-        false => cursor::NOWHERE,
+    Ok(if enrolment::is_enrolled(news, site)? {
+        cursor::selected_from(dir)
+    } else {
+        cursor::NOWHERE
     })
 }
 

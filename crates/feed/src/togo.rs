@@ -167,9 +167,10 @@ impl<'a> FromCursor<'a> {
         let selected_from = self.state.cursor().selected_from;
         let site = self.state.site();
         let is_selected = !was_unreadable
-            || match position >= selected_from {
-                true => names_site(&record, site),
-                false => (self.late_selection)(&record, site),
+            || if position >= selected_from {
+                names_site(&record, site)
+            } else {
+                (self.late_selection)(&record, site)
             };
         Ok(match is_selected && put(position, &record) {
             true => Offered::Taken,

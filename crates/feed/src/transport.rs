@@ -106,11 +106,10 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
 fn lacks_rights(program: &[u8], directory: &Path) -> &'static str {
     let place = program_file::find(OsStr::from_bytes(program), directory);
     let gains = place.is_some_and(|place| program_file::gains_rights(&place));
-    match gains && program_file::has_no_new_privileges() {
-        true => {
-            " (it cannot gain its rights under a systemd unit with NoNewPrivileges: `broadsheet check' says what to do)"
-        }
-        false => "",
+    if gains && program_file::has_no_new_privileges() {
+        " (it cannot gain its rights under a systemd unit with NoNewPrivileges: `broadsheet check' says what to do)"
+    } else {
+        ""
     }
 }
 

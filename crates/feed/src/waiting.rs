@@ -227,9 +227,10 @@ fn each(
                 let line = (&line, snapshot.is_alive(&line));
                 let mut sites = sites.iter().enumerate();
                 return sites.try_for_each(|(which, site)| {
-                    match site.cursor.has_passed(position) {
-                        true => ControlFlow::Continue(()),
-                        false => found(which, &met, line),
+                    if site.cursor.has_passed(position) {
+                        ControlFlow::Continue(())
+                    } else {
+                        found(which, &met, line)
                     }
                 });
             }

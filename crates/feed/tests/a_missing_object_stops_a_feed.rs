@@ -28,9 +28,10 @@ fn that_goes_between_the_search_and_the_reading() {
     news.commit();
     let news = news.offload(&objects);
     for is_missing in [true, false] {
-        objects.set(match is_missing {
-            true => Wrong::Misses(1 << 20),
-            false => Wrong::Nothing,
+        objects.set(if is_missing {
+            Wrong::Misses(1 << 20)
+        } else {
+            Wrong::Nothing
         });
         let mut snapshot = news.snapshot();
         let state = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();

@@ -41,16 +41,14 @@ fn in_rounds_of_any_size() {
                 .map(|which| SITES[which])
                 .collect();
             let position = news.file(&names.join(" "));
-            match number % 5 == 0 {
-                true => news
-                    .spool
+            if number % 5 == 0 {
+                news.spool
                     .cancel(position, format!("<{}@x>", number + 2).as_bytes())
-                    .unwrap(),
-                false => {
-                    for (which, site) in SITES.iter().enumerate() {
-                        if names.contains(site) {
-                            wanted[which].push(position);
-                        }
+                    .unwrap()
+            } else {
+                for (which, site) in SITES.iter().enumerate() {
+                    if names.contains(site) {
+                        wanted[which].push(position);
                     }
                 }
             }

@@ -8,9 +8,12 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         let before = candidate.strip_suffix(word).filter(|_| !word.is_empty());
         before.is_some_and(|before| before.ends_with('_'))
     };
-    let distance = |candidate| match is_end(candidate) {
-        true => 1,
-        false => strsim::osa_distance(word, candidate),
+    let distance = |candidate| {
+        if is_end(candidate) {
+            1
+        } else {
+            strsim::osa_distance(word, candidate)
+        }
     };
     let allowed = (word.len() / 3).max(2);
     candidates

@@ -105,13 +105,15 @@ impl Hours {
     /// Seconds until it begins; 0 within it. `second`: of the day, in local time.
     pub fn wait(self, second: u32) -> u32 {
         let second = second % Hours::DAY;
-        let is_within = match self.from < self.until {
-            true => (self.from..self.until).contains(&second),
-            false => second >= self.from || second < self.until,
+        let is_within = if self.from < self.until {
+            (self.from..self.until).contains(&second)
+        } else {
+            second >= self.from || second < self.until
         };
-        match is_within {
-            true => 0,
-            false => (self.from + Hours::DAY - second) % Hours::DAY,
+        if is_within {
+            0
+        } else {
+            (self.from + Hours::DAY - second) % Hours::DAY
         }
     }
 }

@@ -84,9 +84,10 @@ impl Pattern {
 
     /// The result of the pattern with the highest score.
     pub fn result(&self, group: &[u8]) -> WildmatResult {
-        let verdict = match group.is_empty() {
-            true => None,
-            false => self.verdict(group),
+        let verdict = if group.is_empty() {
+            None
+        } else {
+            self.verdict(group)
         };
         verdict.unwrap_or(WildmatResult::Fail)
     }

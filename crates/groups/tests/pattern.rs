@@ -158,10 +158,7 @@ proptest! {
         prop_assert_eq!(told.widened.is_empty(), !other.contains("all."));
         let wildmat = Wildmat::parse_poison(told.list.as_bytes());
         for group in groups.iter().filter(|group| !group.is_empty() && told.widened.is_empty()) {
-            let expected = match pattern.matches(group.as_bytes()) {
-                true => WildmatResult::Match,
-                false => WildmatResult::Fail,
-            };
+            let expected = if pattern.matches(group.as_bytes()) { WildmatResult::Match } else { WildmatResult::Fail };
             prop_assert_eq!(wildmat.result(group.as_bytes()), expected, "{} as {:?} on {}", list, told, group);
         }
     }

@@ -80,9 +80,10 @@ impl Archived {
     /// # Errors
     /// Those of a commit.
     pub fn commit_if_full(&self, importer: &mut Importer<'_>) -> Result<(), Error> {
-        match importer.spool().pending_bytes() >= self.options.commit_bytes {
-            true => importer.commit(),
-            false => Ok(()),
+        if importer.spool().pending_bytes() >= self.options.commit_bytes {
+            importer.commit()
+        } else {
+            Ok(())
         }
     }
 

@@ -71,9 +71,10 @@ impl ConfFile {
                 continue;
             }
             let (start, mut text) = joined.take().unwrap_or((number, String::new()));
-            let part = match text.is_empty() {
-                true => line,
-                false => line.trim_start(),
+            let part = if text.is_empty() {
+                line
+            } else {
+                line.trim_start()
             };
             match part.strip_suffix('\\') {
                 Some(part) => {

@@ -30,9 +30,10 @@ pub(crate) fn list(
     let path = dir.join(GONE);
     let counts = importer.counts();
     // The spool is elsewhere.
-    let mut here = match counts.is_nothing_there() {
-        true => HashMap::new(),
-        false => visible(importer, before)?,
+    let mut here = if counts.is_nothing_there() {
+        HashMap::new()
+    } else {
+        visible(importer, before)?
     };
     if !here.is_empty() {
         let history = source.history().to_owned();

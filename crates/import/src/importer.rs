@@ -267,9 +267,10 @@ impl<'a> Importer<'a> {
     }
 
     fn tell(&mut self, is_told: bool, text: &str) {
-        match is_told {
-            true => self.watch.fault(text),
-            false => self.counts.unnamed += 1,
+        if is_told {
+            self.watch.fault(text)
+        } else {
+            self.counts.unnamed += 1
         }
     }
 
@@ -313,9 +314,10 @@ impl<'a> Importer<'a> {
     }
 
     fn count_remembered(&mut self, is_gone: bool) {
-        match is_gone {
-            true => self.counts.gone += 1,
-            false => self.counts.remembered += 1,
+        if is_gone {
+            self.counts.gone += 1
+        } else {
+            self.counts.remembered += 1
         }
     }
 
@@ -535,9 +537,10 @@ impl<'a> Importer<'a> {
             }
         };
         let mut buffer = Vec::new();
-        let record = match position < before.end() {
-            true => before.record(position, &mut buffer),
-            false => self.spool.record(position, &mut buffer),
+        let record = if position < before.end() {
+            before.record(position, &mut buffer)
+        } else {
+            self.spool.record(position, &mut buffer)
         };
         let record = match record {
             Ok(Some(record)) if !record.head.header_only => record,

@@ -86,9 +86,10 @@ impl Kept {
 /// Notes a piece; returns false if it was known.
 fn is_new(known: &mut HashSet<[u8; 16]>, piece: &[u8]) -> bool {
     let hash = md5_of(piece);
-    match known.len() < PIECES_KNOWN_MAX {
-        true => known.insert(hash),
-        false => !known.contains(&hash),
+    if known.len() < PIECES_KNOWN_MAX {
+        known.insert(hash)
+    } else {
+        !known.contains(&hash)
     }
 }
 

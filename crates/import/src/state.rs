@@ -38,9 +38,10 @@ impl State {
             return Ok(State::default());
         };
         let known = identity_at(file, state.offset).map_err(Error::io("read", history))?;
-        Ok(match known == identity {
-            true => state,
-            false => State::default(),
+        Ok(if known == identity {
+            state
+        } else {
+            State::default()
         })
     }
 

@@ -35,8 +35,9 @@ fn add(draft: &mut Draft, header: &str, own: impl Iterator<Item = String>) {
     let given = draft.value(header).map(elements_of).unwrap_or_default();
     let given = given.iter().map(ToString::to_string);
     let elements: Vec<String> = own.chain(given).take(ELEMENTS_MAX).collect();
-    match elements.is_empty() {
-        true => draft.remove(header),
-        false => draft.set(header, elements.join("\n\t").as_bytes()),
+    if elements.is_empty() {
+        draft.remove(header)
+    } else {
+        draft.set(header, elements.join("\n\t").as_bytes())
     }
 }

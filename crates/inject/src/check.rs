@@ -89,12 +89,13 @@ pub fn newsgroups(draft: &Draft, rules: &Rules) -> Result<(), Refusal> {
     let value = required(draft, "Newsgroups")?;
     names("Newsgroups", value)?;
     let groups = newsgroups::split(value).count();
-    match groups > rules.groups_max {
-        true => Err(Refusal::TooMany {
+    if groups > rules.groups_max {
+        Err(Refusal::TooMany {
             what: "groups",
             limit: rules.groups_max,
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 
@@ -179,9 +180,10 @@ pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
 }
 
 fn comments(header: &'static str, value: &[u8]) -> Result<(), Refusal> {
-    match syntax::has_unclosed_comment(value) {
-        true => Err(Refusal::value(header, "a comment has no `)'", value)),
-        false => Ok(()),
+    if syntax::has_unclosed_comment(value) {
+        Err(Refusal::value(header, "a comment has no `)'", value))
+    } else {
+        Ok(())
     }
 }
 
@@ -230,9 +232,10 @@ pub fn blocks(
         from: draft.value("From").unwrap_or_default(),
         host: poster.host,
         // The identity of a client without a login begins with NUL.
-        login: match poster.account.starts_with(b"\0") {
-            true => b"",
-            false => poster.account,
+        login: if poster.account.starts_with(b"\0") {
+            b""
+        } else {
+            poster.account
         },
         injector: b"",
     };
@@ -258,13 +261,14 @@ pub fn path(value: &[u8]) -> Result<(), Refusal> {
         return Err(Refusal::value("Path", why, value));
     }
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_!:+=@%".contains(byte);
-    match value.iter().all(is_plain) && !value.ends_with(b"!") {
-        true => Ok(()),
-        false => Err(Refusal::value(
+    if value.iter().all(is_plain) && !value.ends_with(b"!") {
+        Ok(())
+    } else {
+        Err(Refusal::value(
             "Path",
             "it is not a list of sites with a tail",
             value,
-        )),
+        ))
     }
 }
 
@@ -280,13 +284,14 @@ pub fn message_id(value: &[u8], rules: &Rules) -> Result<(), Refusal> {
             limit: rules.message_id_bytes_max,
         });
     }
-    match message_id::valid_strict(value) {
-        true => Ok(()),
-        false => Err(Refusal::value(
+    if message_id::valid_strict(value) {
+        Ok(())
+    } else {
+        Err(Refusal::value(
             "Message-ID",
             "it does not have the form `<word.word@site>'",
             value,
-        )),
+        ))
     }
 }
 
@@ -326,9 +331,10 @@ pub fn date_range(
         return Err(Refusal::value(header, "it is too far in the future", value));
     }
     let age = rules.age_seconds_max.unwrap_or(DATE_AGE_SECONDS_MAX);
-    match seconds < now.saturating_sub(age.min(DATE_AGE_SECONDS_MAX)) {
-        true => Err(Refusal::value(header, "it is too far in the past", value)),
-        false => Ok(()),
+    if seconds < now.saturating_sub(age.min(DATE_AGE_SECONDS_MAX)) {
+        Err(Refusal::value(header, "it is too far in the past", value))
+    } else {
+        Ok(())
     }
 }
 
@@ -341,8 +347,9 @@ pub fn body(draft: &Draft) -> Result<(), Refusal> {
         return Err(Refusal::Nul);
     }
     let is_empty = draft.body.trim_ascii().is_empty();
-    match is_empty && draft.value("Control").is_none() {
-        true => Err(Refusal::NoBody),
-        false => Ok(()),
+    if is_empty && draft.value("Control").is_none() {
+        Err(Refusal::NoBody)
+    } else {
+        Ok(())
     }
 }

@@ -65,9 +65,10 @@ impl Draft {
         if let Some(field) = open {
             draft.push_checked(field)?;
         }
-        draft.body = match is_crlf {
-            true => without_cr(rest),
-            false => rest.to_vec(),
+        draft.body = if is_crlf {
+            without_cr(rest)
+        } else {
+            rest.to_vec()
         };
         Ok(draft)
     }

@@ -378,12 +378,13 @@ fn run(mail: File, command: &CommandLine, limit: Duration) -> Result<(), Error> 
             seconds: limit.as_secs(),
         });
     };
-    match status.success() {
-        true => Ok(()),
-        false => Err(Error::NotTaken {
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::NotTaken {
             program: program.into(),
             status,
-        }),
+        })
     }
 }
 

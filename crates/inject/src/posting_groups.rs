@@ -39,9 +39,10 @@ pub fn check_groups<'a>(value: &'a [u8], active: &'a Active) -> Result<PostingGr
             _ => {}
         }
     }
-    match is_known {
-        true => Ok(PostingGroups { moderated, unknown }),
-        false => Err(Refusal::NoGroup(shown(value))),
+    if is_known {
+        Ok(PostingGroups { moderated, unknown })
+    } else {
+        Err(Refusal::NoGroup(shown(value)))
     }
 }
 

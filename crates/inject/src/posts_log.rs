@@ -96,9 +96,10 @@ impl<'a> PostLine<'a> {
             kept
         };
         let tls = if self.is_secure { "tls" } else { "plain" };
-        let refused = match self.is_refused {
-            true => format!("\t{REFUSED}"),
-            false => String::new(),
+        let refused = if self.is_refused {
+            format!("\t{REFUSED}")
+        } else {
+            String::new()
         };
         format!(
             "{}\t{}\t{}\t{}\t{}\t{tls}{refused}\n",
@@ -215,20 +216,22 @@ fn append(dir: &Path, line: &PostLine<'_>) -> io::Result<()> {
     let options = options.append(true).create(true).mode(0o600);
     let mut file = store::regular::open_with(&path, options)?;
     let before = file.metadata()?.len();
-    let written = file
-        .write_all(line.text().as_bytes())
-        .and_then(|()| match line.is_refused {
-            true => Ok(()),
-            false => file.sync_data(),
-        });
+    let written = file.write_all(line.text().as_bytes()).and_then(|()| {
+        if line.is_refused {
+            Ok(())
+        } else {
+            file.sync_data()
+        }
+    });
     if written.is_err() {
         // The next line must not become the end of a part of this one.
         let _ = file.set_len(before);
     }
     written?;
-    match is_new {
-        true => File::open(dir)?.sync_all(),
-        false => Ok(()),
+    if is_new {
+        File::open(dir)?.sync_all()
+    } else {
+        Ok(())
     }
 }
 

@@ -209,9 +209,10 @@ impl Connection {
     /// Time that the next system call may take.
     fn patience(&self) -> io::Result<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(io::ErrorKind::TimedOut.into()),
-            false => Ok(left.min(Duration::from_secs(REPLY_SECONDS_MAX))),
+        if left.is_zero() {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(left.min(Duration::from_secs(REPLY_SECONDS_MAX)))
         }
     }
 

@@ -31,11 +31,12 @@ pub struct Facts {
 /// subjectAltName alone (RFC 9525, 6.3).
 impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.names.is_empty() {
-            true => f.write_str(
+        if self.names.is_empty() {
+            f.write_str(
                 "that names no host in subjectAltName: clients that look at certificates refuse it",
-            ),
-            false => write!(f, "for {}", self.names.join(", ")),
+            )
+        } else {
+            write!(f, "for {}", self.names.join(", "))
         }
     }
 }

@@ -328,9 +328,10 @@ impl<S: Side> Tls<S> {
     }
 
     fn kept_max(&self) -> usize {
-        match self.is_answered {
-            true => KEPT_BYTES_MAX,
-            false => HELLO_BYTES_MAX,
+        if self.is_answered {
+            KEPT_BYTES_MAX
+        } else {
+            HELLO_BYTES_MAX
         }
     }
 

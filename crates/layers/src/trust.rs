@@ -210,12 +210,13 @@ fn own_roots(path: &Path) -> Result<RootCertStore, TrustError> {
             .add(certificate)
             .map_err(|error| bad(format!("certificate {number} cannot be used: {error}")))?;
     }
-    match roots.is_empty() {
-        true => Err(bad(
+    if roots.is_empty() {
+        Err(bad(
             "no certificate found; the file must have a part that begins with `-----BEGIN CERTIFICATE-----'"
                 .to_owned(),
-        )),
-        false => Ok(roots),
+        ))
+    } else {
+        Ok(roots)
     }
 }
 
@@ -255,11 +256,12 @@ impl ServerCertVerifier for Verifier {
         let verified = match &self.rule {
             Rule::Fingerprint(wanted) => {
                 let shown = Fingerprint::of(end_entity);
-                return match wanted.is(&shown) {
-                    true => Ok(ServerCertVerified::assertion()),
-                    false => Err(self.error(&format!(
+                return if wanted.is(&shown) {
+                    Ok(ServerCertVerified::assertion())
+                } else {
+                    Err(self.error(&format!(
                         "is not the one of tls_fingerprint: its fingerprint is {shown}"
-                    ))),
+                    )))
                 };
             }
             Rule::Signed(verifier) => verifier.verify_server_cert(

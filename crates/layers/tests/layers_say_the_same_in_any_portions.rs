@@ -41,12 +41,11 @@ fn through_tls() {
 fn through_compression_with_and_without_tls() {
     for is_secure in [false, true] {
         for portion in PORTIONS {
-            let (mut layers, mut server) = match is_secure {
-                true => {
-                    let (layers, server) = pair(VERSIONS[1], portion);
-                    (layers, Some(server))
-                }
-                false => (ClientLayers::plain(), None),
+            let (mut layers, mut server) = if is_secure {
+                let (layers, server) = pair(VERSIONS[1], portion);
+                (layers, Some(server))
+            } else {
+                (ClientLayers::plain(), None)
             };
             let mut other = Deflate::new(6);
             // What follows the reply 206 in the same read is compressed already.

@@ -130,9 +130,10 @@ impl News {
 
     fn attributes(&self, of: &Attributes) -> FileAttr {
         let since = Duration::from_secs(of.mtime.unsigned_abs());
-        let time = match of.mtime < 0 {
-            true => UNIX_EPOCH.checked_sub(since),
-            false => UNIX_EPOCH.checked_add(since),
+        let time = if of.mtime < 0 {
+            UNIX_EPOCH.checked_sub(since)
+        } else {
+            UNIX_EPOCH.checked_add(since)
         };
         let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
         let (kind, perm) = match of.kind {

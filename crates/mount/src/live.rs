@@ -123,22 +123,21 @@ impl Live {
     /// Takes over what changed. False: the log is being replayed.
     fn look(&mut self) -> Result<bool, Error> {
         self.listen();
-        let change = match self.pending.files {
-            true => {
-                let mut fresh = self.snapshot.clone();
-                fresh.catch_up()?;
-                if fresh.end() < self.snapshot.end() {
-                    let since = self.replayed_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() < REPLAY {
-                        return Ok(false);
-                    }
+        let change = if self.pending.files {
+            let mut fresh = self.snapshot.clone();
+            fresh.catch_up()?;
+            if fresh.end() < self.snapshot.end() {
+                let since = self.replayed_since.get_or_insert_with(Instant::now);
+                if since.elapsed() < REPLAY {
+                    return Ok(false);
                 }
-                self.snapshot = fresh;
-                self.replayed_since = None;
-                self.pending.files = false;
-                Change::Removed
             }
-            false => self.snapshot.catch_up_with_commits()?,
+            self.snapshot = fresh;
+            self.replayed_since = None;
+            self.pending.files = false;
+            Change::Removed
+        } else {
+            self.snapshot.catch_up_with_commits()?
         };
         if change != Change::None {
             self.commits += 1;

@@ -73,9 +73,10 @@ impl Error {
     /// The error of a mount that FUSE refuses; fusermount3 names the setting that is missing.
     fn of_fuse(at: &Path, error: io::Error) -> Error {
         let at = at.to_owned();
-        match error.to_string().contains("user_allow_other") {
-            true => Error::ForAll(at, error),
-            false => Error::Fuse(at, error),
+        if error.to_string().contains("user_allow_other") {
+            Error::ForAll(at, error)
+        } else {
+            Error::Fuse(at, error)
         }
     }
 }
@@ -282,9 +283,10 @@ fn is_ours(at: &Path) -> bool {
     let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
         return false;
     };
-    let parent = match parent.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => parent,
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
     };
     let Ok(parent) = parent.canonicalize() else {
         return false;
@@ -319,9 +321,10 @@ fn detach(at: &Path) -> io::Result<()> {
         Err(Errno::PERM) => {
             let mut command = Command::new("fusermount3");
             let status = command.args(["-u", "-z", "--"]).arg(at).status()?;
-            match status.success() {
-                true => Ok(()),
-                false => Err(io::Error::other(format!("fusermount3: {status}"))),
+            if status.success() {
+                Ok(())
+            } else {
+                Err(io::Error::other(format!("fusermount3: {status}")))
             }
         }
         Err(errno) => Err(errno.into()),

@@ -138,10 +138,10 @@ impl Search {
             let is_it = |index: u32| entry(index).is_some_and(|(known, _)| *known == article);
             let length = (directories + articles.len()) as u32;
             let change = (number, listing.change);
-            let found = match self.is_linear {
-                true => self.offsets.search(process, change, length, is_it),
-                false => self
-                    .offsets
+            let found = if self.is_linear {
+                self.offsets.search(process, change, length, is_it)
+            } else {
+                self.offsets
                     .search_indexed(process, change, length, is_it, || {
                         let mut examined = 0;
                         let found = articles.binary_search_by(|(known, _)| {
@@ -149,7 +149,7 @@ impl Search {
                             known.cmp(&article)
                         });
                         (found.ok().map(|index| index as u32), examined)
-                    }),
+                    })
             };
             if let Some((_, position)) = found.and_then(entry) {
                 return Ok(Some(*position));

@@ -329,9 +329,10 @@ impl Tree {
 
     /// The newest article of a group.
     fn newest(&self, name: &[u8]) -> Result<Option<(u64, Position)>, Error> {
-        match self.live.hierarchy.is_group(name) {
-            true => self.live.snapshot.previous(name, u64::MAX, 0),
-            false => Ok(None),
+        if self.live.hierarchy.is_group(name) {
+            self.live.snapshot.previous(name, u64::MAX, 0)
+        } else {
+            Ok(None)
         }
     }
 

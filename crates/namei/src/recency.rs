@@ -117,16 +117,13 @@ mod tests {
             }
             for (place, is_now) in uses {
                 list.retain(|&other| other != place);
-                match is_now {
-                    true => {
+                if is_now {
                         recency.use_now(place);
                         list.push(place);
-                    }
-                    false => {
+                    } else {
                         recency.use_next(place);
                         list.insert(0, place);
                     }
-                }
                 prop_assert_eq!(recency.oldest(), list.first().copied());
                 prop_assert_eq!(recency.newest, *list.last().unwrap());
             }

@@ -408,9 +408,10 @@ impl Session {
 
     /// Replies to an invalid line. After TAKETHIS the article follows all the same, and the reply belongs after it (RFC 4644, 2.5.2).
     fn refuse_line(&mut self, line: &[u8], answer: &[u8], out: &mut OutBuffer) {
-        match is_take_this(line) {
-            true => self.state = State::Discarding(ArticleEnd::default(), answer.into(), false),
-            false => out.push(answer),
+        if is_take_this(line) {
+            self.state = State::Discarding(ArticleEnd::default(), answer.into(), false)
+        } else {
+            out.push(answer)
         }
     }
 
@@ -551,9 +552,10 @@ impl Session {
                         Session::push_outcome(incoming.kind, &incoming.id, &outcome, &mut text)
                     }
                 };
-                self.state = match is_over {
-                    true => State::Closed,
-                    false => State::Command,
+                self.state = if is_over {
+                    State::Closed
+                } else {
+                    State::Command
                 };
                 (count, None)
             }

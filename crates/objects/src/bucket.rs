@@ -105,9 +105,10 @@ impl Bucket {
         }
         let endpoint =
             endpoint.unwrap_or_else(|| provider.default_endpoint(&bucket.name, region, &login));
-        let tls = match endpoint.is_plain {
-            false => ClientTrust::new(&endpoint.host, &settings.trust).map(|trust| trust.config()),
-            true => layers::trust::trusting_nobody(),
+        let tls = if endpoint.is_plain {
+            layers::trust::trusting_nobody()
+        } else {
+            ClientTrust::new(&endpoint.host, &settings.trust).map(|trust| trust.config())
         };
         let tls = tls.map_err(|error| invalid(format!("offload.endpoint: {error}")))?;
         let client = provider.client(Access {
@@ -269,9 +270,10 @@ fn read_whole(content: &mut dyn Read, length: u64) -> io::Result<Bytes> {
 
 impl Objects for Bucket {
     fn put(&self, name: &str, content: &mut dyn Read, length: u64) -> io::Result<()> {
-        let done = match length > PART_BYTES {
-            true => self.put_parts(name, content, length),
-            false => self.put_part(name, content, length),
+        let done = if length > PART_BYTES {
+            self.put_parts(name, content, length)
+        } else {
+            self.put_part(name, content, length)
         };
         // A server that refuses a request may close before it has the whole request, and its answer is lost. It gives the
         // same answer to a short request.

@@ -105,9 +105,10 @@ impl S3Server {
         while let Some(directory) = waiting.pop() {
             for entry in fs::read_dir(directory).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                match path.is_dir() {
-                    true => waiting.push(path),
-                    false => found.push(path.strip_prefix(&root).unwrap().display().to_string()),
+                if path.is_dir() {
+                    waiting.push(path)
+                } else {
+                    found.push(path.strip_prefix(&root).unwrap().display().to_string())
                 }
             }
         }

@@ -50,9 +50,10 @@ impl Certificate {
                 add(&mut found, &read?)?;
             }
         }
-        match found.is_empty() {
-            true => Err(Error::Malformed("it contains no public key")),
-            false => Ok(found),
+        if found.is_empty() {
+            Err(Error::Malformed("it contains no public key"))
+        } else {
+            Ok(found)
         }
     }
 

@@ -119,9 +119,10 @@ impl Signature {
             _ => return Err(Error::Malformed("its algorithm is not that of the key")),
         };
         cursor.end()?;
-        match is_signed {
-            true => Ok(()),
-            false => Err(Error::Mismatch),
+        if is_signed {
+            Ok(())
+        } else {
+            Err(Error::Mismatch)
         }
     }
 }

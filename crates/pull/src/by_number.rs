@@ -71,9 +71,10 @@ impl Visit<'_> {
         }
         let (mut same, mut anew) = (Vec::with_capacity(lists.len()), Vec::new());
         for (group, marks, is_checked, mut rows) in lists {
-            match self.is_anew(group, is_checked, &mut rows)? {
-                true => anew.push((group, marks)),
-                false => same.push((group, rows)),
+            if self.is_anew(group, is_checked, &mut rows)? {
+                anew.push((group, marks))
+            } else {
+                same.push((group, rows))
             }
         }
         self.fetch(&same)?;

@@ -183,13 +183,11 @@ impl Visit<'_> {
         for (group, rows) in lists {
             for row in rows {
                 let is_new = !self.snapshot.has(&row.id)? && self.fetched.insert(row.id.clone());
-                let state = match is_new {
-                    true => State::Waits,
-                    false => State::Settled,
-                };
-                match is_new {
-                    true => self.pulled.wanted += 1,
-                    false => self.pulled.known += 1,
+                let state = if is_new { State::Waits } else { State::Settled };
+                if is_new {
+                    self.pulled.wanted += 1
+                } else {
+                    self.pulled.known += 1
                 }
                 list.all.push(Wanted { group, row, state });
             }
@@ -216,9 +214,10 @@ impl Visit<'_> {
         for place in &places {
             // After a break one article at a time, until that one has come, so that the right one is blamed: a server that ends a
             // connection may take the articles before with it.
-            let window = match self.marks.has_break() {
-                true => 0,
-                false => WINDOW_BYTES_MAX,
+            let window = if self.marks.has_break() {
+                0
+            } else {
+                WINDOW_BYTES_MAX
             };
             if requests.in_flight_bytes <= window / 2 {
                 let mut commands = Vec::new();

@@ -116,9 +116,10 @@ impl Interest {
         if before.is_some_and(is_recent) && !has_rested {
             return false;
         }
-        let woken = match has_rested {
-            true => Some(now),
-            false => before.and_then(|asked| asked.woken),
+        let woken = if has_rested {
+            Some(now)
+        } else {
+            before.and_then(|asked| asked.woken)
         };
         self.groups.insert(group.into(), Asked { last: now, woken });
         true

@@ -79,9 +79,10 @@ pub fn renumbered(marks: GroupMarks, first: u64) -> Plan {
         false => Plan::Overlap {
             from: low.max(high.saturating_add(1).saturating_sub(OVERLAP_ARTICLES_MAX)),
             until: high,
-            last: match high - low < OVERLAP_ARTICLES_MAX {
-                true => u64::MAX,
-                false => first,
+            last: if high - low < OVERLAP_ARTICLES_MAX {
+                u64::MAX
+            } else {
+                first
             },
         },
     }

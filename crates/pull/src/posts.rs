@@ -40,9 +40,10 @@ pub fn send(
     let mut posts: Vec<(Position, Vec<u8>, Vec<u8>)> = Vec::new();
     let _: ControlFlow<()> = snapshot.each_article((from, end), |logged| {
         posts.extend(post(&logged, snapshot, (host, groups)));
-        match posts.len() < POSTS_MAX {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if posts.len() < POSTS_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     })?;
     let is_all = posts.len() < POSTS_MAX;

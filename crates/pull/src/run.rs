@@ -140,18 +140,20 @@ impl Visit<'_> {
             )?;
             (self.pulled.posted, self.pulled.posts_refused) = counts;
         }
-        let now = match self.source.newnews {
-            true => self.date()?,
-            false => None,
+        let now = if self.source.newnews {
+            self.date()?
+        } else {
+            None
         };
         let is_all = match (now, self.marks.newnews) {
             (Some(now), Some(since)) => self.new_news(since, now)?,
             _ => false,
         };
         // Servers that decide by a date in the header list nothing that arrives late.
-        let unchanged = match is_all && !self.is_by_number_due() {
-            true => self.unchanged()?,
-            false => HashSet::new(),
+        let unchanged = if is_all && !self.is_by_number_due() {
+            self.unchanged()?
+        } else {
+            HashSet::new()
         };
         let is_due = |group: &&Vec<u8>| self.wanted.matches(group) && !unchanged.contains(*group);
         let by_number: Vec<&[u8]> = groups.iter().filter(is_due).map(Vec::as_slice).collect();

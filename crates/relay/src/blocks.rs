@@ -146,9 +146,10 @@ impl Blocks {
     pub fn of(blocks: Vec<Block>) -> Blocks {
         let patterns = blocks.iter().map(|block| {
             let pattern = block.pattern.to_ascii_lowercase();
-            match pattern.contains(&b'*') {
-                true => CompiledPattern::Wildmat(Wildmat::parse_simple(&pattern)),
-                false => CompiledPattern::Whole(pattern),
+            if pattern.contains(&b'*') {
+                CompiledPattern::Wildmat(Wildmat::parse_simple(&pattern))
+            } else {
+                CompiledPattern::Whole(pattern)
             }
         });
         Blocks {

@@ -170,9 +170,10 @@ pub fn decide<'a, E>(
     let junk = if scratch.filed.is_empty() {
         if !is_junkable {
             sort_by_name(state.active, &mut scratch.excluded);
-            return refuse(match is_control {
-                true => Reason::NoControl,
-                false => Reason::AllExcluded(required.newsgroups),
+            return refuse(if is_control {
+                Reason::NoControl
+            } else {
+                Reason::AllExcluded(required.newsgroups)
             });
         }
         let is_unknown = scratch.named.is_empty() && !is_control;
@@ -180,9 +181,10 @@ pub fn decide<'a, E>(
             return refuse(Reason::UnknownGroups(required.newsgroups));
         }
         if let Err(reason) = file_in_junk(state.active, required.newsgroups, scratch) {
-            return refuse(match is_control {
-                true => Reason::NoControl,
-                false => reason,
+            return refuse(if is_control {
+                Reason::NoControl
+            } else {
+                reason
             });
         }
         true
@@ -209,9 +211,10 @@ fn required<'a>(
     is_announced: bool,
     rules: &Rules,
 ) -> Result<Required<'a>, Reason<'a>> {
-    let (bytes, header_bytes) = match is_announced {
-        true => (article.native_len(), article.native_header_len()),
-        false => (article.bytes().len(), article.header_len()),
+    let (bytes, header_bytes) = if is_announced {
+        (article.native_len(), article.native_header_len())
+    } else {
+        (article.bytes().len(), article.header_len())
     };
     at_most(bytes, rules.article_bytes_max)
         .map_err(|(bytes, limit)| Reason::ArticleBytes { bytes, limit })?;

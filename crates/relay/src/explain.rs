@@ -194,9 +194,10 @@ fn explain_article<E>(
             .filter(|site| !site.is_empty())
             .map(<[u8]>::to_vec)
             .collect(),
-        poisoned: match accepted {
-            true => poisoned(article, sys),
-            false => Vec::new(),
+        poisoned: if accepted {
+            poisoned(article, sys)
+        } else {
+            Vec::new()
         },
         cancels,
         path: [&rules.host, &b"!"[..], value(Header::Path)].concat(),

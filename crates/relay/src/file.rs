@@ -633,9 +633,10 @@ impl Filer {
         self.log
             .line(now, site, Code::BadInput, id, error.as_bytes());
         let refusal = Refusal::new(RefusalKind::Other, error);
-        Ok(Err(match is_kept {
-            true => Verdict::Unfiled(refusal),
-            false => Verdict::Refused(refusal),
+        Ok(Err(if is_kept {
+            Verdict::Unfiled(refusal)
+        } else {
+            Verdict::Refused(refusal)
         }))
     }
 

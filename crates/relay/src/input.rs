@@ -199,9 +199,10 @@ fn reread_from_here(mut file: &File) -> io::Result<Reread> {
     if data.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    match data.is_file() {
-        true => Ok(Reread::From(file.stream_position()?)),
-        false => Err(only_once()),
+    if data.is_file() {
+        Ok(Reread::From(file.stream_position()?))
+    } else {
+        Err(only_once())
     }
 }
 

@@ -115,9 +115,10 @@ pub fn take_numbers(
     }
     let mut is_late = false;
     for (id, number) in links {
-        match number > active.high(id) {
-            true => drop(active.set_high(id, number)),
-            false => is_late = true,
+        if number > active.high(id) {
+            drop(active.set_high(id, number))
+        } else {
+            is_late = true
         }
         lines.push_link(active.name(id), number);
     }

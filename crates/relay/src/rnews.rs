@@ -566,9 +566,10 @@ impl Run<'_> {
         let text = self.outlet.filer().too_large(head, size, now);
         self.count_refused(0);
         if !is_bare {
-            state.forms.add(match has_form(head) {
-                true => OfArticle::Yes,
-                false => OfArticle::No(text.clone().into()),
+            state.forms.add(if has_form(head) {
+                OfArticle::Yes
+            } else {
+                OfArticle::No(text.clone().into())
             });
         }
         let mut place = String::new();

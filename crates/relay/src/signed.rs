@@ -75,9 +75,10 @@ impl<'a> Signed<'a> {
             names,
             signature: Signature::read(&bytes)?,
         };
-        match signed.names().count() > HEADERS_MAX {
-            true => Err(SignatureError::TooLong),
-            false => Ok(signed),
+        if signed.names().count() > HEADERS_MAX {
+            Err(SignatureError::TooLong)
+        } else {
+            Ok(signed)
         }
     }
 

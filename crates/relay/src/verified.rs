@@ -72,10 +72,11 @@ impl Verified {
         while !bytes.is_empty() {
             let more = bytes.len() as u64;
             let all = written.saturating_add(more);
-            let room = match is_one_disk {
-                true => free_space::check(dir, more.saturating_add(all), keep_free),
-                false => free_space::check(dir, more, keep_free)
-                    .and_then(|()| free_space::check(news, all, keep_free)),
+            let room = if is_one_disk {
+                free_space::check(dir, more.saturating_add(all), keep_free)
+            } else {
+                free_space::check(dir, more, keep_free)
+                    .and_then(|()| free_space::check(news, all, keep_free))
             };
             room.map_err(|error| Failure::Place(error.of_expansion()))?;
             file.write_all(&bytes).map_err(at)?;

@@ -214,9 +214,10 @@ fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<Cow<'a, [u
         }
         _ => Vec::new(),
     };
-    match groups.is_empty() {
-        true => Err(Unverified::NoGroups(shown(command))),
-        false => Ok(groups),
+    if groups.is_empty() {
+        Err(Unverified::NoGroups(shown(command)))
+    } else {
+        Ok(groups)
     }
 }
 

@@ -247,14 +247,15 @@ fn a_file_of_others_that_is_cut_while_it_is_read_ends_nobody() {
         let Input::File(path) = newsdir.input("batch", &bytes) else {
             panic!("a file");
         };
-        let input = match is_handed {
-            true => Input::Handed(Handed {
+        let input = if is_handed {
+            Input::Handed(Handed {
                 name: "batch".to_owned(),
                 tail: "batch".to_owned(),
                 file: fs::File::open(&path).unwrap().into(),
                 is_private: false,
-            }),
-            false => Input::Spooled(path.clone()),
+            })
+        } else {
+            Input::Spooled(path.clone())
         };
         let mut filer = newsdir.filer();
         let options = Options::default();

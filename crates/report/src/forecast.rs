@@ -48,12 +48,13 @@ pub fn of(points: &[(i64, u64)]) -> Forecast {
     }
     let slope = above / below;
     let left = *free as f64 / -slope;
-    match slope < 0.0 && left < STEADY_DAYS {
-        true => Forecast::Shrinking {
+    if slope < 0.0 && left < STEADY_DAYS {
+        Forecast::Shrinking {
             bytes_a_day: -slope as u64,
             days: left as u64,
-        },
-        false => Forecast::Steady,
+        }
+    } else {
+        Forecast::Steady
     }
 }
 

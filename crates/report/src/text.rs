@@ -40,9 +40,10 @@ pub fn title(report: &DailyReport) -> String {
         "" => "this site",
         site => site,
     };
-    match report.days.is_empty() {
-        true => format!("News at {site} on {} (UTC)", report.day),
-        false => format!("News at {site} from {} (UTC)", report.day),
+    if report.days.is_empty() {
+        format!("News at {site} on {} (UTC)", report.day)
+    } else {
+        format!("News at {site} from {} (UTC)", report.day)
     }
 }
 
@@ -50,9 +51,10 @@ pub fn title(report: &DailyReport) -> String {
 pub fn notes(report: &DailyReport) -> Vec<String> {
     let mut notes = Vec::new();
     let whole = crate::day::DAY_SECONDS.saturating_mul(report.days.len().max(1) as i64);
-    let (the_day, that_day) = match report.days.is_empty() {
-        true => ("The day", "that day"),
-        false => ("The last day", "these days"),
+    let (the_day, that_day) = if report.days.is_empty() {
+        ("The day", "that day")
+    } else {
+        ("The last day", "these days")
     };
     if report.to - report.from < whole {
         notes.push(format!(

@@ -131,9 +131,10 @@ impl ArticleBatch {
 
     /// Bytes that count as articles of peers: none if it has only posts, which [`WaitingPosts`](crate::waiting_posts::WaitingPosts) counts.
     pub(crate) fn transfer_bytes(&self) -> usize {
-        match are_posts(&self.entries) {
-            true => 0,
-            false => self.bytes(),
+        if are_posts(&self.entries) {
+            0
+        } else {
+            self.bytes()
         }
     }
 

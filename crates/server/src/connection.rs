@@ -240,9 +240,10 @@ impl Connection {
     fn check_end(&self) -> Result<(), Closed> {
         let is_answered =
             self.next == Next::More && !self.has_output() && !self.out.has_pending_reply();
-        match self.is_at_end && is_answered {
-            true => Err(Closed),
-            false => Ok(()),
+        if self.is_at_end && is_answered {
+            Err(Closed)
+        } else {
+            Ok(())
         }
     }
 

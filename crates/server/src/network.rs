@@ -229,9 +229,10 @@ impl Network {
     /// End of the time slice that begins now; now, if the round is over.
     fn slice_end(&self) -> Instant {
         let now = Instant::now();
-        match now < self.round_end {
-            true => now + Duration::from_millis(TIME_SLICE_MILLISECONDS_MAX),
-            false => now,
+        if now < self.round_end {
+            now + Duration::from_millis(TIME_SLICE_MILLISECONDS_MAX)
+        } else {
+            now
         }
     }
 
@@ -367,9 +368,10 @@ fn watch(
     is_known: bool,
 ) -> rustix::io::Result<()> {
     let data = epoll::EventData::new_u64(number);
-    match is_known {
-        true => epoll::modify(epoll, what, data, flags),
-        false => epoll::add(epoll, what, data, flags),
+    if is_known {
+        epoll::modify(epoll, what, data, flags)
+    } else {
+        epoll::add(epoll, what, data, flags)
     }
 }
 

@@ -239,9 +239,10 @@ mod tests {
             assert_eq!(reserve(a, now), IdStatus::Unknown, "at {now}");
             if now % 7 == 0 {
                 // Another connection of the same peer, or another peer that sends nothing.
-                let wanted = match now < 160 {
-                    true => IdStatus::InTransfer,
-                    false => IdStatus::Unknown,
+                let wanted = if now < 160 {
+                    IdStatus::InTransfer
+                } else {
+                    IdStatus::Unknown
                 };
                 assert_eq!(reserve(c, now), wanted, "at {now}");
             }

@@ -46,9 +46,10 @@ impl Holding {
         if now.saturating_sub(self.changed) >= STILL_MILLISECONDS {
             return (0, self.changed);
         }
-        match age < YOUNG_MILLISECONDS {
-            true => (2, self.since),
-            false => (1, (self.bytes as u64).saturating_mul(1000) / age),
+        if age < YOUNG_MILLISECONDS {
+            (2, self.since)
+        } else {
+            (1, (self.bytes as u64).saturating_mul(1000) / age)
         }
     }
 }
@@ -186,9 +187,10 @@ impl State {
 
     fn take(&mut self, token: Token) -> Option<Holding> {
         let holding = self.holdings.remove(&token)?;
-        match holding.is_leaving {
-            true => self.leaving_bytes -= holding.bytes,
-            false => self.subtract(&holding.owner, holding.bytes),
+        if holding.is_leaving {
+            self.leaving_bytes -= holding.bytes
+        } else {
+            self.subtract(&holding.owner, holding.bytes)
         }
         Some(holding)
     }

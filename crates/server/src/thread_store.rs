@@ -303,9 +303,10 @@ impl SessionContext<'_> {
                 self.client.exchange = None;
                 match outcome {
                     access::Outcome::LoggedIn { user, data } => {
-                        match self.client.log_in(Some(user), self.shared) {
-                            true => SaslStep::Accepted(self.client.permissions(), data),
-                            false => SaslStep::Failed(TOO_MANY),
+                        if self.client.log_in(Some(user), self.shared) {
+                            SaslStep::Accepted(self.client.permissions(), data)
+                        } else {
+                            SaslStep::Failed(TOO_MANY)
                         }
                     }
                     access::Outcome::Failed(why) => {
@@ -739,12 +740,13 @@ impl Backend for SessionContext<'_> {
             // The other rows are sent.
             let _ = fault(self.shared)(damage);
         }
-        match is_readable {
-            true => Ok(RowsWritten {
+        if is_readable {
+            Ok(RowsWritten {
                 any,
                 next: read.next,
-            }),
-            false => Err(BackendError::Failed),
+            })
+        } else {
+            Err(BackendError::Failed)
         }
     }
 
@@ -774,9 +776,10 @@ impl Backend for SessionContext<'_> {
             if found.links().any(fits) {
                 each(found.line.id);
             }
-            match Instant::now() >= until {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if Instant::now() >= until {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         });
         next.map_err(fault(self.shared))

@@ -110,9 +110,10 @@ impl Queue {
         let address = self.turns.pop_front()?;
         let own = self.of_address.get_mut(&address)?;
         let job = own.pop_front()?;
-        match own.is_empty() {
-            true => drop(self.of_address.remove(&address)),
-            false => self.turns.push_back(address),
+        if own.is_empty() {
+            drop(self.of_address.remove(&address))
+        } else {
+            self.turns.push_back(address)
         }
         self.jobs -= 1;
         Some(job.job)

@@ -305,9 +305,10 @@ fn pretended_decisions() -> Option<DecisionRange> {
 /// # Errors
 /// A file in `keys` cannot be used.
 pub fn cancel_secret(directory: &NewsDirectory, is_node: bool) -> io::Result<Secret> {
-    let [login, _] = match is_node {
-        true => logins(directory)?,
-        false => [None, None],
+    let [login, _] = if is_node {
+        logins(directory)?
+    } else {
+        [None, None]
     };
     let shared = login.and_then(|login| login_secrets::cancel_secret(&login));
     let root = directory.root();

@@ -47,9 +47,10 @@ pub fn deciding(text: &str) -> Result<String, String> {
     for block in site_blocks(text) {
         out.extend(["\n", text.get(block).unwrap_or_default()]);
     }
-    match parts(&table(&out)?).0 == parts(&table(text)?).0 {
-        true => Ok(out),
-        false => Err(not_understood()),
+    if parts(&table(&out)?).0 == parts(&table(text)?).0 {
+        Ok(out)
+    } else {
+        Err(not_understood())
     }
 }
 
@@ -85,9 +86,10 @@ pub fn merged(own: &str, deciding: &str) -> Result<String, String> {
     text += &new_sections(own, deciding)?;
     text += &end;
     let (got, others) = parts(&table(&text)?);
-    match got == wanted && others == rest {
-        true => Ok(text),
-        false => Err(not_understood()),
+    if got == wanted && others == rest {
+        Ok(text)
+    } else {
+        Err(not_understood())
     }
 }
 

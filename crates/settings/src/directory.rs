@@ -149,9 +149,10 @@ impl NewsDirectory {
     /// A site would get them, or the settings and the directory do not agree.
     pub fn check_headers_only(&self, settings: &Settings, sites: &Sites) -> Result<(), Error> {
         if !settings.headers_only {
-            return match relay::headers_only::is_declared(&self.root) {
-                true => Err(relay::headers_only::disagree(&self.root).into()),
-                false => Ok(()),
+            return if relay::headers_only::is_declared(&self.root) {
+                Err(relay::headers_only::disagree(&self.root).into())
+            } else {
+                Ok(())
             };
         }
         let takes_headers = |via: &Via| matches!(via, Via::Nntp(via) if via.headfeed);

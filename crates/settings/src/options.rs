@@ -179,9 +179,10 @@ impl Settings {
         }
         let file = store::regular::read_to_string(&directory.file("mailname")).unwrap_or_default();
         let first = file.lines().next().unwrap_or_default().trim();
-        match article::message_id::valid_domain_strict(first.as_bytes()) {
-            true => first.to_owned(),
-            false => self.name.clone(),
+        if article::message_id::valid_domain_strict(first.as_bytes()) {
+            first.to_owned()
+        } else {
+            self.name.clone()
         }
     }
 }

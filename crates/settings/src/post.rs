@@ -54,9 +54,10 @@ impl Post {
                 let (host, port) = host_and_port(server)
                     .ok_or("is auto, or a host and perhaps a port, such as \"127.0.0.1:25\"")?;
                 let port = port.unwrap_or(inject::mailer::SMTP_PORT);
-                Ok(inject::MailServer::At(match host.contains(':') {
-                    true => format!("[{host}]:{port}"),
-                    false => format!("{host}:{port}"),
+                Ok(inject::MailServer::At(if host.contains(':') {
+                    format!("[{host}]:{port}")
+                } else {
+                    format!("{host}:{port}")
                 }))
             }
         }

@@ -59,11 +59,10 @@ fn source(table: &mut TableReader<'_, '_>) -> Option<Source> {
     let server = nntp_server::read(table, address);
     let groups = table.take("groups", |value| {
         let groups = value::texts(value)?.join(",");
-        match groups.contains(char::is_whitespace) {
-            true => {
-                Err("has a blank; put only commas between the patterns, or write a list".to_owned())
-            }
-            false => Ok(groups),
+        if groups.contains(char::is_whitespace) {
+            Err("has a blank; put only commas between the patterns, or write a list".to_owned())
+        } else {
+            Ok(groups)
         }
     });
     let first = table.take("first", |value| value::count(value).map(u64::from));

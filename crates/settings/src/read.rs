@@ -82,9 +82,10 @@ impl Read {
         if !expiry_faults.is_empty() {
             read.expiry = Err(faulty(expiry_faults));
         }
-        match faults.is_empty() {
-            true => Ok(Read { text, ..read }),
-            false => Err(faulty(faults)),
+        if faults.is_empty() {
+            Ok(Read { text, ..read })
+        } else {
+            Err(faulty(faults))
         }
     }
 }
@@ -96,12 +97,13 @@ pub fn part<T: Default>(
 ) -> Result<T, Faults> {
     let mut part = T::default();
     let faults = each_key(text, |mut top| part = read(&mut top));
-    match faults.is_empty() {
-        true => Ok(part),
-        false => Err(Faults {
+    if faults.is_empty() {
+        Ok(part)
+    } else {
+        Err(Faults {
             path: FILE.into(),
             faults,
-        }),
+        })
     }
 }
 

@@ -26,9 +26,10 @@ pub fn line(value: &DeValue<'_>) -> Result<String, String> {
     let text = value
         .as_str()
         .ok_or_else(|| wrong("text in quotes", value))?;
-    match text.chars().any(char::is_control) {
-        true => Err("is one line of text, without control characters".to_owned()),
-        false => Ok(text.to_owned()),
+    if text.chars().any(char::is_control) {
+        Err("is one line of text, without control characters".to_owned())
+    } else {
+        Ok(text.to_owned())
     }
 }
 

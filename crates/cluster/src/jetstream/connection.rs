@@ -235,11 +235,12 @@ pub async fn reports(
             Wait::Longer => {}
         }
     }
-    match reports.is_empty() {
-        true => Err(LogError::Down(format!(
+    if reports.is_empty() {
+        Err(LogError::Down(format!(
             "{doing}: none answered; the second key of keys/cluster.login must be that of a user of the system account"
-        ))),
-        false => Ok(reports),
+        )))
+    } else {
+        Ok(reports)
     }
 }
 

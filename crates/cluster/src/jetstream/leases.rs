@@ -51,9 +51,10 @@ pub async fn run<T: Fn(LogEvent)>(
                     tell(LogEvent::Feeds(news));
                 }
                 FeedWork::Tell(cursors, is_first) => {
-                    let written = match is_foreign && !is_first {
-                        true => Ok(false),
-                        false => write_cursors(options, client, &cursors, &mut revision).await,
+                    let written = if is_foreign && !is_first {
+                        Ok(false)
+                    } else {
+                        write_cursors(options, client, &cursors, &mut revision).await
                     };
                     let news = match written {
                         Ok(true) => {

@@ -109,9 +109,10 @@ pub async fn exchange(
         let purged = stream.purge().sequence(before).await;
         purged.map_err(|error| LogError::down("cannot trim the log", error))?;
     }
-    let kept = match is_renewed {
-        true => kept_for(&trim.waits_for),
-        false => Some(BEGUN_ANEW.to_owned()),
+    let kept = if is_renewed {
+        kept_for(&trim.waits_for)
+    } else {
+        Some(BEGUN_ANEW.to_owned())
     };
     Ok(Exchanged {
         members,

@@ -176,9 +176,10 @@ async fn serve<T: Fn(LogEvent) + 'static>(
     next: &mut u64,
     (work, room): (&mut UnboundedReceiver<Work>, &Semaphore),
 ) -> Result<(), LogError> {
-    let patience = match shared.watch.borrow().has_mute(StdInstant::now()) {
-        true => Patience::All,
-        false => Patience::Most,
+    let patience = if shared.watch.borrow().has_mute(StdInstant::now()) {
+        Patience::All
+    } else {
+        Patience::Most
     };
     let (first, last) = look_now(shared, client, patience).await?;
     check_range(*next, first, last)?;

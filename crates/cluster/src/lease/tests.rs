@@ -147,9 +147,10 @@ fn run(chances: &Chances) -> Result<(), TestCaseError> {
                 Act::Read => None,
                 Act::Write(claim, revision) => Some((claim, revision)),
             };
-            let (kind, there, back) = match is_calm {
-                true => (0, 2, 2),
-                false => *ways.next().unwrap(),
+            let (kind, there, back) = if is_calm {
+                (0, 2, 2)
+            } else {
+                *ways.next().unwrap()
             };
             let arrives = (kind != 9).then_some(now + 1 + there);
             let answered = match kind {

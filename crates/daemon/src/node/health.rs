@@ -47,9 +47,10 @@ impl ClusterNode {
                 format!("has applied entry {applied} of {last}, {seconds} s behind")
             }
         };
-        let stale = match self.is_stale {
-            true => "; new clients are sent away",
-            false => "",
+        let stale = if self.is_stale {
+            "; new clients are sent away"
+        } else {
+            ""
         };
         let reach = match (self.unreachable_seconds, &self.why_unreachable) {
             (0, _) => String::new(),

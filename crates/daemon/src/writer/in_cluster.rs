@@ -284,13 +284,14 @@ impl Writer {
         }
         self.expire_begun = Some(Instant::now());
         let bytes = rough_bytes(reserve.bytes());
-        match self.schedule.start_now("expire") {
-            true => warn(&format!(
+        if self.schedule.start_now("expire") {
+            warn(&format!(
                 "the disk is full: expire starts, and until its decision comes by the log the {bytes} of the reserve are used"
-            )),
-            false => warn(&format!(
+            ))
+        } else {
+            warn(&format!(
                 "the disk is full, and the {bytes} of the reserve are used now: run `broadsheet expire' (`schedule.expire' is off)"
-            )),
+            ))
         }
     }
 
@@ -322,9 +323,10 @@ impl Writer {
         let Some(node) = &mut self.node else { return };
         let applied = node.applied();
         let before = self.fails_since.filter(|(_, at)| applied <= *at);
-        self.fails_since = match has_failed {
-            true => before.or_else(|| Some((Instant::now(), applied))),
-            false => before.filter(|_| node.is_behind()),
+        self.fails_since = if has_failed {
+            before.or_else(|| Some((Instant::now(), applied)))
+        } else {
+            before.filter(|_| node.is_behind())
         };
         let since = self.fails_since.map(|(since, _)| since);
         node.set_failing(since.is_some_and(|since| since.elapsed() > UNFIT_AFTER));

@@ -25,9 +25,10 @@ pub(super) struct ReadAgain {
 
 /// The exit status of `reload` after an error.
 fn status_of(error: &anyhow::Error) -> u8 {
-    match failure::is_of_settings(error) {
-        true => BAD_SETTINGS,
-        false => ATTENTION,
+    if failure::is_of_settings(error) {
+        BAD_SETTINGS
+    } else {
+        ATTENTION
     }
 }
 

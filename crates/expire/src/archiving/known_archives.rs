@@ -57,9 +57,10 @@ impl KnownArchives {
                 self.text.push(b'\n');
             }
         }
-        match self.text.len() == before {
-            true => Ok(()),
-            false => store::replace(&RealDisk, &self.path, |file| file.write_at(&self.text, 0)),
+        if self.text.len() == before {
+            Ok(())
+        } else {
+            store::replace(&RealDisk, &self.path, |file| file.write_at(&self.text, 0))
         }
     }
 }

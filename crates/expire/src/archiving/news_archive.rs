@@ -178,9 +178,10 @@ fn compare(
         }
         Err(error) => return Err(error.into()),
     };
-    match is_same {
-        true => Ok(()),
-        false => Err(CopyError::IdTaken(dir)),
+    if is_same {
+        Ok(())
+    } else {
+        Err(CopyError::IdTaken(dir))
     }
 }
 
@@ -234,9 +235,10 @@ fn file(
     links: &[(&[u8], u64)],
 ) -> Result<(), CopyError> {
     let wire = record.wire_article();
-    let wire = match record.head.no_final_newline {
-        true => wire.strip_suffix(b"\r\n").unwrap_or(wire),
-        false => wire,
+    let wire = if record.head.no_final_newline {
+        wire.strip_suffix(b"\r\n").unwrap_or(wire)
+    } else {
+        wire
     };
     let header_length = (record.head.wire_header_length as usize).min(wire.len());
     let (header, body) = wire.split_at_checked(header_length).unwrap_or((wire, b""));

@@ -243,9 +243,10 @@ impl Connection {
     /// When the peer has been silent for too long, or has answered later articles only. `None`: nothing is expected of it.
     pub fn patience(&self) -> Option<Instant> {
         let expects = !self.is_ready() || self.in_flight() > 0 || self.unsent() > 0;
-        let own = match self.is_held() {
-            true => self.until.checked_sub(PATIENCE_LESS).unwrap_or(self.until),
-            false => self.until,
+        let own = if self.is_held() {
+            self.until.checked_sub(PATIENCE_LESS).unwrap_or(self.until)
+        } else {
+            self.until
         };
         let until = self.overtaken_until.map_or(own, |until| until.min(own));
         expects.then_some(until)
@@ -286,9 +287,10 @@ impl Connection {
             }
             let error = sockopt::socket_error(&self.socket).map_err(io_failure("connect"))?;
             error.map_err(io_failure("connect"))?;
-            let opening = match self.is_headfeed {
-                true => self.remote.opening().with_headfeed(),
-                false => self.remote.opening(),
+            let opening = if self.is_headfeed {
+                self.remote.opening().with_headfeed()
+            } else {
+                self.remote.opening()
             };
             self.stage = Stage::Opening(Box::new(opening));
         }
@@ -305,12 +307,11 @@ impl Connection {
                 Ok((_, count)) => {
                     read += count;
                     self.is_readable = self.is_ending || count == READ_BYTES;
-                    let is_over = match self.layers.is_plain() {
-                        true => false,
-                        false => {
-                            let mut raw = self.input.split_off(before);
-                            self.unwrap_layers(&mut raw, now, answer)?
-                        }
+                    let is_over = if self.layers.is_plain() {
+                        false
+                    } else {
+                        let mut raw = self.input.split_off(before);
+                        self.unwrap_layers(&mut raw, now, answer)?
                     };
                     self.take_lines(now, answer)?;
                     if is_over {
@@ -435,9 +436,10 @@ impl Connection {
 
     /// The next article that the peer asked for and that has not been sent.
     pub fn next_wanted(&mut self) -> Option<Flying> {
-        match self.has_space() {
-            true => self.wanted.pop_front(),
-            false => None,
+        if self.has_space() {
+            self.wanted.pop_front()
+        } else {
+            None
         }
     }
 
@@ -524,9 +526,10 @@ impl Connection {
                 self.out.clear();
             }
         }
-        let out = match is_plain {
-            true => &mut self.out,
-            false => &mut self.raw,
+        let out = if is_plain {
+            &mut self.out
+        } else {
+            &mut self.raw
         };
         let mut written = 0;
         while self.is_writable {

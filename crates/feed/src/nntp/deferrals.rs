@@ -113,9 +113,10 @@ impl Deferrals {
     /// When the next one is due, seconds since 1970.
     pub fn next_due(&self) -> Option<i64> {
         let blamed = self.blamed_at_rest().map(|one| self.due(one));
-        match self.queue.is_empty() {
-            true => self.next_due.into_iter().chain(blamed).min(),
-            false => Some(0),
+        if self.queue.is_empty() {
+            self.next_due.into_iter().chain(blamed).min()
+        } else {
+            Some(0)
         }
     }
 
@@ -184,9 +185,10 @@ impl Deferrals {
 
     /// Takes one back whose connection failed.
     pub fn give_back(&mut self, position: Position) {
-        match self.is_blamed(position) {
-            true => _ = self.on_the_way.remove(&position),
-            false => self.queue.push_back(position),
+        if self.is_blamed(position) {
+            _ = self.on_the_way.remove(&position)
+        } else {
+            self.queue.push_back(position)
         }
     }
 

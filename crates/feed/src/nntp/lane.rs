@@ -157,12 +157,11 @@ impl Lane {
     pub fn found(&mut self, found: Waiting, end: Position, listed: impl Fn(Position) -> bool) {
         for mut item in found.items {
             item.gone += std::mem::take(&mut self.gone);
-            match listed(item.position) {
-                true => {
-                    self.gone = item.gone;
-                    self.stepped_over.push_back(item.position);
-                }
-                false => self.noted.push_back(item),
+            if listed(item.position) {
+                self.gone = item.gone;
+                self.stepped_over.push_back(item.position);
+            } else {
+                self.noted.push_back(item)
             }
         }
         self.gone += found.gone;

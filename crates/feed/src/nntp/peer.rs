@@ -222,9 +222,10 @@ impl Lanes {
     }
 
     fn of_kind(&mut self, is_backlog: bool) -> Option<&mut Lane> {
-        match is_backlog {
-            true => self.backlog.as_mut(),
-            false => Some(&mut self.new),
+        if is_backlog {
+            self.backlog.as_mut()
+        } else {
+            Some(&mut self.new)
         }
     }
 

@@ -353,13 +353,12 @@ impl Peers {
         let mut searching = self.searching();
         let is_busy =
             !self.due.is_empty() || searching.any(|(_, peer)| peer.searches(end).next().is_some());
-        let wait = match is_busy {
-            true => Some(Duration::ZERO),
-            false => {
-                let next = self.timers.first().map(|(at, _)| *at);
-                let next = super::peer::earlier(next, self.ends_at);
-                next.map(|at| at.saturating_duration_since(Instant::now()))
-            }
+        let wait = if is_busy {
+            Some(Duration::ZERO)
+        } else {
+            let next = self.timers.first().map(|(at, _)| *at);
+            let next = super::peer::earlier(next, self.ends_at);
+            next.map(|at| at.saturating_duration_since(Instant::now()))
         };
         let wait = wait
             .into_iter()
@@ -367,9 +366,12 @@ impl Peers {
             .chain(self.permit.left())
             .min();
         // Rounded up: a turn before its time would find nothing to do.
-        let wait = wait.map(|wait| match wait.is_zero() {
-            true => wait,
-            false => wait + Duration::from_micros(50),
+        let wait = wait.map(|wait| {
+            if wait.is_zero() {
+                wait
+            } else {
+                wait + Duration::from_micros(50)
+            }
         });
         Timespec::try_from(wait?).ok()
     }
@@ -475,10 +477,7 @@ impl Peers {
             wants_late((snapshot, selector, all), record, name)
         };
         // For a peer without a connection it is enough to know that something waits.
-        let each = match is_connected {
-            true => NOTED_ARTICLES_MAX,
-            false => 1,
-        };
+        let each = if is_connected { NOTED_ARTICLES_MAX } else { 1 };
         let most = each.saturating_mul(sites.len());
         let round = waiting::round_until(snapshot, &sites, (until, most), &mut late)?;
         let places: Vec<(usize, bool)> = wanting.iter().map(|one| (one.0, one.1)).collect();
@@ -517,9 +516,10 @@ impl Peers {
             (&mut self.connected, peer.is_some_and(Peer::is_connected)),
         ];
         for (set, is_in) in states {
-            match is_in {
-                true => set.insert(place),
-                false => set.remove(&place),
+            if is_in {
+                set.insert(place)
+            } else {
+                set.remove(&place)
             };
         }
     }
@@ -538,9 +538,10 @@ impl Peers {
         if self.is_for_backlogs && behind > FAR_BYTES {
             peer.split(end);
         }
-        let is_wrong = match self.is_for_backlogs {
-            true => behind < FAR_BYTES / 2,
-            false => behind > FAR_BYTES,
+        let is_wrong = if self.is_for_backlogs {
+            behind < FAR_BYTES / 2
+        } else {
+            behind > FAR_BYTES
         };
         if !is_wrong || self.ends_at.is_some() {
             return;

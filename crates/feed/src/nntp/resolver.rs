@@ -78,9 +78,10 @@ impl Resolver {
             return;
         }
         let mut queue = lock(&self.queue);
-        match has_failed {
-            true => queue.failed.push_back(request),
-            false => queue.requests.push_back(request),
+        if has_failed {
+            queue.failed.push_back(request)
+        } else {
+            queue.requests.push_back(request)
         }
         if queue.threads >= RESOLVERS_MAX || !queue.has_next() {
             return;

@@ -71,9 +71,10 @@ fn remove(
     numbers: &BTreeSet<u64>,
     (has_lines, snapshot): (bool, &Snapshot),
 ) -> Result<(), Error> {
-    let lines = match has_lines {
-        true => overview::remove(directories, (directory, group), numbers, snapshot),
-        false => Ok(()),
+    let lines = if has_lines {
+        overview::remove(directories, (directory, group), numbers, snapshot)
+    } else {
+        Ok(())
     };
     let lines = full_disk(lines)?;
     for number in numbers {

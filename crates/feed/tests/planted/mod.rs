@@ -255,9 +255,10 @@ impl Planted {
 
     /// All files of the tree but the marker.
     pub fn names(&self) -> Vec<String> {
-        match self.path("").exists() {
-            true => names(&self.path("")),
-            false => Vec::new(),
+        if self.path("").exists() {
+            names(&self.path(""))
+        } else {
+            Vec::new()
         }
     }
 

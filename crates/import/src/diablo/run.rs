@@ -85,9 +85,12 @@ fn file(
         stored.clear();
         let got = skip(&mut reader, before)
             .and_then(|()| Read::take(&mut reader, taken as u64).read_to_end(&mut stored))
-            .and_then(|count| match count == taken {
-                true => skip(&mut reader, after),
-                false => Err(ErrorKind::UnexpectedEof.into()),
+            .and_then(|count| {
+                if count == taken {
+                    skip(&mut reader, after)
+                } else {
+                    Err(ErrorKind::UnexpectedEof.into())
+                }
             });
         if let Err(error) = got {
             return run.unread(&place, &error.to_string(), importer);
@@ -139,17 +142,16 @@ fn skip(reader: &mut impl Read, bytes: u64) -> io::Result<()> {
 /// An article in native form.
 fn native(entry: &Entry, stored: &[u8]) -> io::Result<Vec<u8>> {
     let mut article = Vec::new();
-    let bytes = match entry.is_gzip {
-        false => stored,
-        true => {
-            let limits = WrapLimits {
-                expanded_bytes_max: entry.article as u64,
-                layers_max: 1,
-                ..WrapLimits::default()
-            };
-            wrap::open(stored, limits)?.read_to_end(&mut article)?;
-            &article
-        }
+    let bytes = if entry.is_gzip {
+        let limits = WrapLimits {
+            expanded_bytes_max: entry.article as u64,
+            layers_max: 1,
+            ..WrapLimits::default()
+        };
+        wrap::open(stored, limits)?.read_to_end(&mut article)?;
+        &article
+    } else {
+        stored
     };
     if !entry.is_wire {
         return Ok(bytes.to_vec());

@@ -59,9 +59,10 @@ impl Entry {
         let (header, article, whole) = (number(8)?, number(12)?, number(16)?);
         let skip = usize::from(skip);
         let is_gzip = kind & GZIP != 0;
-        let stored = match is_gzip {
-            true => whole.checked_sub(skip)?,
-            false => article,
+        let stored = if is_gzip {
+            whole.checked_sub(skip)?
+        } else {
+            article
         };
         let is_whole = is_gzip || skip.checked_add(article)?.checked_add(1)? <= whole;
         (skip >= HEADER_BYTES && header <= article && is_whole).then_some(Entry {

@@ -31,21 +31,20 @@ impl Installation {
     /// # Errors
     /// There is no inn.conf, or it cannot be read.
     pub fn find(from: &Path) -> io::Result<Installation> {
-        let path = match from.is_dir() {
-            false => from.to_owned(),
-            true => {
-                let places = PLACES.iter().map(|place| from.join(place));
-                let mut found = places.filter(|path| path.exists());
-                found.next().ok_or_else(|| {
-                    io::Error::new(
-                        io::ErrorKind::NotFound,
-                        format!(
-                            "{} has no inn.conf: name the directory that has it, usually /etc/news",
-                            from.display()
-                        ),
-                    )
-                })?
-            }
+        let path = if from.is_dir() {
+            let places = PLACES.iter().map(|place| from.join(place));
+            let mut found = places.filter(|path| path.exists());
+            found.next().ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!(
+                        "{} has no inn.conf: name the directory that has it, usually /etc/news",
+                        from.display()
+                    ),
+                )
+            })?
+        } else {
+            from.to_owned()
         };
         let conf = ConfFile::read(path)?;
         if !conf.is_there {

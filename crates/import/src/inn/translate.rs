@@ -399,9 +399,10 @@ fn mail_program(text: &str, settings: &mut Settings) -> (Fate, String) {
         return (Fate::Kept, String::new());
     }
     let takes_header = text.split_ascii_whitespace().any(|word| word == "-t");
-    let command = match takes_header {
-        true => text.replace(" %s", ""),
-        false => text.replace("%s", "-t"),
+    let command = if takes_header {
+        text.replace(" %s", "")
+    } else {
+        text.replace("%s", "-t")
     };
     if let Err(error) = CommandLine::parse(command.as_bytes()) {
         let why = format!("`{text}': {error}: set post.sendmail");

@@ -69,9 +69,10 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
     let is_dated = is_dated(bytes.get(..end)?);
     let rest = bytes.get(end + 1..)?;
     let header = rest.get(lines_between(rest, context.is_end)?..)?;
-    let without_header = match is_dated {
-        true => Beginning::Apparent,
-        false => Beginning::Text,
+    let without_header = if is_dated {
+        Beginning::Apparent
+    } else {
+        Beginning::Text
     };
     match field(header) {
         Field::Unknown if !context.is_end => return None,
@@ -82,9 +83,10 @@ pub(super) fn beginning(bytes: &[u8], context: Context) -> Option<Beginning> {
         return Some(Beginning::Message);
     };
     let is_news = has_one(NEWS_FIELDS, header, context.is_end)?;
-    let is_enough = match is_dated {
-        true => is_news || context.is_after_blank && has_one(OTHER_FIELDS, header, context.is_end)?,
-        false => is_news && !has_dates,
+    let is_enough = if is_dated {
+        is_news || context.is_after_blank && has_one(OTHER_FIELDS, header, context.is_end)?
+    } else {
+        is_news && !has_dates
     };
     Some(match is_enough {
         true => Beginning::Message,

@@ -88,9 +88,10 @@ fn mailbox(
                 let article = if text.is_empty() { bytes } else { &text };
                 let limit = run.options.rules.article_bytes_max;
                 let place = format!("{name} byte {offset}");
-                match article.len() > limit {
-                    true => refuse_large((&place, limit), article, article.len() as u64, importer)?,
-                    false => run.message(&place, from_line, article, importer)?,
+                if article.len() > limit {
+                    refuse_large((&place, limit), article, article.len() as u64, importer)?
+                } else {
+                    run.message(&place, from_line, article, importer)?
                 }
             }
         }

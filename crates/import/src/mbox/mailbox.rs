@@ -281,12 +281,11 @@ impl<R: Read> Mailbox<R> {
             }
             from += at + 1;
         }
-        match self.at_end {
-            true => Some(bytes.len()),
-            false => {
-                self.scanned = from.max(bytes.len().saturating_sub(6));
-                None
-            }
+        if self.at_end {
+            Some(bytes.len())
+        } else {
+            self.scanned = from.max(bytes.len().saturating_sub(6));
+            None
         }
     }
 
@@ -364,9 +363,10 @@ fn without_blank_line(bytes: &[u8]) -> &[u8] {
     if bytes.ends_with(b"\n\n") {
         return bytes.strip_suffix(b"\n").unwrap_or(bytes);
     }
-    match bytes.ends_with(b"\n\r\n") {
-        true => bytes.strip_suffix(b"\r\n").unwrap_or(bytes),
-        false => bytes,
+    if bytes.ends_with(b"\n\r\n") {
+        bytes.strip_suffix(b"\r\n").unwrap_or(bytes)
+    } else {
+        bytes
     }
 }
 

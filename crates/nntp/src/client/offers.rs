@@ -244,9 +244,10 @@ impl<T> Offers<T> {
         self.wanted += wanted;
         self.wanted -= self.wanted / REPLIES_COUNTED;
         let part = self.wanted / REPLIES_COUNTED;
-        self.is_trusted = match self.is_trusted {
-            true => part >= WANTED_TO_ASK,
-            false => part >= WANTED_TO_TRUST,
+        self.is_trusted = if self.is_trusted {
+            part >= WANTED_TO_ASK
+        } else {
+            part >= WANTED_TO_TRUST
         };
     }
 
@@ -291,12 +292,11 @@ mod tests {
         let mut sent = 0;
         for number in 0..1000 {
             let mut out = Vec::new();
-            let line = match offers.offer(&id(number), number, &mut out) {
-                true => {
-                    sent += 1;
-                    format!("439 <{number}@x>")
-                }
-                false => format!("438 <{number}@x>"),
+            let line = if offers.offer(&id(number), number, &mut out) {
+                sent += 1;
+                format!("439 <{number}@x>")
+            } else {
+                format!("438 <{number}@x>")
             };
             assert!(matches!(
                 offers.receive(line.as_bytes()),

@@ -530,9 +530,10 @@ mod tests {
             let mut opening = Opening::new(false, false).with_headfeed();
             assert_eq!(play(&mut opening, &lines), Ok(Step::GoOn));
             let step = play(&mut opening, &[(reply, "")]);
-            match is_taken {
-                true => assert!(matches!(step, Ok(Step::Ready(_))), "{step:?}"),
-                false => assert!(matches!(step, Err(PeerError::TakesNothing(_))), "{step:?}"),
+            if is_taken {
+                assert!(matches!(step, Ok(Step::Ready(_))), "{step:?}")
+            } else {
+                assert!(matches!(step, Err(PeerError::TakesNothing(_))), "{step:?}")
             }
         }
     }

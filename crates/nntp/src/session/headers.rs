@@ -103,9 +103,10 @@ impl Session {
         out: &mut OutBuffer,
     ) -> Option<Headers> {
         let field = Field::named(name, is_old, out)?;
-        let (form, follows, missing): (_, &[u8], _) = match is_old {
-            true => (Form::Old, b"221 Header follows\r\n", EMPTY_HEADERS),
-            false => (Form::New, b"225 Headers follow\r\n", NO_NUMBER),
+        let (form, follows, missing): (_, &[u8], _) = if is_old {
+            (Form::Old, b"221 Header follows\r\n", EMPTY_HEADERS)
+        } else {
+            (Form::New, b"225 Headers follow\r\n", NO_NUMBER)
         };
         if let RangeArgument::Id(id) = articles {
             self.of_one(id, &field, &form, follows, backend, out);
@@ -170,9 +171,10 @@ impl Session {
                 }
             },
         };
-        let found = match range.low <= range.high {
-            true => backend.next(&selected.group, range.low.saturating_sub(1), range.high),
-            false => Ok(None),
+        let found = if range.low <= range.high {
+            backend.next(&selected.group, range.low.saturating_sub(1), range.high)
+        } else {
+            Ok(None)
         };
         match found {
             Ok(Some((low, _))) => return Some(Range { low, ..range }),

@@ -55,9 +55,10 @@ impl Session {
 
     /// The available SASL mechanisms.
     fn mechanisms<W: Backend>(&self, backend: &W) -> Vec<&'static str> {
-        match self.capabilities.has("SASL") {
-            true => backend.mechanisms(),
-            false => Vec::new(),
+        if self.capabilities.has("SASL") {
+            backend.mechanisms()
+        } else {
+            Vec::new()
         }
     }
 
@@ -156,9 +157,10 @@ impl Session {
         let name = mechanism.to_ascii_uppercase();
         let is_known = |known: &&str| known.as_bytes() == name;
         if !self.mechanisms(backend).iter().any(is_known) {
-            out.push(match name == b"PLAIN" && !self.takes_passwords() {
-                true => b"483 Passwords require TLS\r\n",
-                false => b"503 Mechanism not supported\r\n",
+            out.push(if name == b"PLAIN" && !self.takes_passwords() {
+                b"483 Passwords require TLS\r\n"
+            } else {
+                b"503 Mechanism not supported\r\n"
             });
             return None;
         }
@@ -294,8 +296,9 @@ fn failed(why: &str) -> String {
 
 /// Encodes in base64; empty data is `=` (RFC 4643, 2.4.2).
 fn encoded(data: &[u8]) -> String {
-    match data.is_empty() {
-        true => "=".to_owned(),
-        false => BASE64.encode(data),
+    if data.is_empty() {
+        "=".to_owned()
+    } else {
+        BASE64.encode(data)
     }
 }

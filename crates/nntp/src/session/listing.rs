@@ -235,9 +235,10 @@ const OVERVIEW_FMT: &[u8] = b"215 Fields of the overview follow\r\n\
 impl GroupFilter {
     fn by(pattern: &[u8]) -> GroupFilter {
         let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\' | b',' | b'!');
-        match pattern.iter().any(is_special) {
-            true => GroupFilter::Matching(Wildmat::parse(pattern)),
-            false => GroupFilter::One(pattern.into()),
+        if pattern.iter().any(is_special) {
+            GroupFilter::Matching(Wildmat::parse(pattern))
+        } else {
+            GroupFilter::One(pattern.into())
         }
     }
 
@@ -321,19 +322,19 @@ impl GroupList {
         if name.is_empty() || !self.filter.has(name, slice) || !backend.may_list(name) {
             return Ok(());
         }
-        let found = match std::ptr::eq(&*self.active, now) {
-            true => Some(id),
-            false => now.find(name),
+        let found = if std::ptr::eq(&*self.active, now) {
+            Some(id)
+        } else {
+            now.find(name)
         };
         let Some(id) = found else {
             return Ok(());
         };
-        let count = match self.with_counts {
-            true => {
-                slice.check_next();
-                Some(backend.count(id)?)
-            }
-            false => None,
+        let count = if self.with_counts {
+            slice.check_next();
+            Some(backend.count(id)?)
+        } else {
+            None
         };
         push_group(now, id, count, backend, text)
     }

@@ -207,9 +207,10 @@ impl Session {
     ) -> Option<(Marks, u64)> {
         // Before the lookup: no reply reveals whether a closed group exists.
         if !backend.may_read(name) {
-            out.push(match self.could_log_in_later() {
-                true => self.denial(),
-                false => NO_GROUP,
+            out.push(if self.could_log_in_later() {
+                self.denial()
+            } else {
+                NO_GROUP
             });
             return None;
         }
@@ -252,9 +253,10 @@ impl Session {
         };
         let mut id = Vec::new();
         loop {
-            let found = match is_next {
-                true => backend.next(&selected.group, number, u64::MAX),
-                false => backend.previous(&selected.group, number, 0),
+            let found = if is_next {
+                backend.next(&selected.group, number, u64::MAX)
+            } else {
+                backend.previous(&selected.group, number, 0)
             };
             let position = match found {
                 Ok(Some((found, position))) => {

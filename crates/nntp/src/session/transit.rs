@@ -72,9 +72,10 @@ impl Session {
     }
 
     pub(super) fn mode_stream(&self, out: &mut OutBuffer) {
-        match self.permissions.sends {
-            true => out.push(b"203 Streaming permitted\r\n"),
-            false => self.deny(out),
+        if self.permissions.sends {
+            out.push(b"203 Streaming permitted\r\n")
+        } else {
+            self.deny(out)
         }
     }
 
@@ -95,9 +96,10 @@ impl Session {
         if !self.permissions.sends {
             return Some(self.denial());
         }
-        match self.capabilities.headers_only && !self.is_headfeed {
-            true => Some(HEADFEED_FIRST),
-            false => None,
+        if self.capabilities.headers_only && !self.is_headfeed {
+            Some(HEADFEED_FIRST)
+        } else {
+            None
         }
     }
 
@@ -196,9 +198,10 @@ impl Session {
 
     pub(super) fn post<W: Backend>(&mut self, backend: &mut W, out: &mut OutBuffer) {
         if !self.may_post() {
-            return match self.could_post() {
-                true => self.deny(out),
-                false => out.push(b"440 Posting not permitted\r\n"),
+            return if self.could_post() {
+                self.deny(out)
+            } else {
+                out.push(b"440 Posting not permitted\r\n")
             };
         }
         if Session::is_closed(backend.post_intake(), b"440 ", out) {

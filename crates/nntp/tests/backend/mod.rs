@@ -225,9 +225,10 @@ impl Backend for Fake {
         if self.ids.contains_key(id) {
             return Ok(IdStatus::Known);
         }
-        Ok(match self.coming.contains(id) {
-            true => IdStatus::InTransfer,
-            false => IdStatus::Unknown,
+        Ok(if self.coming.contains(id) {
+            IdStatus::InTransfer
+        } else {
+            IdStatus::Unknown
         })
     }
 
@@ -251,9 +252,10 @@ impl Backend for Fake {
 
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
         self.said.push(format!("{credentials:?}"));
-        match self.sasl.is_empty() {
-            true => SaslStep::Refused,
-            false => self.sasl.remove(0),
+        if self.sasl.is_empty() {
+            SaslStep::Refused
+        } else {
+            self.sasl.remove(0)
         }
     }
 
@@ -362,9 +364,10 @@ impl Backend for Fake {
         let shared_above = self.shared_above;
         Ok(self.articles.get(position.0 as usize).map(|stored| {
             let is_large = stored.wire.len() > shared_above;
-            let shared: Option<Arc<dyn SharedBytes>> = match is_large {
-                true => Some(Arc::new(Whole(stored.wire.clone()))),
-                false => None,
+            let shared: Option<Arc<dyn SharedBytes>> = if is_large {
+                Some(Arc::new(Whole(stored.wire.clone())))
+            } else {
+                None
             };
             let (header, _) = stored.wire.split_at(stored.header_len);
             Article {

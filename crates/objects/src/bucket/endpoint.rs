@@ -60,9 +60,10 @@ impl Endpoint {
 }
 
 fn wrong(text: &str, is_path: Option<IsPath>) -> String {
-    let path = match is_path.is_some() {
-        true => "maybe with `/ACCOUNT' at the end",
-        false => "without a path",
+    let path = if is_path.is_some() {
+        "maybe with `/ACCOUNT' at the end"
+    } else {
+        "without a path"
     };
     format!("is `https://HOST' or `https://HOST:PORT', {path}, not `{text}'")
 }

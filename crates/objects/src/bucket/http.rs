@@ -49,9 +49,10 @@ impl Http {
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
         let builder = HttpsConnectorBuilder::new().with_tls_config(tls);
-        let builder = match is_plain {
-            true => builder.https_or_http(),
-            false => builder.https_only(),
+        let builder = if is_plain {
+            builder.https_or_http()
+        } else {
+            builder.https_only()
         };
         let connector = builder.enable_http1().wrap_connector(tcp);
         let client = Client::builder(TokioExecutor::new())
@@ -69,9 +70,10 @@ impl Http {
     pub async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let out = request.body().content_length() as u64;
         let is_read = request.method().as_str() == "GET";
-        let limit = match is_end_of_upload(&request) {
-            true => ASSEMBLY,
-            false => ANSWER,
+        let limit = if is_end_of_upload(&request) {
+            ASSEMBLY
+        } else {
+            ANSWER
         };
         let limit = limit + Duration::from_secs(out / SLOWEST);
         let answer = match tokio::time::timeout(limit, self.0.request(request)).await {
@@ -134,9 +136,10 @@ impl Connector for Http {
 
 /// Whether the request may be repeated.
 fn kind_of(error: &Error) -> HttpErrorKind {
-    match error.is_connect() {
-        true => HttpErrorKind::Connect,
-        false => HttpErrorKind::Interrupted,
+    if error.is_connect() {
+        HttpErrorKind::Connect
+    } else {
+        HttpErrorKind::Interrupted
     }
 }
 

@@ -47,9 +47,10 @@ pub fn fault_of_region(region: &str) -> Option<String> {
 pub fn endpoint(bucket: &str, region: &str) -> Endpoint {
     // A certificate for all buckets has none with a dot.
     let has_bucket = !bucket.contains('.');
-    let host = match has_bucket {
-        true => format!("{}.s3.{region}.amazonaws.com", bucket),
-        false => format!("s3.{region}.amazonaws.com"),
+    let host = if has_bucket {
+        format!("{}.s3.{region}.amazonaws.com", bucket)
+    } else {
+        format!("s3.{region}.amazonaws.com")
     };
     Endpoint {
         url: format!("https://{host}"),

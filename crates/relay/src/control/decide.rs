@@ -246,12 +246,13 @@ fn check_new_group(group: &[u8], state: &State<'_>) -> Result<(), Rejection> {
     if let Err(error) = name::check_new_within(group, state.name_part_bytes_max) {
         return Err((Disposition::Refused, error.to_string()));
     }
-    match state.subscription.matches(group) {
-        true => Ok(()),
-        false => Err((
+    if state.subscription.matches(group) {
+        Ok(())
+    } else {
+        Err((
             Disposition::Refused,
             "the ME line of sys does not accept the group".to_owned(),
-        )),
+        ))
     }
 }
 
@@ -308,12 +309,13 @@ fn newgroup(
     let trusts_type = signature.is_none_or(|verified| verified.is_type_signed);
     let text = groupinfo::description(article, group, trusts_type);
     describe(group, text.unwrap_or_default(), moderated, state, changes);
-    match changes.is_empty() {
-        true => Err((
+    if changes.is_empty() {
+        Err((
             Disposition::Nothing,
             format!("the group exists already, {word}"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -471,9 +473,10 @@ fn checkgroups(
     if outcome.changes.is_empty() {
         return Err(if is_left {
             outcome.changes = waiting;
-            match state.trust {
-                true => (Disposition::Nothing, left),
-                false => (Disposition::Waits, left),
+            if state.trust {
+                (Disposition::Nothing, left)
+            } else {
+                (Disposition::Waits, left)
             }
         } else if !refused.is_empty() {
             let why = format!("no rule allows it: {}", refused.summary());
@@ -489,9 +492,10 @@ fn checkgroups(
         outcome.why.push_str("; ");
         outcome.why.push_str(&left);
     }
-    match state.trust {
-        true => Ok(()),
-        false => check_change_count((&outcome.changes, kept_count), compared.group_count, &rules),
+    if state.trust {
+        Ok(())
+    } else {
+        check_change_count((&outcome.changes, kept_count), compared.group_count, &rules)
     }
 }
 

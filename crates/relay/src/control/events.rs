@@ -66,9 +66,10 @@ impl Events {
         }
         let path = news.join(FILE);
         let full = std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= LOG_BYTES_MAX);
-        let moved = match full {
-            true => std::fs::rename(&path, news.join(OLD)),
-            false => Ok(()),
+        let moved = if full {
+            std::fs::rename(&path, news.join(OLD))
+        } else {
+            Ok(())
         };
         let open = |()| store::regular::append(&path);
         moved

@@ -15,9 +15,10 @@ pub fn description<'a>(article: &Article<'a>, group: &[u8], trusts_type: bool) -
     let body = article.bytes().get(article.body()..).unwrap_or_default();
     let content_type = article.find(b"Content-Type").filter(|_| trusts_type);
     let content_type = content_type.unwrap_or_default();
-    let own = match is_groupinfo(content_type) {
-        true => Some(body),
-        false => boundary(content_type).and_then(|boundary| groupinfo_part(body, boundary)),
+    let own = if is_groupinfo(content_type) {
+        Some(body)
+    } else {
+        boundary(content_type).and_then(|boundary| groupinfo_part(body, boundary))
     };
     match own {
         // The tag is optional there.

@@ -243,11 +243,12 @@ impl Policy {
                 perms.len()
             ),
         };
-        match self.ignores_controlperm {
-            true => Err(format!(
+        if self.ignores_controlperm {
+            Err(format!(
                 "{summary}; controlperm exists too and is ignored: remove one of them"
-            )),
-            false => Ok(summary),
+            ))
+        } else {
+            Ok(summary)
         }
     }
 }

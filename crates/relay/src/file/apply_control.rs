@@ -111,9 +111,10 @@ impl Filer {
         now: Now,
     ) -> Result<(), Error> {
         for line in self.effects.drain(..) {
-            let (site, id) = match line.is_local {
-                true => (crate::log::LOCAL, line.id.as_slice()),
-                false => (site, id),
+            let (site, id) = if line.is_local {
+                (crate::log::LOCAL, line.id.as_slice())
+            } else {
+                (site, id)
             };
             self.log.line(now, site, line.code, id, &line.text);
         }
@@ -203,14 +204,17 @@ impl Filer {
         match (found, policy) {
             // Known but not filed, or removed or expired already: nothing to do.
             (Some(None), _) => {}
-            (Some(Some((position, may_reach))), CancelPolicy::Classic) => match may_reach {
-                true => self.remove(position, cancelled, id, now)?,
-                false => self.note(&[
-                    b"not cancelled `",
-                    cancelled,
-                    b"': the sender of the cancel may not send to its groups",
-                ]),
-            },
+            (Some(Some((position, may_reach))), CancelPolicy::Classic) => {
+                if may_reach {
+                    self.remove(position, cancelled, id, now)?
+                } else {
+                    self.note(&[
+                        b"not cancelled `",
+                        cancelled,
+                        b"': the sender of the cancel may not send to its groups",
+                    ])
+                }
+            }
             (Some(Some((position, _))), _) => match self.fault_of_cancel(position, article)? {
                 None => self.remove(position, cancelled, id, now)?,
                 Some(fault) => self.note(&[b"not cancelled `", cancelled, fault]),

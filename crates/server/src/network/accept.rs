@@ -118,12 +118,11 @@ impl Network {
         }
         let until = self.slice_end();
         let context = context!(self, ticks, until);
-        let done = match is_tls {
-            true => Ok(()),
-            false => {
-                connection.greet();
-                connection.send(&context)
-            }
+        let done = if is_tls {
+            Ok(())
+        } else {
+            connection.greet();
+            connection.send(&context)
         };
         let first = u64::try_from(config.times.first.as_millis()).unwrap_or(u64::MAX / 2);
         self.timers.add(ticks + first, token);

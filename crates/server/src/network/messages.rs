@@ -110,9 +110,10 @@ impl Network {
         let client = &mut connection.client;
         let result = match outcome {
             access::Outcome::LoggedIn { user, .. } => {
-                match client.log_in(Some(user), &self.shared) {
-                    true => LoginResult::Accepted(client.permissions()),
-                    false => LoginResult::Failed(TOO_MANY),
+                if client.log_in(Some(user), &self.shared) {
+                    LoginResult::Accepted(client.permissions())
+                } else {
+                    LoginResult::Failed(TOO_MANY)
                 }
             }
             access::Outcome::Failed(why) => {

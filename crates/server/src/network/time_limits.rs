@@ -40,9 +40,10 @@ impl Network {
             if self.end_suspension(token, ticks) {
                 continue;
             }
-            let since = match self.waits_for_server(token) {
-                true => ticks,
-                false => active,
+            let since = if self.waits_for_server(token) {
+                ticks
+            } else {
+                active
             };
             let at = since + self.time_limit(token);
             if at > ticks {
@@ -76,11 +77,11 @@ impl Network {
             let Some(connection) = at_mut(&mut self.slots, token) else {
                 continue;
             };
-            match connection.release_deflate(DEFLATE_IDLE_MILLISECONDS, ticks) {
-                true => connection.has_deflate_timer = false,
-                false => self
-                    .deflate_timers
-                    .add(ticks + DEFLATE_IDLE_MILLISECONDS, token),
+            if connection.release_deflate(DEFLATE_IDLE_MILLISECONDS, ticks) {
+                connection.has_deflate_timer = false
+            } else {
+                self.deflate_timers
+                    .add(ticks + DEFLATE_IDLE_MILLISECONDS, token)
             }
         }
     }

@@ -146,9 +146,10 @@ impl Peer {
         if others > 0 {
             self.growth_of_new.shrink();
             self.growth_of_backlog.shrink();
-            let pause = match had_answers {
-                true => FEWER_AFTER_ANSWERS,
-                false => FEWER,
+            let pause = if had_answers {
+                FEWER_AFTER_ANSWERS
+            } else {
+                FEWER
             };
             let until = context.now + pause;
             let longer = self.fewer.filter(|(_, known)| *known > until);
@@ -174,9 +175,10 @@ impl Peer {
 
     /// The last connection failed.
     fn fail_after(&mut self, had_answers: bool, why: String, context: &mut Context<'_>) {
-        match had_answers {
-            true => self.retry_later(why, context),
-            false => self.fail(why, context),
+        if had_answers {
+            self.retry_later(why, context)
+        } else {
+            self.fail(why, context)
         }
     }
 
@@ -418,9 +420,10 @@ impl Peer {
                 are_full &= connection.is_full();
             }
             let all = self.connections.iter().flatten().count();
-            let growth = match is_backlog {
-                true => &mut self.growth_of_backlog,
-                false => &mut self.growth_of_new,
+            let growth = if is_backlog {
+                &mut self.growth_of_backlog
+            } else {
+                &mut self.growth_of_new
             };
             growth.decide(
                 context.now,

@@ -165,9 +165,10 @@ impl Peer {
         let name = groups::shown(&self.plan.name);
         for position in given_up {
             let article = named_article(snapshot, position);
-            let reason = match self.deferrals.is_blamed(position) {
-                true => "connections broke at it, or the peer deferred it,",
-                false => "the peer deferred it",
+            let reason = if self.deferrals.is_blamed(position) {
+                "connections broke at it, or the peer deferred it,"
+            } else {
+                "the peer deferred it"
             };
             let text = format!("{name}: {article} is given up: {reason} {ATTEMPTS_MAX} times");
             (context.tell)(Weight::Work, &text);

@@ -187,21 +187,21 @@ impl Source<'_> {
                 continue;
             }
             // A peer that is asked first may have it: only the id is read.
-            let found = match connection.is_trusted() {
-                true => article(context, position)?.map(|(id, wire)| (id, wire, None)),
-                false => {
-                    let line = id_line(context, position)?;
-                    line.map(|line| (line.id, &[][..], Some(line.size.unwrap_or(0))))
-                }
+            let found = if connection.is_trusted() {
+                article(context, position)?.map(|(id, wire)| (id, wire, None))
+            } else {
+                let line = id_line(context, position)?;
+                line.map(|line| (line.id, &[][..], Some(line.size.unwrap_or(0))))
             };
             match found {
                 Ok((id, wire, asked)) => {
                     self.offered += 1;
                     // When the peer wants it, it waits for it.
                     if let Some(bytes) = asked {
-                        let most = match self.is_headfeed {
-                            true => HEADER_BYTES,
-                            false => u64::MAX,
+                        let most = if self.is_headfeed {
+                            HEADER_BYTES
+                        } else {
+                            u64::MAX
                         };
                         self.pace.reserve(position, bytes.min(most));
                     }
@@ -232,13 +232,15 @@ impl Source<'_> {
             Err(error) => return Err(error.into()),
         };
         let how = (&*context.snapshot, &mut *context.selector, context.sites);
-        let is_selected = match position >= self.selected_from {
-            true => names_site(&record, self.name),
-            false => wants_late(how, &record, self.name),
+        let is_selected = if position >= self.selected_from {
+            names_site(&record, self.name)
+        } else {
+            wants_late(how, &record, self.name)
         };
-        Ok(match is_selected {
-            true => Ok(()),
-            false => Err(Settled::Refused),
+        Ok(if is_selected {
+            Ok(())
+        } else {
+            Err(Settled::Refused)
         })
     }
 

@@ -46,9 +46,10 @@ impl Peer {
         }
         let lanes = self.lanes.as_ref();
         let is_empty = lanes.is_none_or(super::Lanes::is_empty) && is_settled;
-        match is_empty {
-            true => _ = self.idle_since.get_or_insert(context.now),
-            false => self.idle_since = None,
+        if is_empty {
+            _ = self.idle_since.get_or_insert(context.now)
+        } else {
+            self.idle_since = None
         }
         let has_lingered = self.release_at().is_some_and(|at| context.now >= at);
         // Others may move the cursor of a feed that is paused, or whose hours have not come.
@@ -72,12 +73,11 @@ impl Peer {
         // A reason lasts until an answer comes, or nothing waits.
         if self.retry_at.is_none() && is_settled && self.has_all(context.snapshot.end()) {
             let breaks = self.breaks(context);
-            match self.deferrals.has_any() {
-                true => self.why = breaks.unwrap_or_else(|| LATER.to_owned()),
-                false => {
-                    self.why.clear();
-                    self.end_outage();
-                }
+            if self.deferrals.has_any() {
+                self.why = breaks.unwrap_or_else(|| LATER.to_owned())
+            } else {
+                self.why.clear();
+                self.end_outage();
             }
         }
     }

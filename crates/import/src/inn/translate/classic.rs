@@ -194,9 +194,10 @@ impl Classic {
             _ => format!("{} patterns in groups", self.patterns.len()),
         };
         let changes = self.changes();
-        let fate = match changes.is_empty() {
-            true => Fate::Kept,
-            false => Fate::Changed,
+        let fate = if changes.is_empty() {
+            Fate::Kept
+        } else {
+            Fate::Changed
         };
         (fate, [vec![groups], changes].concat().join(": "))
     }

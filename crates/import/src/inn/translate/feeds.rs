@@ -136,9 +136,10 @@ pub fn translate(
             }
             continue;
         }
-        let default = match default.is_empty() {
-            true => String::new(),
-            false => format!("{default},"),
+        let default = if default.is_empty() {
+            String::new()
+        } else {
+            format!("{default},")
         };
         let patterns = format!("{default}{}", feed.patterns);
         site(
@@ -451,9 +452,12 @@ impl Distributions {
             (None, true) if !excludes => has_to_be_there = true,
             _ => {}
         }
-        let words = items.iter().map(|(is_wanted, name)| match is_wanted {
-            true => (*name).to_owned(),
-            false => format!("!{name}"),
+        let words = items.iter().map(|(is_wanted, name)| {
+            if is_wanted {
+                (*name).to_owned()
+            } else {
+                format!("!{name}")
+            }
         });
         let all = excludes.then(|| "all".to_owned());
         Distributions {
@@ -500,17 +504,18 @@ impl Passwords {
     fn report_unused(&self, report: &mut Report) {
         for (number, fields) in &self.lines {
             let host = fields.first().map_or("", String::as_str);
-            match self.used.borrow().contains(number) {
-                true => report.add(
+            if self.used.borrow().contains(number) {
+                report.add(
                     self.file.at(*number),
                     Fate::Kept,
                     format!("the login at {host}"),
-                ),
-                false => report.add(
+                )
+            } else {
+                report.add(
                     self.file.at(*number),
                     Fate::Dropped,
                     format!("the login at {host}: no feed by NNTP goes there, or innfeed.conf has its login"),
-                ),
+                )
             }
         }
     }

@@ -151,9 +151,10 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     let is_kept = !from.is_empty()
         && (is_ignored || asked.is_none() && !names.iter().any(|name| name.starts_with('!')));
     // A comment has all hosts: settings with one that is no network are refused, and the table matches nobody else by mistake.
-    let from = match is_kept {
-        true => from,
-        false => [from, names].concat(),
+    let from = if is_kept {
+        from
+    } else {
+        [from, names].concat()
     };
     let send = value("patterns").unwrap_or("*").replace(' ', "");
     let mut table = format!(
@@ -181,10 +182,7 @@ fn peer(file: &ConfFile, around: &[&Group], tables: &mut String, report: &mut Re
     let fault = fault_of(&table).filter(|_| is_kept);
     let is_kept = is_kept && fault.is_none();
     push_table(tables, at, &table, !is_kept);
-    let fate = match is_kept {
-        true => Fate::Kept,
-        false => Fate::Dropped,
-    };
+    let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
     let told = match (fault, sends) {
         (Some(fault), _) => format!("{name}: {fault}; its table is a comment"),
         (None, _) if !is_kept => format!("{name}: its table is a comment"),

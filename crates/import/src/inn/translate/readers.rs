@@ -326,15 +326,12 @@ fn report_logins(file: &ConfFile, tables: &[Table], settings: &Settings, report:
     if !has_users && settings.auth.program.is_empty() {
         return;
     }
-    let told = match settings.nntp.certificate.is_empty() {
-        true => {
-            "logins: INN takes passwords without TLS, this server does not, so that nobody with a password can log in: set nntp.certificate and \
+    let told = if settings.nntp.certificate.is_empty() {
+        "logins: INN takes passwords without TLS, this server does not, so that nobody with a password can log in: set nntp.certificate and \
              nntp.key, or nntp.plaintext_passwords = true (they can then be read on the network)"
-        }
-        false => {
-            "logins: INN takes passwords without TLS, this server does not: clients must use STARTTLS, or port 563, for which \
+    } else {
+        "logins: INN takes passwords without TLS, this server does not: clients must use STARTTLS, or port 563, for which \
              nntp.listen_tls = \"*:563\" is needed"
-        }
     };
     report.add(file.at(0), Fate::Changed, told);
 }
@@ -384,9 +381,10 @@ fn program(file: &ConfFile, auth: &Group, settings: &mut Settings, report: &mut 
             continue;
         }
         settings.auth.program = program.to_owned();
-        let advice = match program.starts_with('/') {
-            true => "it is asked for the logins of all clients",
-            false => "give its full path; it is asked for the logins of all clients",
+        let advice = if program.starts_with('/') {
+            "it is asked for the logins of all clients"
+        } else {
+            "give its full path; it is asked for the logins of all clients"
         };
         let text = format!("auth.program = {}: {advice}", quoted(program));
         report.add(file.at(line), Fate::Changed, text);

@@ -173,9 +173,10 @@ fn a_call_offers_deferred_articles_at_once() {
     let full = is_full.clone();
     let (port, _) = peer(move |_, stream| {
         _ = stream_to(&stream, |id| {
-            Some(match full.load(Ordering::SeqCst) {
-                true => format!("431 {id}\r\n"),
-                false => format!("238 {id}\r\n"),
+            Some(if full.load(Ordering::SeqCst) {
+                format!("431 {id}\r\n")
+            } else {
+                format!("238 {id}\r\n")
             })
         });
     });

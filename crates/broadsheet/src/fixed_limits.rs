@@ -49,6 +49,7 @@ fixed! {
     relay::incoming::drain::OTHERS_MAX, Unit::Count("files"), "reported files of in.coming/ with names that no batch has", "Nothing is said of further ones.";
     expire::policy::LIFE_REMEMBERED_DAYS_MAX, Unit::Count("days"), "life that counts in how long ids are remembered", "The ids of articles that live longer are forgotten as if they lived this long; `check' reports such a policy.";
     inject::posts_log::FIELD_BYTES_MAX, Unit::Bytes, "field of posts.log", "A longer one is truncated.";
+    inject::posts_log::REFUSED_LOG_BYTES_MAX, Unit::Bytes, "posts.log to which refused posts are added", "Those that are refused afterwards have no line in it until it is renamed.";
     store::offload::UNCHECKED_RECORD_BYTES_MAX, Unit::Bytes, "article fetched from the object store by its stated length", "Of a larger one, the history here has to leave room for it; otherwise it counts as damaged.";
     store::REMOVAL_TEXT_BYTES_MAX, Unit::Bytes, "reason of a removal", "`article remove' refuses a longer one; a longer id of a cancel message is truncated in the list of removed articles.";
     store::EXPIRES_REMEMBERED_SECONDS_MAX, Unit::Count("seconds"), "time after arrival that an Expires header makes an id remembered", "A later date in Expires counts as this.";

@@ -4,7 +4,7 @@ use groups::{Matcher, Pattern, Wildmat};
 
 use crate::flags::{Given, UsageError};
 
-/// A pattern in the language that `--wildmat` chooses. Without it, a character that only wildmats have (`*`, `?`, `[`) tells.
+/// A pattern in the language that `--wildmat` chooses; a group for which a pattern with `@` decides does not match. Without it, a character that only wildmats have (`*`, `?`, `[`) tells.
 ///
 /// # Errors
 /// Such a character and the word `all`, which only C News patterns have, in one list.
@@ -18,7 +18,7 @@ pub fn matcher(given: &Given, pattern: &[u8]) -> Result<Matcher, UsageError> {
     }
     Ok(match given.has("wildmat") || is_starred {
         true => Matcher::Wildmat(Wildmat::parse(pattern)),
-        false => Matcher::CNews(Pattern::parse(pattern)),
+        false => Matcher::CNews(Pattern::parse_poison(pattern)),
     })
 }
 

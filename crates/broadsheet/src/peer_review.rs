@@ -1,5 +1,5 @@
 //! The finding of `broadsheet check` about peers that are fed by NNTP: each is called once. The daemon notices a peer that does not answer when
-//! something waits for it; it calls nobody for whom nothing waits.
+//! something waits for it, and calls no peer for which nothing waits.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -29,12 +29,14 @@ pub fn peers(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
     let plans = sites
         .feeds()
         .filter_map(|(name, site)| PeerPlan::of(name, site, zone));
-    let plans: Vec<PeerPlan> = plans.take(CALLED_MAX).collect();
+    let mut plans: Vec<PeerPlan> = plans.collect();
+    let left_out = plans.len().saturating_sub(CALLED_MAX);
+    plans.truncate(CALLED_MAX);
     if plans.is_empty() || site_review::is_fed_elsewhere(directory, settings) {
         return None;
     }
     let (sender, results) = channel();
-    let mut waiting = BTreeSet::new();
+    let (mut waiting, mut warnings) = (BTreeSet::new(), Vec::new());
     for plan in &plans {
         let is_paused = site_state::paused(directory.root(), &plan.name);
         let rests = is_paused.is_ok_and(|why| why.is_some()) || plan.seconds_to_hours(now) > 0;
@@ -44,10 +46,10 @@ pub fn peers(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
         let (name, server) = (groups::shown(&plan.name), plan.via.server.clone());
         let fed_at = fed_at(directory.root(), &plan.name);
         let (root, own) = (directory.root().to_owned(), settings.name.clone());
-        waiting.insert(name.clone());
         let sender = sender.clone();
-        // It may outlast the wait: then the process ends first.
-        std::thread::spawn(move || {
+        let named = name.clone();
+        // A call may outlast the wait: then the process ends first.
+        let started = std::thread::Builder::new().spawn(move || {
             let probed = Probe {
                 news: &root,
                 own: &own,
@@ -56,10 +58,16 @@ pub fn peers(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
             };
             let _ = sender.send((name, probe(&server, &probed)));
         });
+        match started {
+            Ok(_) => {
+                waiting.insert(named);
+            }
+            Err(error) => warnings.push(format!("{named}: cannot start a thread: {error}")),
+        }
     }
     drop(sender);
     let until = Instant::now() + Duration::from_secs(CALLS_SECONDS_MAX);
-    let (called, mut warnings) = (waiting.len(), Vec::new());
+    let called = waiting.len();
     while let Ok((name, checks)) =
         results.recv_timeout(until.saturating_duration_since(Instant::now()))
     {
@@ -74,6 +82,9 @@ pub fn peers(directory: &NewsDirectory, settings: &Settings) -> Option<String> {
     let mut told = format!("{} called", counted(called, "peer"));
     if rest > 0 {
         told.push_str(&format!(", {rest} paused or outside their hours"));
+    }
+    if left_out > 0 {
+        told.push_str(&format!(", {left_out} left out"));
     }
     if warnings.is_empty() && called > 0 {
         told.push_str(": no errors");

@@ -57,6 +57,8 @@ pub fn file(
             if filed.is_empty() {
                 return result;
             }
+            // What else is logged in this commit is none of these senders.
+            filer.sent_by(b"", b"");
             intake_queue.look_at_disk();
             let began = Instant::now();
             if let Err(error) = commit(filer, &mut filed) {
@@ -198,16 +200,9 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
 }
 
 fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
-    match batch.origin() {
-        Some((entry, address)) => filer.sent_by(entry.as_bytes(), address.as_bytes()),
-        None => filer.sent_by(b"", b""),
-    }
-    let filed = file_each(batch, filer, posts);
-    filer.sent_by(b"", b"");
-    filed
-}
-
-fn file_each(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+    let origin = batch
+        .origin()
+        .map(|(entry, address)| (entry.to_owned(), address));
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {
@@ -215,6 +210,11 @@ fn file_each(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyh
         };
         let mut posted = None;
         let grant = entry.grant.as_ref();
+        // Only `posts.log` names posters.
+        match origin.as_ref().filter(|_| entry.poster.is_none()) {
+            Some((entry, address)) => filer.sent_by(entry.as_bytes(), address.as_bytes()),
+            None => filer.sent_by(b"", b""),
+        }
         let (outcome, kind) = match (&entry.poster, grant) {
             (Some(poster), Some(grant)) => {
                 let spool = filer.spool();

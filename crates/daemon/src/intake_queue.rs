@@ -138,7 +138,7 @@ impl IntakeQueue {
         self.settle(shut)
     }
 
-    /// As [`IntakeQueue::intake_state`], by the free space of now: without articles nobody else looks.
+    /// As [`IntakeQueue::intake_state`], after a look at the free space: while no articles come, nothing else reads it.
     pub fn intake_state_now(&self) -> (IntakeState, Arc<str>) {
         let mut shut = lock(&self.shut);
         shut.look_at_disk();

@@ -13,14 +13,14 @@ use store::Position;
 
 use crate::site_directory::directory;
 
-/// The file, and the one before it.
+/// The names of the file and of the one before it.
 const FILE: &str = "answers";
 const FILE_BEFORE: &str = "answers.old";
 /// Size at which the file is renamed to `answers.old`, bytes.
 pub const ANSWERS_BYTES_MAX: u64 = 16 << 20;
 /// Longest text of an answer that is kept, bytes.
 pub const ANSWER_TEXT_BYTES_MAX: usize = 256;
-/// Seconds of the answers of one run: as exact is their time.
+/// A run has the answers of at most this many seconds, so their times are exact to so many.
 const RUN_SECONDS: i64 = 60;
 /// Longest list of other answers in a run, bytes.
 const RUN_OTHERS_BYTES: usize = 1 << 10;
@@ -94,7 +94,7 @@ impl Answer {
 /// An answer of a site, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteAnswer {
-    /// When it came, seconds since 1970; of one without a text, to the minute before it.
+    /// The time of the answer, seconds since 1970; of an answer without a text, exact to a minute.
     pub time: i64,
     /// The answer.
     pub answer: Answer,
@@ -212,7 +212,7 @@ fn end_line(out: &mut Vec<u8>, begin: usize) {
 /// Answers that are not written yet.
 #[derive(Debug, Default)]
 pub struct AnswerNotes {
-    /// Lines that change no more.
+    /// Lines that are final.
     lines: Vec<u8>,
     runs: [Option<Run>; RUNS],
     /// Whether there is something to write.
@@ -315,7 +315,7 @@ fn close(run: &mut Option<Run>, lines: &mut Vec<u8>) {
 #[derive(Debug)]
 pub(crate) struct AnswerFile {
     file: File,
-    /// Where the lines end that change no more.
+    /// The end of the final lines.
     end: u64,
 }
 

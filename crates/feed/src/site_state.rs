@@ -314,6 +314,11 @@ impl SiteState {
         Ok(true)
     }
 
+    /// Forgets the answers of the site: the articles at their positions are others now.
+    pub fn forget_answers(&self) {
+        answers::forget(&self.dir);
+    }
+
     /// As [`SiteState::take`], without a check of the cursor.
     ///
     /// # Errors

@@ -237,28 +237,30 @@ impl QueuedMail {
         draft.value("Message-ID").map(<[u8]>::to_vec)
     }
 
-    /// Writes a line about the post into the log, for people.
-    fn log(&self, text: &str) {
-        let news = self.path.parent().and_then(Path::parent);
-        if let (Some(news), Some(id)) = (news, self.post_id()) {
-            let text = (id.as_slice(), text.as_bytes());
+    /// Writes a line about the post with this id into the log, for people.
+    fn log(&self, id: &[u8], text: &str) {
+        if let Some(news) = self.path.parent().and_then(Path::parent) {
+            let text = (id, text.as_bytes());
             let _ = log::append(news, Now::read(), log::LOCAL, Code::Moderated, text);
         }
     }
 
-    /// Removes it from the queue without sending it.
+    /// Removes it from the queue without sending it. Returns whether it was there: another process may have sent it.
     ///
     /// # Errors
     /// [`Error::Busy`], or it cannot be removed.
-    pub fn drop_unsent(&self) -> Result<(), Error> {
-        if let Some(file) = self.lock()? {
-            let to = recipient(&file).unwrap_or_default();
-            self.log(&format!(
-                "dropped from {DIRECTORY}/, not mailed to the moderator {to}"
-            ));
-            self.remove()?;
+    pub fn drop_unsent(&self) -> Result<bool, Error> {
+        let Some(file) = self.lock()? else {
+            return Ok(false);
+        };
+        let to = recipient(&file).unwrap_or_default();
+        let id = self.post_id();
+        self.remove()?;
+        if let Some(id) = id {
+            let text = format!("dropped from {DIRECTORY}/, not mailed to the moderator {to}");
+            self.log(&id, &text);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Opens and locks its file. `None`: it has been sent.
@@ -342,8 +344,8 @@ pub fn deliver(
     let file = lock.try_clone().map_err(at("read", &mail.path))?;
     let recipient = recipient(&lock);
     deliver(file)?;
-    if let Ok(recipient) = recipient {
-        mail.log(&format!("mailed to the moderator {recipient}"));
+    if let (Ok(recipient), Some(id)) = (recipient, mail.post_id()) {
+        mail.log(&id, &format!("mailed to the moderator {recipient}"));
     }
     mail.remove()
 }

@@ -38,6 +38,9 @@ const KEY_BYTES: usize = 32;
 /// Longest field of a line, bytes. A longer one is truncated.
 pub const FIELD_BYTES_MAX: usize = 500;
 
+/// Longest `posts.log` to which a refused post is added, bytes: strangers must not fill the disk with them.
+pub const REFUSED_LOG_BYTES_MAX: u64 = 64 << 20;
+
 /// The last field of the line of a refused post.
 const REFUSED: &str = "refused";
 
@@ -183,7 +186,8 @@ impl<'a> PostEntry<'a> {
         Ok(())
     }
 
-    /// Writes the line of a post that was refused, without a sync. Its loss costs only the look-up of its poster.
+    /// Writes the line of a post that was refused, without a sync, unless `posts.log` is longer than [`REFUSED_LOG_BYTES_MAX`]. Its loss costs only
+    /// the look-up of its poster.
     pub fn write_refused(&self, id: &[u8]) {
         if let Some(token) = self.token.as_deref() {
             let _ = self.append(token, id, true);
@@ -216,6 +220,9 @@ fn append(dir: &Path, line: &PostLine<'_>) -> io::Result<()> {
     let options = options.append(true).create(true).mode(0o600);
     let mut file = store::regular::open_with(&path, options)?;
     let before = file.metadata()?.len();
+    if line.is_refused && before > REFUSED_LOG_BYTES_MAX {
+        return Ok(());
+    }
     let written = file.write_all(line.text().as_bytes()).and_then(|()| {
         if line.is_refused {
             Ok(())

@@ -58,7 +58,7 @@ pub enum Code {
     Control,
     /// `b`: bad input.
     BadInput,
-    /// `s`: who sent the articles of the following lines; the text is the number of these lines, six digits, and where the articles came from.
+    /// `s`: the sender of the articles of the following lines; the text is the number of these lines, six digits, and where the articles came from.
     Sender,
     /// `m`: about a post to a moderated group: its mail to the moderator was queued, sent or dropped, or it was approved.
     Moderated,

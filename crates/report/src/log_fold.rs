@@ -134,11 +134,11 @@ pub struct LogLine {
     pub code: u8,
     /// The rest.
     pub text: Vec<u8>,
-    /// Who sent the article: an entry of `[[access]]`, or `rnews`; and the address, or the file of a batch. `None`: the log does not say.
+    /// The sender of the article. `None`: the log does not name it.
     pub sender: Option<LogSender>,
 }
 
-/// Who sent the articles of some lines of the log: an entry of `[[access]]` and an address, or `rnews` and the file of a batch.
+/// The sender of the articles of some lines of the log: an entry of `[[access]]` and an address, or `rnews` and the file of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSender {
     /// The entry, or `rnews`.
@@ -160,11 +160,13 @@ pub fn lines_about(dir: &Path, id: &[u8]) -> (Vec<LogLine>, Vec<String>) {
         let mut sender: Option<LogSender> = None;
         let mut follow = 0;
         let read = read_each_line(&path, |line| {
-            let is_of_sender = follow > 0;
-            if is_of_sender {
-                follow -= 1;
-            } else if let Some((named, count)) = LogSender::parse(line) {
+            // A kill or a full disk may have cut off lines that the last one about a sender counts.
+            let named = LogSender::parse(line);
+            let is_of_sender = named.is_none() && follow > 0;
+            if let Some((named, count)) = named {
                 (sender, follow) = (Some(named), count);
+            } else if is_of_sender {
+                follow -= 1;
             }
             if finder.find(line).is_some()
                 && let Some(line) = LogLine::parse(line, id)
@@ -449,6 +451,11 @@ mod tests {
             "other + <3@a> x",
             "rnews s <> 000001 in.coming/a b",
             "forged - <1@a> duplicate",
+            // A full disk cut the block of this sender off.
+            "peers s <> 000050 192.0.2.1",
+            "forged + <4@a> x",
+            "others s <> 000001 192.0.2.9",
+            "forged + <5@a> x",
         ];
         let text: String = lines
             .iter()
@@ -469,9 +476,11 @@ mod tests {
         );
         assert_eq!(senders("<2@a>"), ["peers@192.0.2.1"]);
         assert_eq!(senders("<3@a>"), [""]);
+        assert_eq!(senders("<4@a>"), ["peers@192.0.2.1"]);
+        assert_eq!(senders("<5@a>"), ["others@192.0.2.9"]);
         // They are no articles.
-        assert_eq!(row(&fold_of(&text), "forged")[0], 4);
-        assert_eq!(fold_of(&text).neighbours.total()[0], 5);
+        assert_eq!(row(&fold_of(&text), "forged")[0], 6);
+        assert_eq!(fold_of(&text).neighbours.total()[0], 7);
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             }
         };
         story.lines = lines;
-        story.posted_by = posted_by(directory.root(), &id);
+        story.posted_by = posted_by(directory.root(), &id, story.arrival.is_some());
         if story.lines.iter().any(|line| line.code == b'm') {
             story.waiting_mail = waiting_mail(directory.root(), &id);
         }
@@ -241,7 +241,7 @@ impl SiteStory {
         match self.state {
             "passed" if !parts.is_empty() => {}
             "passed" if self.has_answers => {
-                parts.push("was offered it; its answer is not recorded".to_owned());
+                parts.push("passed; no answer is recorded".to_owned());
             }
             "passed" => parts.push("passed to its transport".to_owned()),
             "deferred" if !parts.is_empty() => parts.push("it is offered again".to_owned()),
@@ -302,18 +302,25 @@ fn sender_of(article: &Article<'_>) -> String {
     }
 }
 
-/// The login or account and the address that posted an article here, as `posts.log` tells.
-fn posted_by(root: &Path, id: &[u8]) -> Option<String> {
-    let mut found = None;
+/// The login or account and the address that posted an article here, by `posts.log`. Of an id that was refused and never filed, those of the
+/// refused post: an article with the id of a refused post is another one.
+fn posted_by(root: &Path, id: &[u8], is_filed: bool) -> Option<String> {
+    let mut filed = None;
+    let mut refused = None;
     // Only the owner can read it.
     let _ = posts_log::each_line(root, |line| {
         if line.id.as_bytes() == id {
             let words = [line.account, line.host].into_iter();
             let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-            found = Some(words.join(" from "));
+            let post = if line.is_refused {
+                &mut refused
+            } else {
+                &mut filed
+            };
+            *post = Some(words.join(" from "));
         }
     });
-    found
+    filed.or(refused.filter(|_| !is_filed))
 }
 
 /// The name of the mail to the moderator that has the post with this id, if it waits.

@@ -14,8 +14,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "remove waiting mail without sending it",
     about: "\
-Removes each mail NAME of `mail list' from mail.queue/. Its post is lost, unless the poster has it; the
-poster is not told. The log gets a line.",
+Removes each mail NAME of `mail list' from mail.queue/. Its post is lost, unless the poster has it, who
+gets no message about it. The log gets a line.",
     operands: Operands {
         shown: "NAME...",
         least: 1,
@@ -24,7 +24,7 @@ poster is not told. The log gets a line.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no mail NAME, or it is being sent",
+        when: "there is no mail NAME, or it is being sent, or was sent meanwhile",
     }],
     run,
 };
@@ -47,7 +47,12 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
                 eprintln!("broadsheet: {name} is being sent by another process");
                 status = Status::NO;
             }
-            dropped => dropped?,
+            dropped => {
+                if !dropped? {
+                    eprintln!("broadsheet: {} was sent meanwhile", mail.name());
+                    status = Status::NO;
+                }
+            }
         }
     }
     Ok(status)

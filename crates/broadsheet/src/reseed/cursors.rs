@@ -120,6 +120,7 @@ pub fn apply(root: &Path, note: &[u8]) -> anyhow::Result<()> {
             continue;
         }
         let mut state = SiteState::take_only(root, &site)?;
+        state.forget_answers();
         let deferred = deferred.into_iter();
         let deferred = deferred.map(|(position, due, attempts)| Deferred {
             position: Position(position),

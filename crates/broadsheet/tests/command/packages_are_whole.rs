@@ -290,7 +290,7 @@ fn another_news_directory_is_the_one_that_is_checked() {
     fs::write(dir.join("broadsheet.toml"), "").unwrap();
     let (told, said) = scripts.run(&["postinst", "configure", "1.0"], false);
     assert_eq!(said, "");
-    let check = format!("broadsheet check --dir {}", dir.display());
+    let check = format!("broadsheet check -q --dir {}", dir.display());
     assert!(told.contains(&check), "{told:?}");
 }
 
@@ -307,10 +307,10 @@ fn a_directory_of_before_is_checked_and_named() {
     symlink(scripts.path("gone"), &settings).unwrap();
     for _ in 0..2 {
         let (told, said) = scripts.run(&["postinst", "configure", ""], false);
-        let check = format!("broadsheet check --dir {}", news.display());
+        let check = format!("broadsheet check -q --dir {}", news.display());
         assert!(told.contains(&check), "{told:?}");
         assert!(
-            said.contains("articles and settings that are in /var/spool/news")
+            said.contains("uses the articles and settings in /var/spool/news")
                 && said.contains("enable --now broadsheet-nntp.socket")
                 && !said.contains("broadsheet setup"),
             "{said}"

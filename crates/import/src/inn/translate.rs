@@ -41,7 +41,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "storage.conf",
         Fate::Unneeded,
-        "all articles lie in segments; where expire.ctl has classes, those lines are told of",
+        "all articles lie in segments; where expire.ctl has classes, those lines are reported",
     ),
     (
         "cycbuff.conf",
@@ -61,7 +61,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "nocem.ctl",
         Fate::Unneeded,
-        "NoCeM is not supported: where newsfeeds has its feed, that line is told of",
+        "NoCeM is not supported: where newsfeeds has its feed, that line is reported",
     ),
     (
         "innwatch.ctl",
@@ -71,7 +71,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "nntpsend.ctl",
         Fate::Unneeded,
-        "where newsfeeds writes a file for it, that line is told of",
+        "where newsfeeds writes a file for it, that line is reported",
     ),
     (
         "actsync.cfg",
@@ -81,7 +81,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "news2mail.cf",
         Fate::Unneeded,
-        "where newsfeeds gates news to mail, its lines are told of",
+        "where newsfeeds gates news to mail, its lines are reported",
     ),
     (
         "nnrpd.track",
@@ -91,7 +91,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "inn-radius.conf",
         Fate::Unneeded,
-        "where readers.conf asks a RADIUS program, that line is told of",
+        "where readers.conf asks a RADIUS program, that line is reported",
     ),
     (
         "buffindexed.conf",
@@ -107,7 +107,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
     (
         "send-uucp.cf",
         Fate::Unneeded,
-        "where newsfeeds writes a file for it, that line is told of",
+        "where newsfeeds writes a file for it, that line is reported",
     ),
     (
         "innreport.conf",
@@ -126,7 +126,7 @@ const LEFT: [(&str, Fate, &str); 21] = [
 ];
 
 /// What stands in for programs that look at articles.
-const NO_FILTERS: &str = "no program looks at articles: `broadsheet block' refuses posters and servers, [limits] and [[access]] refuse by \
+const NO_FILTERS: &str = "no program checks articles: `broadsheet block' refuses posters and servers, [limits] and [[access]] refuse by \
      size, age, groups and rate";
 
 /// Translates the settings of an installation.
@@ -355,7 +355,7 @@ fn inn_conf(inn: &Installation, settings: &mut Settings, report: &mut Report) {
     settings.store.segment_bytes = settings.store.segment_bytes.max(bytes.saturating_mul(2));
 }
 
-/// Translates one key. Nothing is told of those that say how INN itself works.
+/// Translates one key. Nothing is reported those that say how INN itself works.
 fn key(pair: &Pair, settings: &mut Settings) -> (Fate, String) {
     let text = pair.value.as_str();
     let Some((_, path)) = SAME.iter().find(|(key, _)| *key == pair.key) else {
@@ -535,7 +535,7 @@ fn unneeded(key: &str) -> &'static str {
         "addinjectiondate" => "posts always get Injection-Date (RFC 5537, 3.5)",
         "syntaxchecks" => "message-ids are checked in one way",
         "sourceaddress" | "sourceaddress6" => {
-            "innfeed.conf has that of feeds (`bind'); where newsfeeds writes a file, that line is told of"
+            "innfeed.conf has that of feeds (`bind'); where newsfeeds writes a file, that line is reported"
         }
         key if key.starts_with("tls") => {
             "TLS is of version 1.2 or 1.3, with their usual ciphers; certificates of clients are named in [[access]]"

@@ -196,9 +196,9 @@ const FILES: [(&str, &str); 28] = [
          }
 ",
     ),
-    ("nntpsend.ctl", "=> not needed: that line is told of\nf:f::\n"),
-    ("send-uucp.cf", "=> not needed: that line is told of\nuucp\tgzip\t16384\n"),
-    ("news2mail.cf", "=> not needed: its lines are told of\nlist list@example.org\n"),
+    ("nntpsend.ctl", "=> not needed: that line is reported\nf:f::\n"),
+    ("send-uucp.cf", "=> not needed: that line is reported\nuucp\tgzip\t16384\n"),
+    ("news2mail.cf", "=> not needed: its lines are reported\nlist list@example.org\n"),
     ("innreport.conf", "=> not needed: `broadsheet report'\nx\n"),
     ("innwatch.ctl", "=> not needed: the daemon pauses by itself\nx\n"),
     ("filter/filter_innd.pl", "=> NOT KEPT: `broadsheet block'\nsub filter_art { }\n"),

@@ -43,9 +43,9 @@ fn loss(pair: &Pair) -> (Fate, &'static str) {
         | "groupexactcount" => (Fate::Unneeded, "there is no such setting"),
         "localtime" => (Fate::Unneeded, "Date of a post is in UTC"),
         "perlfilter" | "pythonfilter" if !is_true(&pair.value) => {
-            (Fate::Unneeded, "no program looks at posts")
+            (Fate::Unneeded, "no program checks posts")
         }
-        "perlfilter" | "pythonfilter" => (Fate::Dropped, "no program looks at posts"),
+        "perlfilter" | "pythonfilter" => (Fate::Dropped, "no program checks posts"),
         "clienttimeout" => (Fate::Dropped, "nntp.idle_seconds is one for all clients"),
         "newsmaster" | "complaints" => (Fate::Dropped, "post.complaints is one for all clients"),
         "strippath" => (

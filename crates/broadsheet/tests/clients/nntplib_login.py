@@ -43,7 +43,7 @@ same("group", server.group("test.one")[1], 5)
 same("article", server.article(5)[1].message_id, "<one-5@example.com>")
 server.quit()
 
-server = nntplib.NNTP_SSL(host, tls_port, user="berta", password="walnut", ssl_context=trust)
+server = nntplib.NNTP_SSL(host, tls_port, user="berta", password="walnutshell", ssl_context=trust)
 same("group over TLS", server.group("test.one")[1], 5)
 post = b"From: b@example.com\nNewsgroups: test.two\nSubject: over TLS\nMessage-ID: <tls@example.com>\n\nbody\n"
 same("post over TLS", server.post(post)[:3], "240")

@@ -49,7 +49,7 @@ pub fn open_filer(
         Err(store::Error::Locked(_)) if patience.is_some() => return Ok(None),
         opened => opened?,
     };
-    for notice in spool.notices() {
+    for notice in &spool.notices() {
         say(notice);
     }
     for notice in feeds::keep_within_log(&spool)? {

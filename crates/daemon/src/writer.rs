@@ -378,7 +378,7 @@ impl Writer {
             false => Reserve::of_expire(root).with(open)?,
         };
         spool.publish_to(self.published.clone());
-        for notice in spool.notices() {
+        for notice in &spool.notices() {
             say(notice);
         }
         let rules = settings.rules();

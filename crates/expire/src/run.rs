@@ -295,7 +295,7 @@ fn apply_decision(
 ) -> Result<Vec<(Vec<u8>, u64)>, store::Error> {
     let (kept, revised) = Reserve::of_expire(dir).with(|| {
         let mut spool = Spool::open(dir, options)?;
-        for found in spool.notices() {
+        for found in &spool.notices() {
             notice(found);
         }
         let mut revised = expiry.clone();

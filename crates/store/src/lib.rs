@@ -26,6 +26,7 @@ pub mod history;
 mod index;
 mod io;
 mod log;
+mod notice;
 pub mod offload;
 mod overview;
 pub mod progress;

@@ -4,6 +4,7 @@ pub(crate) mod art;
 pub(crate) mod filing;
 pub(crate) mod known_bases;
 pub(crate) mod pending;
+pub(crate) mod place;
 pub(crate) mod position;
 pub(crate) mod record;
 pub(crate) mod relocation;

@@ -41,10 +41,12 @@ use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::known_bases::KnownBases;
 use crate::log::pending::SPILL_BYTES;
+use crate::log::place::LogPlace;
 use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::Segments;
+use crate::notice::Notice;
 use crate::offload::cancel_locks;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
@@ -92,7 +94,7 @@ pub struct Spool {
     commit_sequence: u64,
     checkpointed: u64,
     is_poisoned: bool,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     taken_up: u64,
     /// The used numbers of all groups; collected for the first late article.
     used: Option<UsedByGroup>,
@@ -141,8 +143,8 @@ impl Spool {
     pub(crate) fn mend_expired(&mut self) -> Result<(), Error> {
         self.expired.state()?;
         if self.expired.flush()? {
-            self.notices
-                .push("expired was damaged: made again from the log".into());
+            let notice = "expired was damaged: made again from the log";
+            self.notices.push(Notice::Other(notice.into()));
             self.publish_files();
         }
         Ok(())
@@ -165,7 +167,12 @@ impl Spool {
     }
 
     /// Repairs made on opening, in sentences for the administrator.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> Vec<String> {
+        self.notices.iter().map(Notice::to_string).collect()
+    }
+
+    /// The same as values.
+    pub(crate) fn notice_values(&self) -> &[Notice] {
         &self.notices
     }
 
@@ -324,8 +331,11 @@ impl Spool {
     }
 
     /// The base of the current segment, and the end of the log in it.
-    pub(crate) fn log_end(&self) -> (u64, u64) {
-        (self.current_base(), self.art.append.end)
+    pub(crate) fn log_end(&self) -> LogPlace {
+        LogPlace {
+            base: self.current_base(),
+            offset: self.art.append.end,
+        }
     }
 
     /// The base of the current segment.

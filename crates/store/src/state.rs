@@ -62,10 +62,10 @@ impl States {
     }
 
     /// Restores from the log the states of which records were replayed. The log is whole by now.
-    pub fn finish_replay(&mut self, is_anew: bool) -> Result<(), Error> {
-        self.pending_cancels.finish_replay(is_anew)?;
-        self.serials.finish_replay(is_anew)?;
-        self.applied_entry.finish_replay(is_anew)
+    pub fn finish_replay(&mut self) -> Result<(), Error> {
+        self.pending_cancels.finish_replay()?;
+        self.serials.finish_replay()?;
+        self.applied_entry.finish_replay()
     }
 
     /// Restores all states from the log.

@@ -186,7 +186,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         None => {
             drop(snapshot);
             let spool = Spool::open(directory.root(), options())?;
-            crate::tell_all(spool.notices().to_vec());
+            crate::tell_all(spool.notices());
             remove_here(spool, ids, note)?
         }
     };

@@ -48,7 +48,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(_) => None,
         None => Some(Spool::open(directory.root(), options)?),
     };
-    crate::tell_all(spool.iter().flat_map(|spool| spool.notices().to_vec()));
+    crate::tell_all(spool.iter().flat_map(|spool| spool.notices()));
     // Under the lock: whoever had it before may have removed, erased or expired the articles.
     let snapshot = match &spool {
         Some(spool) => spool.snapshot()?,

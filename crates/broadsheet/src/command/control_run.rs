@@ -80,7 +80,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
              allows, offer to the daemon over NNTP or by rnews",
         )?;
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
-        crate::tell_all(spool.notices().to_vec());
+        crate::tell_all(spool.notices());
         let outcome = processor.decide(
             &article,
             (

@@ -64,7 +64,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     let mut spool = Spool::open(directory.root(), options)?;
-    crate::tell_all(spool.notices().to_vec());
+    crate::tell_all(spool.notices());
     if let Some(status) = check(spool.active()) {
         return Ok(status);
     }

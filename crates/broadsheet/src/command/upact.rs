@@ -66,7 +66,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let edited = directory.active()?;
     // Opening mends what was edited, and nothing that this table counts is under way: the snapshot will see all of it.
     let spool = Spool::open(directory.root(), options)?;
-    let notices = spool.notices().to_vec();
+    let notices = spool.notices();
     let mut changes = raised_on_opening(&edited, spool.active());
     let before = Active::parse(spool.active().image().to_vec())?;
     drop(spool);

@@ -55,11 +55,11 @@ impl Writer {
             // The journal has those of opening the spool already.
             let opened = self.filer.as_ref().filter(|_| status == OK);
             let opened = opened.map(|filer| filer.spool());
-            let notices = opened.map_or(&[][..], |spool| spool.notices());
+            let notices = opened.map_or_else(Vec::new, |spool| spool.notices());
             let bad_lines = opened.map_or_else(Vec::new, |spool| spool.bad_lines_of_active());
             let is_bad = !bad_lines.is_empty();
             let others = bad_lines.iter().filter(|line| !notices.contains(line));
-            for text in told.iter().chain(notices).chain(others) {
+            for text in told.iter().chain(&notices).chain(others) {
                 client.say(&Answer::Message(text.clone()));
             }
             client.say(&Answer::Done(if is_bad { ATTENTION } else { status }));

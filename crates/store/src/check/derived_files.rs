@@ -21,10 +21,10 @@ use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::notice::Notice;
 use crate::overview;
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::progress::Work;
-use crate::spool::recover::log_end::damage_notice;
 use crate::{Error, Expires, Position};
 
 /// End of the temporary names.
@@ -45,7 +45,7 @@ pub fn rebuild_derived(
     dir: &Path,
     base: u64,
     removals: &Removals,
-) -> Result<(u64, Vec<String>), Error> {
+) -> Result<(u64, Vec<Notice>), Error> {
     let done = rebuild_files(segments, dir, base, removals);
     if done.is_err() {
         // The disk may be full because of them.
@@ -85,7 +85,7 @@ fn rebuild_files(
     dir: &Path,
     base: u64,
     removals: &Removals,
-) -> Result<(u64, Vec<String>), Error> {
+) -> Result<(u64, Vec<Notice>), Error> {
     let disk = &**segments.disk();
     check_header(segments, base)?;
     let path = segments.path(base, SegmentFile::Art);
@@ -117,7 +117,8 @@ fn rebuild_files(
             }
             Step::Gap { empty: true, .. } => {}
             Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
-                damaged.push(damage_notice(&path, from));
+                let path = path.clone();
+                damaged.push(Notice::Damaged { path, from });
             }
             Step::Gap { .. } => {}
         }
@@ -128,7 +129,7 @@ fn rebuild_files(
 
 /// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost too, so the log
 /// supplies the cancels. Returns a message for each place with damaged articles.
-pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Vec<String>, Error> {
+pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Vec<Notice>, Error> {
     let mut damaged = Vec::new();
     if bases.is_empty() {
         return Ok(damaged);

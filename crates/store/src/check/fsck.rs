@@ -24,7 +24,6 @@ use crate::spool::erase::{ERASING, unfinished};
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
-use crate::spool::recover::start::art_bytes;
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
@@ -99,9 +98,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             spool.rewrite_expired()?;
         }
     }
-    report.notices = spool.notices().to_vec();
+    report.notices = spool.notices();
     let mut seen = Seen {
-        work: Work::begin("checking", || art_bytes(&segments)),
+        work: Work::begin("checking", || segments.log_bytes()),
         ..Seen::default()
     };
     let mut bad = Vec::new();

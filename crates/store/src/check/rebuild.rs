@@ -14,11 +14,11 @@ use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::notice::Notice;
 use crate::progress::Work;
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
-use crate::spool::recover::start::{art_bytes, art_length};
-use crate::spool::recover::{self, log_end::is_damage_notice, replay::TAKEN_UP, start::INDEX_MADE};
+use crate::spool::recover;
 use crate::{Error, check::repair, overview};
 
 /// The result of a rebuild.
@@ -45,11 +45,12 @@ impl Rebuilt {
     }
 
     /// Adds what an opening has found, once. That the index is missing, and the last segment was replayed, is this rebuild's own doing.
-    fn tell(&mut self, notices: &[String]) {
+    fn tell(&mut self, notices: &[Notice]) {
         for notice in notices {
-            let is_own = notice == INDEX_MADE || notice.ends_with(TAKEN_UP);
-            if !is_own && !self.notices.contains(notice) {
-                self.notices.push(notice.clone());
+            let is_own = matches!(notice, Notice::IndexRebuilt | Notice::Recovered(_));
+            let text = notice.to_string();
+            if !is_own && !self.notices.contains(&text) {
+                self.notices.push(text);
             }
         }
     }
@@ -85,7 +86,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     repair::write_histories(&*disk, &histories)?;
     told.add(&kept);
     let removals = Removals::of_file(&*disk, dir)?;
-    let mut work = Work::begin("rebuilding", || art_bytes(&segments));
+    let mut work = Work::begin("rebuilding", || segments.log_bytes());
     for base in segments.bases()? {
         told.segments += 1;
         if base != spool.current_base() {
@@ -99,28 +100,28 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
                         "{}: its articles cannot be reached, and its history and overview stay as they were: {error}",
                         path.display()
                     );
-                    (articles, vec![notice])
+                    (articles, vec![Notice::Other(notice)])
                 }
                 rebuilt => rebuilt?,
             };
             told.articles += articles;
             told.damaged += damaged.len() as u64;
-            told.notices.extend(damaged);
+            told.notices.extend(damaged.iter().map(Notice::to_string));
         }
-        work.advance(art_length(&segments, base).unwrap_or(0));
+        work.advance(segments.art_length(base).unwrap_or(0));
     }
     drop(work);
     // Without an index, opening replays the last segment completely. The lock is kept: a daemon would replay it, and print its damage.
-    told.tell(spool.notices());
+    told.tell(spool.notice_values());
     let whole = spool.log_end();
     let (_, _, options, lock) = spool.close();
     let segments = Segments::find(&disk, dir)?;
     let mut spool = recover::open_known(&segments, dir, options, lock, Some(whole))?;
     spool.try_to_finish_erasures();
     told.articles += spool.taken_up();
-    let damaged = |notice: &&String| is_damage_notice(notice);
-    told.damaged += spool.notices().iter().filter(damaged).count() as u64;
-    told.tell(spool.notices());
+    let damaged = spool.notice_values().iter();
+    told.damaged += damaged.filter(|notice| notice.is_damage()).count() as u64;
+    told.tell(spool.notice_values());
     told.ids = spool.index_size().0;
     Ok(told)
 }

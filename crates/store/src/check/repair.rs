@@ -335,7 +335,7 @@ pub fn leave_out(spool: Spool, addresses: &[u64]) -> Result<Spool, Error> {
         let has_any = addresses
             .iter()
             .any(|address| range.offset(Position(*address)).is_some());
-        if !has_any || base == whole.0 {
+        if !has_any || base == whole.base {
             continue;
         }
         let map = segments.map_derived(base, SegmentFile::His)?;

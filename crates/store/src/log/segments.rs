@@ -265,6 +265,22 @@ impl Segments {
         self.open(base, file, Open::Read)?.length()
     }
 
+    /// The length of the `.art` file of the segment at `base`, bytes.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn art_length(&self, base: u64) -> Result<u64, Error> {
+        self.length(base, SegmentFile::Art)
+            .map_err(|source| Error::io("read", &self.path(base, SegmentFile::Art), source))
+    }
+
+    /// The bytes of all readable `.art` files, for the progress of their reader.
+    pub fn log_bytes(&self) -> u64 {
+        let bases = self.bases().unwrap_or_default();
+        let lengths = bases.iter().map(|&base| self.art_length(base));
+        lengths.map(|length| length.unwrap_or(0)).sum()
+    }
+
     /// Opens the `.art` file of the segment at `base` and reads its header.
     pub fn open_art(&self, base: u64, how: Open) -> Result<(Box<dyn File>, SegmentHeader), Error> {
         let path = self.path(base, SegmentFile::Art);

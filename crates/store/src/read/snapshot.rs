@@ -134,7 +134,7 @@ impl Snapshot {
         };
         let mut spool = Spool::open_on(disk.clone(), dir, options)?;
         spool.mend_expired()?;
-        let notices = spool.notices().to_vec();
+        let notices = spool.notices();
         drop(spool);
         let snapshot = Snapshot::open_recovered(&disk, dir)?;
         Ok(Snapshot {

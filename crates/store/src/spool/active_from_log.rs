@@ -8,6 +8,7 @@ use groups::{Active, AddGroupError, Flag, GroupId};
 use crate::Error;
 use crate::history::{self, HistoryLine};
 use crate::io::disk::Open;
+use crate::log::place::LogPlace;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
@@ -39,12 +40,12 @@ pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> 
     })
 }
 
-/// The active table before the record at an offset of a segment, as this segment tells it; `None` if it has no copy before that. No older
+/// The active table before the record at a place of the log, as its segment has it; `None` if it has no copy before that. No older
 /// segment is read.
-pub fn told_before(segments: &Segments, (base, end): (u64, u64)) -> Result<Option<Active>, Error> {
+pub fn told_before(segments: &Segments, place: LogPlace) -> Result<Option<Active>, Error> {
     let mut table = None;
-    segments.each_record(base, |offset, record| {
-        if offset < end {
+    segments.each_record(place.base, |offset, record| {
+        if offset < place.offset {
             tell(&mut table, record);
         }
     })?;

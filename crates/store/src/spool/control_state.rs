@@ -125,7 +125,7 @@ impl Spool {
                 if !text.is_empty() {
                     file.write(&self.segments, &self.dir, &text)?;
                     let notice = format!("{} was missing: restored from the log", file.name);
-                    self.notices.push(notice);
+                    self.notices.push(notice.into());
                 }
             }
         }

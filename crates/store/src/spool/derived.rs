@@ -11,6 +11,7 @@ use crate::io::bytes::cut;
 use crate::io::disk::{BLOCK_BYTES, Disk, Open};
 use crate::io::map::MapRef;
 use crate::io::replace::replace;
+use crate::log::place::LogPlace;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::overview;
@@ -42,8 +43,21 @@ pub struct Derived {
     exceptions: Exceptions,
 }
 
+/// The files of [`Derived`], each with its end.
+#[derive(Debug)]
+pub struct DerivedFiles {
+    /// History lines.
+    pub his: AppendFile,
+    /// Overview rows.
+    pub ovr: AppendFile,
+    /// Cancelled articles.
+    pub cancels: AppendFile,
+    /// History lines that expire decides one by one.
+    pub exp: AppendFile,
+}
+
 impl Derived {
-    /// Opens the derived files of the segment at `mark.base` and cuts them to the mark.
+    /// Opens the derived files of the segment at `mark.base`, and creates missing ones. They end at the mark.
     pub fn open(
         segments: &Segments,
         dir: &Path,
@@ -52,13 +66,26 @@ impl Derived {
     ) -> Result<Derived, Error> {
         let disk = &**segments.disk();
         let append = |file, end| segments.append(header.base, file, Open::Create, end);
-        let his = append(SegmentFile::His, mark.his_end)?;
-        let ovr = append(SegmentFile::Ovr, mark.ovr_end)?;
-        let cancels = AppendFile::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
-        let exp = append(SegmentFile::Exp, mark.exp_end)?;
+        let files = DerivedFiles {
+            his: append(SegmentFile::His, mark.his_end)?,
+            ovr: append(SegmentFile::Ovr, mark.ovr_end)?,
+            cancels: AppendFile::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?,
+            exp: append(SegmentFile::Exp, mark.exp_end)?,
+        };
+        Derived::of_files(files, header.span, mark)
+    }
+
+    /// The views of open files that end at a mark, of a segment with this span.
+    pub fn of_files(files: DerivedFiles, span: u64, mark: &Watermark) -> Result<Derived, Error> {
+        let DerivedFiles {
+            his,
+            ovr,
+            cancels,
+            exp,
+        } = files;
         let his_map = his
             .file
-            .map(header.span)
+            .map(span)
             .map_err(|source| Error::io("map", &his.path, source))?;
         let mut text = vec![0; mark.cancels_end as usize];
         let read = cancels
@@ -83,17 +110,17 @@ impl Derived {
         })
     }
 
-    /// Whether the last lines of `.his` and `.exp` are lines of articles of the segment, whose log ends at `log_end`. After a power cut a file
+    /// Whether the last lines of `.his` and `.exp` are lines of articles of the segment, whose log ends at `end`. After a power cut a file
     /// system may show zeros, or blocks of another file, where it knew the length of a file and not its bytes (ext4 with `data=writeback`).
     /// Reads two blocks of each.
     ///
     /// # Errors
     /// The disk cannot read `.exp`.
-    pub fn end_in_lines(&self, (base, log_end): (u64, u64)) -> Result<bool, Error> {
+    pub fn end_in_lines(&self, end: LogPlace) -> Result<bool, Error> {
         let his = self.his_map.bytes().get(..self.his.end as usize);
         let his = his.unwrap_or_default();
         let from = end_blocks(self.his.end);
-        let span = (base, base.saturating_add(log_end));
+        let span = (end.base, end.base.saturating_add(end.offset));
         if !are_lines(his.get(from as usize..).unwrap_or_default(), from, span) {
             return Ok(false);
         }

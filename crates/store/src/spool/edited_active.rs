@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use groups::active::BAD_LINES_MAX;
 use groups::{Active, GroupId};
 
 use crate::Error;
@@ -13,9 +14,11 @@ use crate::io::disk::{Disk, RealDisk};
 use crate::log::record::Kind;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::Segments;
+use crate::notice::Notice;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::{rebuild_active, told_roughly};
 use crate::spool::group_changes::push_line;
+use crate::spool::recover::ActiveCheck;
 use crate::spool::{SNAPSHOT_PART, Spool};
 
 /// Groups of an edit in one record.
@@ -25,18 +28,18 @@ const GROUPS_A_RECORD: usize = 100;
 pub(crate) const CUT: &str = "it ends in the middle of a line";
 
 impl Spool {
-    /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
-    /// its sum say little: [`Spool::active_differs_from_log`] tells after the replay.
-    pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
-        let [known, now] = [self.index.active_identity(), self.active.identity()?];
-        let is_resized = known[1] != now[1] || self.active.table.is_empty();
-        Ok(self.active_is_another()? && (is_sure || is_resized))
-    }
-
-    /// Whether active has another time, another length or another text than after our last write, or is another file.
-    pub(crate) fn active_is_another(&self) -> Result<bool, Error> {
-        let is_ours = self.index.active_identity() == self.active.identity()?;
-        Ok(!is_ours || !self.index.had_active_sum(self.active.table.checksum()))
+    /// Reports the bad lines and the dangling aliases of an edited active file.
+    pub(crate) fn report_active_faults(&mut self) {
+        let faults = self.bad_lines_of_active();
+        self.notices.extend(faults.into_iter().map(Notice::Other));
+        let aliases = self.active.table.dangling_aliases();
+        let dangling = aliases.take(BAD_LINES_MAX).map(|alias| {
+            let alias = groups::escaped(alias);
+            Notice::Other(format!(
+                "active: {alias} is an alias that leads to no group"
+            ))
+        });
+        self.notices.extend(dangling);
     }
 
     /// Whether groups or flags are others than in the log, or a high mark is below a number given. The replay has made good what a power cut
@@ -50,11 +53,11 @@ impl Spool {
 
     /// Refuses an `active` that has lost groups by damage, or by a mistake of who edited it: articles of these groups would be refused, and their
     /// ids kept.
-    pub(crate) fn check_groups(&self, is_edited: bool) -> Result<(), Error> {
+    pub(crate) fn check_active(&self, check: ActiveCheck) -> Result<(), Error> {
         check_file(&self.active, &self.segments, &self.dir)?;
-        match is_edited {
-            true => check_end(&self.active, &self.segments, &self.dir),
-            false => Ok(()),
+        match check {
+            ActiveCheck::LinesAndEnd => check_end(&self.active, &self.segments, &self.dir),
+            ActiveCheck::Lines => Ok(()),
         }
     }
 
@@ -65,25 +68,25 @@ impl Spool {
             && let Ok(told) = rebuild_active(&self.segments, &self.dir)
         {
             if self.active.table.is_empty() && !told.is_empty() {
-                self.notices
-                    .push("active was empty: made again from the log".into());
+                let notice = "active was empty: made again from the log";
+                self.notices.push(Notice::Other(notice.into()));
                 self.active.table = told;
                 self.active.rewrite()?;
                 return self.publish();
             }
             if let Some(names) = missing(&told, &self.active.table) {
-                self.notices.push(format!(
+                self.notices.push(Notice::Other(format!(
                     "active has no line for {names} any more; if that was not meant, add them again"
-                ));
+                )));
             }
             for id in told.ids() {
                 if let Some(here) = self.active.table.find(told.name(id))
                     && self.active.table.high(here) < told.high(id)
                 {
                     let name = String::from_utf8_lossy(told.name(id)).into_owned();
-                    self.notices.push(format!(
+                    self.notices.push(Notice::Other(format!(
                         "active: the high mark of {name} was below numbers given: raised"
-                    ));
+                    )));
                     self.active.table.set_high(here, told.high(id));
                 }
             }
@@ -119,10 +122,10 @@ impl Spool {
             let next = table.high(id).saturating_add(1);
             if table.low(id) > next {
                 let name = String::from_utf8_lossy(table.name(id)).into_owned();
-                self.notices.push(format!(
+                self.notices.push(Notice::Other(format!(
                     "active: the low mark of {name} was {}, which would hide new articles: lowered to {next}",
                     table.low(id)
-                ));
+                )));
                 table.set_low(id, next);
             }
         }

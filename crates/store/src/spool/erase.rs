@@ -168,7 +168,7 @@ impl Spool {
     /// Tries to finish interrupted erasures. Reports in the notices what keeps one from its end: that must not keep articles from being filed.
     pub(crate) fn try_to_finish_erasures(&mut self) {
         if let Err(error) = self.finish_erasures() {
-            self.notices.push(unfinished(&error));
+            self.notices.push(unfinished(&error).into());
         }
     }
 

@@ -140,8 +140,8 @@ impl<S: LogState> StateFile<S> {
     }
 
     /// Restores the state from the log if records of it were replayed. The log is whole by now.
-    pub fn finish_replay(&mut self, is_anew: bool) -> Result<(), Error> {
-        match is_anew || self.is_doubted {
+    pub fn finish_replay(&mut self) -> Result<(), Error> {
+        match self.is_doubted {
             true => self.fold_again(),
             false => Ok(()),
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use groups::Active;
 
 use crate::Error;
+use crate::log::place::LogPlace;
 use crate::log::record::{Kind, Record};
 use crate::log::segments::Segments;
 use crate::spool::active_from_log::{
@@ -25,7 +26,7 @@ pub struct ReplayedGroups {
     /// The table before the first record that changes more than high marks.
     found: Option<Active>,
     /// The groups of the log, from the first record of a group on.
-    told: Option<Told>,
+    logged: Option<LogGroups>,
     /// The groups that have a record, and whether the last one takes the group out. It goes at the end of the replay, so that a group that
     /// comes back keeps its numbers.
     changed: BTreeMap<Vec<u8>, bool>,
@@ -33,16 +34,25 @@ pub struct ReplayedGroups {
     cut: BTreeSet<Vec<u8>>,
 }
 
+/// Whether the table had the groups of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupsFound {
+    /// Each group was as the log has it at some place of the replay.
+    AsLogged,
+    /// Somebody edited the file.
+    Edited,
+}
+
 /// The groups of the log at a place of the replay.
-struct Told {
-    /// The table; `None` if the segment has no copy that tells it.
+struct LogGroups {
+    /// The table; `None` if the segment has no copy of it before this place.
     table: Option<Active>,
-    /// The groups that the log has told at no place yet as the file has them.
+    /// The groups that the log had at no place yet as the file has them.
     unmatched: BTreeSet<Vec<u8>>,
 }
 
 impl ReplayedGroups {
-    /// Applies the next record, at an offset of a segment.
+    /// Applies the next record, at a place of the log.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -50,14 +60,14 @@ impl ReplayedGroups {
         &mut self,
         table: &mut Active,
         segments: &Segments,
-        place: (u64, u64),
+        place: LogPlace,
         record: &Record<'_>,
     ) -> Result<(), Error> {
         if matches!(record.head.kind, Kind::Group | Kind::LowMarks) {
             self.found.get_or_insert_with(|| table.clone());
         }
-        if let (None, Kind::Group, Some(found)) = (&self.told, record.head.kind, &self.found) {
-            self.told = Some(Told::of(told_before(segments, place)?, found));
+        if let (None, Kind::Group, Some(found)) = (&self.logged, record.head.kind, &self.found) {
+            self.logged = Some(LogGroups::of(told_before(segments, place)?, found));
         }
         match record.head.kind {
             Kind::Group => self.change(table, record.line()),
@@ -86,16 +96,20 @@ impl ReplayedGroups {
                 groups.ids().map(|id| groups.name(id)).collect()
             }
         };
-        if let Some(told) = self.told.as_mut().and_then(|told| told.table.as_mut()) {
-            apply_group_line(told, text);
+        if let Some(table) = self
+            .logged
+            .as_mut()
+            .and_then(|logged| logged.table.as_mut())
+        {
+            apply_group_line(table, text);
         }
         for name in names {
             let is_gone = matches!(change, GroupChange::Removed(_));
             self.changed.insert(name.to_vec(), is_gone);
-            if let (Some(told), Some(found)) = (&mut self.told, &self.found)
-                && told.agrees(found, name)
+            if let (Some(logged), Some(found)) = (&mut self.logged, &self.found)
+                && logged.agrees(found, name)
             {
-                told.unmatched.remove(name);
+                logged.unmatched.remove(name);
             }
         }
     }
@@ -119,23 +133,23 @@ impl ReplayedGroups {
                 table.set_low(here, copy.low(there));
             }
         }
-        if let (Some(told), Some(found)) = (&mut self.told, &self.found) {
-            told.table = Some(copy);
-            told.compare(found);
+        if let (Some(logged), Some(found)) = (&mut self.logged, &self.found) {
+            logged.table = Some(copy);
+            logged.compare(found);
         }
     }
 
-    /// Decides on the groups that have a record. Returns whether the table was edited.
-    pub fn finish(self, table: &mut Active) -> bool {
-        let edited = match (self.told, self.found) {
-            (Some(told), Some(found)) if !told.unmatched.is_empty() => found,
+    /// Decides on the groups that have a record.
+    pub fn finish(self, table: &mut Active) -> GroupsFound {
+        let edited = match (self.logged, self.found) {
+            (Some(logged), Some(found)) if !logged.unmatched.is_empty() => found,
             _ => {
                 for (name, is_gone) in self.changed {
                     if is_gone {
                         let _ = apply_group(table, &name, (0, 1), None);
                     }
                 }
-                return false;
+                return GroupsFound::AsLogged;
             }
         };
         for name in self.changed.into_keys() {
@@ -147,24 +161,24 @@ impl ReplayedGroups {
                 table.set_low(here, edited.low(there));
             }
         }
-        true
+        GroupsFound::Edited
     }
 }
 
-impl Told {
-    fn of(table: Option<Active>, found: &Active) -> Told {
+impl LogGroups {
+    fn of(table: Option<Active>, found: &Active) -> LogGroups {
         let mut unmatched = BTreeSet::new();
         if let Some(table) = &table {
             for side in [table, found] {
                 unmatched.extend(side.ids().map(|id| side.name(id).to_vec()));
             }
         }
-        let mut told = Told { table, unmatched };
-        told.compare(found);
-        told
+        let mut logged = LogGroups { table, unmatched };
+        logged.compare(found);
+        logged
     }
 
-    /// Leaves out the groups that the log tells now as the file has them.
+    /// Leaves out the groups that the log has now as the file has them.
     fn compare(&mut self, found: &Active) {
         let mut unmatched = std::mem::take(&mut self.unmatched);
         unmatched.retain(|name| !self.agrees(found, name));

@@ -242,8 +242,8 @@ fixed! {
     feed::tree::DIRECTORY_NAMES_MAX, Unit::Count("names"), "names of directories of a tree in the name cache", "The name that was not used for the longest time is forgotten.";
     feed::back_off::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "delay before a program is restarted, or a peer is called again", "The first delay is 1 second; it doubles each time up to this.";
     crate::peer::probe::ANSWER_SECONDS_MAX, Unit::Count("seconds"), "wait of `peer test' for a connection, and for each answer", "Then the step fails.";
-    crate::peer_review::CALLED_MAX, Unit::Count("peers"), "peers that `check' calls", "The others are not called.";
-    crate::peer_review::CALLS_SECONDS_MAX, Unit::Count("seconds"), "wait of `check' for the peers that it calls", "It reports the others, which `peer test' calls.";
+    crate::review::peers::CALLED_MAX, Unit::Count("peers"), "peers that `check' calls", "The others are not called.";
+    crate::review::peers::CALLS_SECONDS_MAX, Unit::Count("seconds"), "wait of `check' for the peers that it calls", "It reports the others, which `peer test' calls.";
     crate::peer::entry::ANSWER_BYTES_MAX, Unit::Bytes, "answer to a question of `peer add'", "The rest is ignored.";
     crate::backup::manifest::LIST_BYTES_MAX, Unit::Bytes, "list of the files of a backup", "A larger one is not read.";
     crate::backup::take::DEPTH_MAX, Unit::Count("directories"), "directories inside each other in a news directory that is backed up", "The backup fails.";

@@ -11,6 +11,7 @@
 //! | `pulls`, `nntp_server` | `[[pull]]`, as values of `pull`; how to connect to another server |
 //! | `expiry` | `[expiry]` and `[[expire]]`, as values of `expire` |
 //! | `deciding_text`, `in_force` | of a node of a cluster: the part of the file by which all nodes decide; the copies of what is in force |
+//! | `finding` | a finding in the files of the administrator, as `check` and a reload report it |
 //! | `options` | what the other crates are started with |
 
 mod access_entries;
@@ -20,6 +21,7 @@ mod defaults;
 mod directory;
 mod expiry;
 mod fault;
+mod finding;
 pub mod in_force;
 mod nntp;
 mod nntp_server;
@@ -42,6 +44,7 @@ pub mod via;
 pub use crate::cluster::Cluster;
 pub use directory::{Error, NewsDirectory};
 pub use fault::{Fault, Faults};
+pub use finding::{Finding, Remedy, Severity};
 pub use nntp::{Auth, Nntp};
 pub use options::OBJECTS_LOGIN_FILE;
 pub use parts::{access, expiry, sites};

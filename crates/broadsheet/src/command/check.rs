@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::control_files::{self, Finding};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::peer_review;
+use crate::review::{self, Calls, Review};
 use crate::text;
 use settings::{Origin, Read, TABLE};
 
@@ -46,20 +45,17 @@ that is fed by NNTP, as `peer test' does. Changes nothing.",
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let mut checked = check(NewsDirectory::meant(given)?)?;
-    // It may take seconds, and a script asks often.
-    if !given.has("quiet")
-        && let Some(told) = peer_review::peers(&checked.directory, &checked.read.settings)
-    {
-        checked.findings.push(Finding {
-            file: "peers",
-            told: Ok(told),
-        });
-    }
-    match given.has("quiet") {
-        true if checked.faults().is_empty() => {}
-        true => given.print(&Quiet(&checked), out)?,
-        false => given.print(&checked, out)?,
+    let is_quiet = given.has("quiet");
+    let calls = if is_quiet {
+        Calls::Nobody
+    } else {
+        Calls::Peers
+    };
+    let checked = check(NewsDirectory::meant(given)?, calls)?;
+    if !is_quiet {
+        given.print(&checked, out)?;
+    } else if checked.faulty().next().is_some() {
+        given.print(&Quiet(&checked), out)?;
     }
     Ok(match checked.errors() {
         0 => Status::OK,
@@ -67,45 +63,35 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// The settings in force, and what was found in the control files.
-pub struct Checked {
+/// The settings in force, and the reviews of the control files.
+struct Checked {
     directory: NewsDirectory,
     read: Read,
-    findings: Vec<Finding>,
+    reviews: Vec<Review>,
 }
 
-/// Reads the settings and looks over the control files.
-///
-/// # Errors
-/// The settings cannot be read, or have errors.
-pub fn check(directory: NewsDirectory) -> anyhow::Result<Checked> {
+/// Reads the settings and reviews the control files.
+fn check(directory: NewsDirectory, calls: Calls) -> anyhow::Result<Checked> {
     let read = directory.settings()?;
-    let findings = control_files::findings(&directory, &read);
+    let reviews = review::all(&directory, &read, calls);
     Ok(Checked {
         directory,
         read,
-        findings,
+        reviews,
     })
 }
 
 impl Checked {
-    /// The findings that are wrong: the file, whether it is an error, and the lines about it.
-    fn faults(&self) -> Vec<(&str, bool, Vec<&str>)> {
-        let is_fault = |line: &&str| line.starts_with("warning: ") || line.starts_with("note: ");
-        let findings = self.findings.iter();
-        let faults = findings.map(|finding| match &finding.told {
-            Err(told) => (finding.file, true, vec![told.as_str()]),
-            Ok(told) => {
-                let lines = told.lines().map(str::trim_start);
-                (finding.file, false, lines.filter(is_fault).collect())
-            }
-        });
-        faults.filter(|(_, _, lines)| !lines.is_empty()).collect()
+    /// The reviews with errors, warnings or notes.
+    fn faulty(&self) -> impl Iterator<Item = &Review> {
+        let reviews = self.reviews.iter();
+        reviews.filter(|review| !review.faults().is_empty())
     }
 
+    /// The number of subjects with errors.
     fn errors(&self) -> usize {
-        let findings = self.findings.iter();
-        findings.filter(|finding| finding.told.is_err()).count()
+        let reviews = self.reviews.iter();
+        reviews.filter(|review| review.is_error()).count()
     }
 }
 
@@ -125,11 +111,8 @@ impl Answer for Checked {
             }
         }
         writeln!(out)?;
-        for finding in &self.findings {
-            match &finding.told {
-                Ok(told) => writeln!(out, "{}: {told}", finding.file)?,
-                Err(told) => writeln!(out, "{}: ERROR: {told}", finding.file)?,
-            }
+        for review in &self.reviews {
+            writeln!(out, "{}: {}{}", review.subject, mark(review), review.text())?;
         }
         match self.errors() {
             0 => writeln!(out, "no errors"),
@@ -150,10 +133,10 @@ impl Answer for Checked {
             };
             json!({"setting": setting.path(), "value": value, "line": line, "for": setting.help})
         });
-        let files = self.findings.iter().map(|finding| {
-            let told = finding.told.as_ref().unwrap_or_else(|told| told);
-            file_json(finding.file, finding.told.is_err(), told)
-        });
+        let files = self
+            .reviews
+            .iter()
+            .map(|review| review.json(&review.text(), &review.findings()));
         json!({
             "directory": self.directory.root().to_string_lossy(),
             "settings": settings.collect::<Vec<_>>(),
@@ -171,19 +154,19 @@ struct Quiet<'a>(&'a Checked);
 
 impl Answer for Quiet<'_> {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for (file, is_error, lines) in self.0.faults() {
-            let mark = if is_error { "ERROR: " } else { "" };
-            for line in lines {
-                writeln!(out, "{file}: {mark}{line}")?;
+        for review in self.0.faulty() {
+            for text in review.fault_texts() {
+                writeln!(out, "{}: {}{text}", review.subject, mark(review))?;
             }
         }
         Ok(())
     }
 
     fn json(&self) -> Value {
-        let files = self.0.faults().into_iter();
-        let files =
-            files.map(|(file, is_error, lines)| file_json(file, is_error, &lines.join("\n")));
+        let files = self
+            .0
+            .faulty()
+            .map(|review| review.json(&review.fault_texts().join("\n"), &review.faults()));
         json!({
             "directory": self.0.directory.root().to_string_lossy(),
             "files": files.collect::<Vec<_>>(),
@@ -195,6 +178,7 @@ impl Answer for Quiet<'_> {
     }
 }
 
-fn file_json(file: &str, is_error: bool, told: &str) -> Value {
-    json!({ "file": file, "fault": is_error, "told": told })
+/// The word before the text of a subject that has errors.
+fn mark(review: &Review) -> &'static str {
+    if review.is_error() { "ERROR: " } else { "" }
 }

@@ -9,13 +9,13 @@ use anyhow::{Context, bail};
 use groups::Active;
 use relay::headers_only;
 
-use crate::control_file::NEEDED;
 use crate::directory::{DEFAULT, NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use crate::keep_free;
 use crate::new_directory;
 use crate::operand;
+use crate::review::NEEDED;
 use crate::setup::by_root;
 use settings::{Settings, check_name, template};
 

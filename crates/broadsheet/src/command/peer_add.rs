@@ -9,7 +9,6 @@ use groups::nntp_server::NntpServer;
 use serde_json::{Value, json};
 use settings::Settings;
 
-use crate::access_review;
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -19,6 +18,7 @@ use crate::peer::entry::{self, Direction};
 use crate::peer::exchanged::ExchangedGroups;
 use crate::peer::lines::{Headers, Lines, Ours, for_others};
 use crate::peer::probe::{Probe, probe};
+use crate::review;
 
 /// Where the peer reaches us.
 pub const OWN_HOST: Flag = Flag::new(
@@ -285,7 +285,7 @@ fn callers(given: &Given, server: &NntpServer) -> anyhow::Result<Vec<String>> {
 
 /// Reports the `[[access]]` tables that the new one keeps from being used, or that keep it from being used.
 fn warn_of_hidden(after: &Settings, name: &str) {
-    for (hidden, by) in access_review::hidden(&after.access.entries) {
+    for (hidden, by) in review::access::hidden(&after.access.entries) {
         if hidden.name == name || by.name == name {
             eprintln!(
                 "broadsheet: the [[access]] table `{}' is never used now: `{}', before it, matches all its clients; change their `from'",

@@ -207,7 +207,7 @@ fn make(
     let nntp = &settings.nntp;
     let addresses = [&nntp.listen, &nntp.listen_tls]
         .map(|text| server::socket::addresses(text).unwrap_or_default());
-    if let Err((found, advice)) = trial::is_free(&addresses.concat()) {
+    if let Err(trial::Occupied { found, advice }) = trial::is_free(&addresses.concat()) {
         let told = format!("{found}; nothing was changed: {advice} with --port");
         return Err(given.usage(told).into());
     }

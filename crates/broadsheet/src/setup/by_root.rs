@@ -20,7 +20,7 @@ use crate::exit::Status;
 use crate::flags::{Given, UsageError};
 use crate::new_directory;
 use crate::peer::entry::ANSWER_BYTES_MAX;
-use crate::unit_review::PLACES;
+use crate::review::unit::PLACES;
 
 /// The user of a news directory that nobody owns yet.
 const USER: &str = "news";

@@ -15,12 +15,13 @@ use nntp::client::Step;
 use rustix::process::{Pid, Signal, kill_process};
 use server::certificates::Certificates;
 use server::socket;
-use settings::Settings;
+use settings::{Settings, Severity};
 
 use super::answers::resolves;
-use crate::control_files;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::peer::checks::{Checks, Over};
+use crate::review::filing::shortage;
+use crate::review::{self, Calls, Review};
 
 /// Time for the daemon to start, and for each reply, seconds.
 const PATIENCE_SECONDS: u64 = 60;
@@ -37,34 +38,31 @@ pub fn run(directory: &NewsDirectory) -> Checks {
 
 fn all(directory: &NewsDirectory, checks: &mut Checks) -> Result<(), Over> {
     let settings = look(directory, checks)?;
-    let is_open = is_open(&settings);
-    name(&settings, is_open, checks);
+    let clients = Clients::of(&settings);
+    name(&settings, clients, checks);
     // Without a certificate the daemon does not start.
     let has_tls = certificate(directory, &settings, checks)?;
     let root = directory.root();
-    let running = match client::is_served(root) {
-        true => {
-            checks.ok("daemon", "runs already");
-            Running::other(&settings)
-        }
-        false => {
-            port(&settings, checks)?;
-            let running = Running::start(root, &settings).map_err(|why| {
-                let advice = "correct this, then run setup again, which goes on here";
-                checks.failed("daemon", why, advice)
-            })?;
-            checks.ok(
-                "daemon",
-                format!("starts, and listens at {}", running.address),
-            );
-            running
-        }
+    let running = if client::is_served(root) {
+        checks.ok("daemon", "runs already");
+        Running::other(&settings)
+    } else {
+        port(&settings, checks)?;
+        let running = Running::start(root, &settings).map_err(|why| {
+            let advice = "correct this, then run setup again, which goes on here";
+            checks.failed("daemon", why, advice)
+        })?;
+        checks.ok(
+            "daemon",
+            format!("starts, and listens at {}", running.address),
+        );
+        running
     };
-    post(directory, running.address, checks)?;
+    post(directory, &settings, running.address, checks)?;
     if has_tls {
         tls(directory, &settings, running.address, checks);
     }
-    if is_open {
+    if clients == Clients::OfTheNetwork {
         reach(&settings, running.address, checks);
     }
     Ok(())
@@ -75,52 +73,60 @@ fn look(directory: &NewsDirectory, checks: &mut Checks) -> Result<Settings, Over
         let advice = "correct it, then run setup again, which goes on here";
         checks.failed("settings", format!("{error:#}"), advice)
     })?;
-    let findings = control_files::findings(directory, &read);
-    let mut faults = findings.iter().filter_map(|finding| {
-        Some(format!(
-            "{}: {}",
-            finding.file,
-            finding.told.as_ref().err()?
-        ))
-    });
-    if let Some(fault) = faults.next() {
+    let reviews = review::all(directory, &read, Calls::Nobody);
+    if let Some(review) = reviews.iter().find(|review| review.is_error()) {
         let advice = "`broadsheet check' shows all; correct it, then run setup again";
-        return Err(checks.failed("settings", fault, advice));
+        let found = format!("{}: {}", review.subject, review.text());
+        return Err(checks.failed("settings", found, advice));
     }
-    let warnings = findings
-        .iter()
-        .filter_map(|finding| finding.told.as_ref().ok());
-    let warnings: Vec<&str> = warnings
-        .flat_map(|told| told.lines())
-        .map(str::trim_start)
-        .filter(|line| line.starts_with("warning: "))
+    let findings = reviews.iter().flat_map(Review::findings);
+    let warnings: Vec<String> = findings
+        .filter(|finding| finding.severity == Severity::Warning)
+        .map(ToString::to_string)
         .collect();
     checks.ok(
         "settings",
-        match warnings.is_empty() {
-            true => "`broadsheet check' finds no errors".to_owned(),
-            false => format!("no errors; {}", warnings.join("; ")),
+        if warnings.is_empty() {
+            "`broadsheet check' finds no errors".to_owned()
+        } else {
+            format!("no errors; {}", warnings.join("; "))
         },
     );
     Ok(read.settings)
 }
 
-/// Whether other machines can connect: systemd listens, or we do at such an address.
-fn is_open(settings: &Settings) -> bool {
-    let addresses = socket::addresses(&settings.nntp.listen).unwrap_or_default();
-    addresses.is_empty() || addresses.iter().any(|address| !address.ip().is_loopback())
+/// The machines that can connect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clients {
+    OfThisMachine,
+    OfTheNetwork,
 }
 
-fn name(settings: &Settings, is_open: bool, checks: &mut Checks) {
+impl Clients {
+    /// Other machines can connect if systemd listens, or the daemon does at such an address.
+    fn of(settings: &Settings) -> Clients {
+        let addresses = socket::addresses(&settings.nntp.listen).unwrap_or_default();
+        if !addresses.is_empty() && addresses.iter().all(|address| address.ip().is_loopback()) {
+            Clients::OfThisMachine
+        } else {
+            Clients::OfTheNetwork
+        }
+    }
+}
+
+fn name(settings: &Settings, clients: Clients, checks: &mut Checks) {
     let name = &settings.name;
     let addresses: Vec<String> = resolves(name).iter().map(IpAddr::to_string).collect();
-    match (addresses.is_empty(), is_open) {
-        (false, _) => checks.ok("name", format!("{name} is {}", addresses.join(", "))),
-        (true, false) => checks.skipped(
+    if !addresses.is_empty() {
+        checks.ok("name", format!("{name} is {}", addresses.join(", ")));
+        return;
+    }
+    match clients {
+        Clients::OfThisMachine => checks.skipped(
             "name",
             format!("{name} has no address, and only this machine connects"),
         ),
-        (true, true) => {
+        Clients::OfTheNetwork => {
             let advice =
                 "add an A or AAAA record to the DNS zone; until then others connect by address";
             checks.failed("name", format!("{name} has no address in DNS"), advice);
@@ -177,13 +183,25 @@ fn port(settings: &Settings, checks: &mut Checks) -> Result<(), Over> {
         [&nntp.listen, &nntp.listen_tls].map(|text| socket::addresses(text).unwrap_or_default());
     match is_free(&addresses.concat()) {
         Ok(told) => checks.ok("port", told),
-        Err((found, advice)) => return Err(checks.failed("port", found, advice)),
+        Err(Occupied { found, advice }) => return Err(checks.failed("port", found, advice)),
     }
     Ok(())
 }
 
-/// Whether a daemon could listen at these addresses; else the reason, and advice.
-pub fn is_free(addresses: &[SocketAddr]) -> Result<String, (String, &'static str)> {
+/// The address at which a daemon could not listen.
+#[derive(Debug)]
+pub struct Occupied {
+    /// The address and the error.
+    pub found: String,
+    /// What to do.
+    pub advice: &'static str,
+}
+
+/// Listens at these addresses for a moment, as a daemon would. Returns the result as a sentence.
+///
+/// # Errors
+/// One of them cannot be used.
+pub fn is_free(addresses: &[SocketAddr]) -> Result<String, Occupied> {
     for address in addresses {
         if let Err(error) = TcpListener::bind(address) {
             let advice = match error.kind() {
@@ -195,7 +213,8 @@ pub fn is_free(addresses: &[SocketAddr]) -> Result<String, (String, &'static str
                 }
                 _ => "choose another address or port",
             };
-            return Err((format!("{address}: {error}"), advice));
+            let found = format!("{address}: {error}");
+            return Err(Occupied { found, advice });
         }
     }
     let shown: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
@@ -310,7 +329,12 @@ fn local(address: SocketAddr) -> SocketAddr {
 }
 
 /// Posts an article to a group for tests, and reads it back.
-fn post(directory: &NewsDirectory, address: SocketAddr, checks: &mut Checks) -> Result<(), Over> {
+fn post(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    address: SocketAddr,
+    checks: &mut Checks,
+) -> Result<(), Over> {
     let what = "post";
     let active = directory
         .active()
@@ -323,10 +347,11 @@ fn post(directory: &NewsDirectory, address: SocketAddr, checks: &mut Checks) -> 
         checks.skipped(what, "there is no group for tests (its name ends in .test)");
         return Ok(());
     };
-    let own = directory
-        .settings()
-        .map_or_else(|_| String::new(), |read| read.settings.name);
-    match post_and_read(directory.root(), address, (&own, &group)) {
+    let test = TestPost {
+        own: &settings.name,
+        group: &group,
+    };
+    match test.post_and_read(directory.root(), address) {
         Ok(number) => {
             checks.ok(
                 what,
@@ -335,57 +360,68 @@ fn post(directory: &NewsDirectory, address: SocketAddr, checks: &mut Checks) -> 
             Ok(())
         }
         Err(why) => {
-            let advice = advice(directory.root(), &why);
+            let advice = advice(directory, settings);
             Err(checks.failed(what, why, &advice))
         }
     }
 }
 
 /// What helps when an article cannot be posted.
-fn advice(root: &Path, why: &str) -> String {
-    let intake = client::status(root).map(|daemon| daemon.status.intake);
-    match intake.filter(|intake| !intake.why.is_empty()) {
+fn advice(directory: &NewsDirectory, settings: &Settings) -> String {
+    let intake = client::status(directory.root()).map(|daemon| daemon.status.intake);
+    if let Some(intake) = intake.filter(|intake| !intake.why.is_empty()) {
         // It says what makes room.
-        Some(intake) => format!("the server takes no articles: {}; then run setup again", intake.sentence()),
-        None if why.contains("space") => format!("{}, then run setup again", store::MAKE_ROOM),
-        None => "`broadsheet access explain' shows what clients may do; correct it, then run setup again".to_owned(),
+        let sentence = intake.sentence();
+        return format!("the server takes no articles: {sentence}; then run setup again");
     }
+    if shortage(&directory.file("segments"), settings).is_some() {
+        return format!("{}, then run setup again", store::MAKE_ROOM);
+    }
+    "`broadsheet access explain' shows what clients may do; correct it, then run setup again"
+        .to_owned()
 }
 
-/// Returns the number of the article.
-fn post_and_read(
-    root: &Path,
-    address: SocketAddr,
-    (own, group): (&str, &str),
-) -> Result<u64, String> {
-    let server = NntpServer::new(&address.ip().to_string(), address.port());
-    let mut talk = Talk::open(root, &server, address)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |age| age.as_nanos());
-    let mark = format!("{now:x}.{:x}", std::process::id());
-    talk.must("POST", "340")?;
-    let article = format!(
-        "From: News administrator <news@{own}>\r\nNewsgroups: {group}\r\nSubject: test of a new server\r\nDistribution: local\r\n\
+/// The article of the trial.
+struct TestPost<'a> {
+    /// The name of this site.
+    own: &'a str,
+    /// A group for tests.
+    group: &'a str,
+}
+
+impl TestPost<'_> {
+    /// Posts it and reads it back. Returns its number.
+    fn post_and_read(&self, root: &Path, address: SocketAddr) -> Result<u64, String> {
+        let TestPost { own, group } = self;
+        let server = NntpServer::new(&address.ip().to_string(), address.port());
+        let mut talk = Talk::open(root, &server, address)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |age| age.as_nanos());
+        let mark = format!("{now:x}.{:x}", std::process::id());
+        talk.must("POST", "340")?;
+        let article = format!(
+            "From: News administrator <news@{own}>\r\nNewsgroups: {group}\r\nSubject: test of a new server\r\nDistribution: local\r\n\
          \r\nbroadsheet setup posted this to see whether {own} works.\r\n{mark}\r\n."
-    );
-    talk.must(&article, "240")?;
-    let line = talk.must(&format!("GROUP {group}"), "211")?;
-    let number = line.split(' ').nth(3).and_then(|high| high.parse().ok());
-    let number: u64 = number.ok_or_else(|| format!("GROUP: {line}"))?;
-    talk.must(&format!("ARTICLE {number}"), "220")?;
-    let mut is_it = false;
-    loop {
-        match talk.line()?.as_str() {
-            "." => break,
-            line => is_it |= line == mark,
+        );
+        talk.must(&article, "240")?;
+        let line = talk.must(&format!("GROUP {group}"), "211")?;
+        let number = line.split(' ').nth(3).and_then(|high| high.parse().ok());
+        let number: u64 = number.ok_or_else(|| format!("GROUP: {line}"))?;
+        talk.must(&format!("ARTICLE {number}"), "220")?;
+        let mut is_it = false;
+        loop {
+            match talk.line()?.as_str() {
+                "." => break,
+                line => is_it |= line == mark,
+            }
         }
-    }
-    let _ = talk.must("QUIT", "205");
-    match is_it {
-        true => Ok(number),
-        false => Err(format!(
-            "article {number} of {group} is not the one that was posted"
-        )),
+        let _ = talk.must("QUIT", "205");
+        if !is_it {
+            return Err(format!(
+                "article {number} of {group} is not the one that was posted"
+            ));
+        }
+        Ok(number)
     }
 }
 
@@ -515,7 +551,7 @@ mod tests {
     fn a_port_in_use_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (found, advice) = is_free(&[address]).unwrap_err();
+        let Occupied { found, advice } = is_free(&[address]).unwrap_err();
         assert!(found.starts_with(&address.to_string()) && advice.contains("ss -ltnp"));
         drop(listener);
     }

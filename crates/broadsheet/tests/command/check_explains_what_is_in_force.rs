@@ -82,6 +82,46 @@ fn json_says_the_same() {
     assert!(said["settings"][0]["line"].is_u64());
     assert_eq!(said["files"][0]["file"], "active");
     assert_eq!(said["files"][0]["fault"], false);
+    // Each finding is a value, too.
+    let files = said["files"].as_array().expect("a list");
+    let findings = |name: &str| {
+        let file = files.iter().find(|file| file["file"] == name);
+        file.expect("the file")["findings"].clone()
+    };
+    assert_eq!(findings("active"), serde_json::json!([]));
+    let warning = serde_json::json!([{
+        "severity": "warning",
+        "place": null,
+        "text": "1 moderated group without a moderator: posts to them are rejected",
+        "remedy": "add a line such as `GROUP ADDRESS' to mailpaths",
+    }]);
+    assert_eq!(findings("mailpaths"), warning);
+    let advice = findings("mail");
+    assert_eq!(advice[0]["severity"], "advice");
+    assert_eq!(advice[0]["remedy"], "set it to your address");
+}
+
+/// The severity decides what `-q` prints: the line of a site called `note' is none of its notes, and advice is left out.
+#[test]
+fn quiet_goes_by_the_severity() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\nnote:comp/all:f:\n");
+    let full = program.run(&["check", "--dir", "news"]);
+    let line = |line: &&str| line.trim_start().starts_with("note: ") && line.ends_with("(sys:2)");
+    assert!(full.out.lines().any(|each| line(&each)), "{full:?}");
+    let told = program.run(&["check", "-q", "--dir", "news"]);
+    assert!(!told.out.contains("(sys:2)"), "{told:?}");
+    assert!(!told.out.contains("advice: "), "{told:?}");
+    let told = program.run(&["check", "-q", "--dir", "news", "--json"]);
+    let said: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+    let files = said["files"].as_array().expect("a list");
+    let is_advice = |file: &serde_json::Value| {
+        let findings = file["findings"].as_array().expect("a list");
+        findings
+            .iter()
+            .any(|finding| finding["severity"] == "advice")
+    };
+    assert!(!files.iter().any(is_advice), "{told:?}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! The findings of `broadsheet check` about the systemd unit. It lets the daemon write only below its `ReadWritePaths`, so that where a directory
+//! The review of the systemd unit. It lets the daemon write only below its `ReadWritePaths`, so that where a directory
 //! of the news directory is a link to elsewhere, a command files there and the daemon cannot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use settings::Finding;
 
 /// The unit, and the directory of its drop-ins.
 const UNIT: [&str; 2] = ["broadsheet.service", "broadsheet.service.d"];
@@ -19,7 +21,7 @@ pub const PLACES: [&str; 5] = [
 /// A warning about the unit of the `system` whose root this is: a directory of `ReadWritePaths` is missing, so that systemd does not start the
 /// service, and calls that a condition; or links lead out of the news directory at `root`, to where the unit may not write. None where there is
 /// no unit.
-pub fn warning(root: &Path, system: &Path) -> Option<String> {
+pub fn warning(root: &Path, system: &Path) -> Option<Finding> {
     let root = fs::canonicalize(root).ok()?;
     let texts: Vec<String> = files(system)
         .iter()
@@ -28,37 +30,46 @@ pub fn warning(root: &Path, system: &Path) -> Option<String> {
     if texts.is_empty() {
         return None;
     }
-    if let Some(missing) = texts
-        .iter()
-        .flat_map(|text| required(text))
-        .find(|path| !path.exists())
-    {
-        let path = missing.display();
-        return Some(format!(
-            "{path} is missing, and systemd passes over the service (`ReadWritePaths={path}'): make it, or write `ReadWritePaths=-{path}' \
-             (`systemctl edit --full broadsheet')"
-        ));
-    }
+    missing_path(&texts).or_else(|| links_outside(&root, &texts))
+}
+
+/// A warning of a directory of `ReadWritePaths` that is missing.
+fn missing_path(texts: &[String]) -> Option<Finding> {
+    let mut required = texts.iter().flat_map(|text| required(text));
+    let path = required.find(|path| !path.exists())?;
+    let path = path.display();
+    let warning = Finding::warning(format!(
+        "{path} is missing, and systemd passes over the service (`ReadWritePaths={path}')"
+    ));
+    let remedy =
+        format!("make it, or write `ReadWritePaths=-{path}' (`systemctl edit --full broadsheet')");
+    Some(warning.remedy(':', remedy))
+}
+
+/// A warning of links that lead out of the news directory, to directories that `ReadWritePaths` has not.
+fn links_outside(root: &Path, texts: &[String]) -> Option<Finding> {
     let allowed: Vec<PathBuf> = texts.iter().flat_map(|text| written(text)).collect();
-    let entries = fs::read_dir(&root).ok()?.filter_map(Result::ok);
+    let entries = fs::read_dir(root).ok()?.filter_map(Result::ok);
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     let mut outside: Vec<PathBuf> = links
         .filter_map(|entry| fs::canonicalize(entry.path()).ok())
-        .filter(|target| target.is_dir() && !target.starts_with(&root))
+        .filter(|target| target.is_dir() && !target.starts_with(root))
         .filter(|target| !allowed.iter().any(|path| target.starts_with(path)))
         .collect();
     outside.sort();
-    let first = outside.first()?;
-    Some(format!(
-        "the daemon of the systemd unit may not write to {}, where a link of the news directory leads: `systemctl edit broadsheet', with the \
-         lines `[Service]' and `ReadWritePaths={}'",
-        first.display(),
-        outside
-            .iter()
-            .map(|path| format!("-{}", path.display()))
-            .collect::<Vec<_>>()
-            .join(" ")
-    ))
+    let first = outside.first()?.display();
+    let warning = Finding::warning(format!(
+        "the daemon of the systemd unit may not write to {first}, where a link of the news directory leads"
+    ));
+    let paths: Vec<String> = outside
+        .iter()
+        .map(|path| format!("-{}", path.display()))
+        .collect();
+    let remedy = format!(
+        "`systemctl edit broadsheet', with the lines `[Service]' and `ReadWritePaths={}'",
+        paths.join(" ")
+    );
+    Some(warning.remedy(':', remedy))
 }
 
 /// The unit and its drop-ins.
@@ -113,7 +124,7 @@ mod tests {
         let unit = place("etc/systemd/system/broadsheet.service");
         let text = format!("[Service]\nReadWritePaths={}\n", place("news").display());
         fs::write(unit, text).unwrap();
-        let told = warned().unwrap();
+        let told = warned().unwrap().to_string();
         let line = format!("ReadWritePaths=-{}'", place("disk/segments").display());
         assert!(told.contains(&line), "{told}");
         let drop_ins = place("etc/systemd/system/broadsheet.service.d");
@@ -127,7 +138,7 @@ mod tests {
                 place("disk").display()
             );
             fs::write(drop_ins.join("override.conf"), text).unwrap();
-            let told = warned().is_some_and(|told| told.starts_with("/none is missing"));
+            let told = warned().is_some_and(|told| told.text.starts_with("/none is missing"));
             assert_eq!(told, is_told, "{line}");
         }
     }

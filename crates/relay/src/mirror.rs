@@ -116,7 +116,7 @@ pub fn take_numbers(
     let mut is_late = false;
     for (id, number) in links {
         if number > active.high(id) {
-            drop(active.set_high(id, number))
+            let _ = active.set_high(id, number);
         } else {
             is_late = true
         }

@@ -22,7 +22,7 @@ mod half_articles_are_bounded;
 mod hostile_articles_do_no_harm;
 mod huge_articles_are_not_kept;
 mod memory_stays_bounded;
-mod real_articles_are_filed_whole;
+pub mod real_articles_are_filed_whole;
 mod rnews_answers_by_its_link;
 mod rnews_by_way_of_the_daemon;
 mod senders_are_blocked;

@@ -453,7 +453,7 @@ impl Distributions {
             _ => {}
         }
         let words = items.iter().map(|(is_wanted, name)| {
-            if is_wanted {
+            if *is_wanted {
                 (*name).to_owned()
             } else {
                 format!("!{name}")

@@ -1,15 +1,11 @@
 //! Checking and repairing: the log against itself, derived files against the log.
 
-pub(crate) mod derived_files;
 pub(crate) mod directory_files;
 pub(crate) mod empty_tails;
 pub mod fsck;
 pub(crate) mod kept_histories;
-pub(crate) mod lost_ends;
 pub(crate) mod offloaded;
-pub(crate) mod offloaded_header;
 pub(crate) mod put_aside;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
-pub(crate) mod report;
 pub(crate) mod segment_files;

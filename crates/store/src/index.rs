@@ -10,6 +10,7 @@
 //! crowded bucket, the table grows only when it is full as a whole: its size depends on the number of ids only.
 
 pub mod key;
+pub(crate) mod removal;
 pub(crate) mod watermark;
 
 use std::io::ErrorKind;

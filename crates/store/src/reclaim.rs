@@ -3,9 +3,7 @@
 
 pub(crate) mod punch;
 pub(crate) mod repack;
-pub(crate) mod repack_reserve;
 pub(crate) mod shrink;
-pub(crate) mod unreclaimed;
 
 use std::cell::Cell;
 use std::path::Path;
@@ -14,14 +12,16 @@ use std::time::{Duration, Instant};
 
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
+use crate::log::repack_reserve;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::ObjectName;
 use crate::offload::{self, cache, unnamed};
 use crate::reclaim::shrink::{dead_part, shrink};
-use crate::reclaim::unreclaimed::{Due, NOW};
 use crate::spool::Spool;
 use crate::spool::options::Options;
+use crate::state::unreclaimed;
+use crate::state::unreclaimed::{Due, NOW};
 use crate::{Error, Snapshot};
 
 /// Smallest current segment that is sealed early, bytes, whatever part of it is dead.

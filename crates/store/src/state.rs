@@ -1,19 +1,21 @@
 //! The states that control messages leave: pending cancels, serial numbers of checkgroups, `newsgroups` and `active.times`; and the place in
 //! the log of a cluster. Each is a fold over the records of its kind.
 
+pub(crate) mod active_text;
 pub mod applied_entry;
 pub mod checkgroups_serials;
 pub(crate) mod fold;
 pub mod group_files;
 pub mod pending_cancels;
 pub(crate) mod state_file;
+pub(crate) mod unreclaimed;
 
 use std::path::Path;
 
 use crate::Error;
-use crate::check::report::Report;
 use crate::log::record::Kind;
 use crate::log::segments::Segments;
+use crate::report::Report;
 use crate::state::applied_entry::AppliedEntry;
 use crate::state::checkgroups_serials::Serials;
 use crate::state::pending_cancels::PendingCancels;

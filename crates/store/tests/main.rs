@@ -34,6 +34,7 @@ mod group_files_are_in_the_log;
 mod kill;
 mod live_snapshots_agree_with_new_ones;
 mod low_marks_tell_what_is_there;
+mod modules_depend_one_way;
 mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
 mod numbers_come_in_any_order;

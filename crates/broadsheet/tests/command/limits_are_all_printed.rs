@@ -118,7 +118,7 @@ const ALSO: &[(&str, &str)] = &[
     ),
     ("groups::site::SITES_MAX", "groups::sites::SITES_MAX"),
     (
-        "store::spool::options::SEGMENT_BYTES_MAX",
+        "store::log::segment::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
     ("mount::filesystem::HANDLES_MAX", "mount::HANDLES_MAX"),
@@ -254,14 +254,8 @@ const ALSO: &[(&str, &str)] = &[
     ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
     ("store::log::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::log::art::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
-    (
-        "store::check::report::FINDINGS_MAX",
-        "store::fsck::FINDINGS_MAX",
-    ),
-    (
-        "store::check::report::LOST_IDS_MAX",
-        "store::fsck::LOST_IDS_MAX",
-    ),
+    ("store::report::FINDINGS_MAX", "store::fsck::FINDINGS_MAX"),
+    ("store::report::LOST_IDS_MAX", "store::fsck::LOST_IDS_MAX"),
     ("store::io::map::MAPS_MAX", "store::MAPS_MAX"),
     (
         "store::history::expires_header::TEXT_BYTES_MAX",

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::check::report::{FINDINGS_MAX, Report};
 use crate::check::segment_files::Seen;
 use crate::history::HistoryLine;
 use crate::history::cancels::CancelLine;
@@ -11,6 +10,7 @@ use crate::io::disk::Open;
 use crate::log::segments::{SegmentFile, Segments, base_of};
 use crate::overview::used_numbers::UsedNumbers;
 use crate::read::open_segments::read_record;
+use crate::report::{FINDINGS_MAX, Report};
 use crate::{Error, Spool};
 
 /// Every cancel of the log must be in `cancels`, and no other except those of removed segments.

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::check::repair::remove_index;
-use crate::check::report::Report;
+use crate::index::removal::remove_index;
 use crate::io::disk::{BLOCK_BYTES, File, Open};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::report::Report;
 
 /// The offset from which on a segment's file is a hole without a record; `None` if there is no such hole of a block or more. Reads the records only if
 /// the last block of the file is a hole.

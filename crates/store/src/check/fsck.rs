@@ -4,10 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::check::derived_files::Removals;
 use crate::check::directory_files::{check_active, check_cancels, check_index};
 use crate::check::kept_histories::check_kept_histories;
-use crate::check::lost_ends::{current_fault, cut_files, lost_but_history};
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment};
 use crate::expiry::state::ExpiryState;
@@ -20,12 +18,14 @@ use crate::io::replace::map_whole;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
 use crate::progress::Work;
+use crate::segment_repair::derived_files::Removals;
+use crate::segment_repair::lost_ends::{current_fault, cut_files, lost_but_history};
 use crate::spool::erase::{ERASING, unfinished};
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
 
-pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
+pub use crate::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
 /// The notice of a check that could not open the news directory.
 const UNOPENED: &str = "the news directory cannot be opened before it is repaired: only its segments were checked, not `index', `active' and `cancels'";
@@ -153,7 +153,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             report.tell(&dir.join(ERASING), 0, unfinished(&error), false);
         }
         spool.checkpoint()?;
-        repair::list_lost(&*disk, dir, &report)?;
+        report.list_lost(&*disk, dir)?;
     }
     Ok(report)
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::check::derived_files::readable_part;
-use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::io::replace::map_whole;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::report::{LOST_IDS_MAX, Report, names_of};
+use crate::segment_repair::derived_files::readable_part;
 use crate::{Error, Position};
 
 /// A history with the lines that are right.

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
@@ -12,6 +11,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::cancel_locks;
 use crate::offload::object_name::ObjectName;
 use crate::offload::objects;
+use crate::report::{LOST_IDS_MAX, Report, names_of};
 
 /// Whether the object of a segment is missing, or has another length. Reports it then, with its visible articles. An object that cannot be used
 /// is reported, too, and its articles are not lost.

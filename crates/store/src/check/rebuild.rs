@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::check::derived_files::{Removals, rebuild_derived};
 use crate::check::empty_tails::cut_empty_tails;
 use crate::check::kept_histories::check_kept_histories;
-use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
+use crate::index::removal::remove_index;
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
 use crate::io::replace::map_whole;
@@ -16,6 +15,8 @@ use crate::io::salvage::Salvage;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::notice::Notice;
 use crate::progress::Work;
+use crate::report::Report;
+use crate::segment_repair::derived_files::{Removals, rebuild_derived};
 use crate::spool::follow_log::is_of_cluster;
 use crate::spool::options::Options;
 use crate::spool::recover;
@@ -73,16 +74,16 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     repair::check_segments(&segments, dir)?;
     repair::lost_segments(&segments, dir, &mut report)?;
     // A rebuild that is interrupted, or one after it, finds them no more.
-    repair::list_lost(&*disk, dir, &report)?;
+    report.list_lost(&*disk, dir)?;
     repair::repair_headers(&segments, &mut report)?;
     cut_empty_tails(&segments, dir, &mut report)?;
     let spool = recover::open(&segments, dir, options, lock)?;
-    repair::remove_index(&*disk, dir)?;
+    remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
     told.add(&report);
     let mut kept = Report::default();
     let histories = check_kept_histories(&segments, spool.visibility()?, &mut kept, true)?;
-    repair::list_lost(&*disk, dir, &kept)?;
+    kept.list_lost(&*disk, dir)?;
     repair::write_histories(&*disk, &histories)?;
     told.add(&kept);
     let removals = Removals::of_file(&*disk, dir)?;

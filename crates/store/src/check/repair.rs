@@ -2,23 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::check::derived_files::{Removals, rebuild_derived, rebuild_lost};
 use crate::check::empty_tails::cut_empty_tails;
 use crate::check::kept_histories::Mended;
-use crate::check::lost_ends::{current_fault, report_lost_ends};
-use crate::check::offloaded_header::check_header;
-use crate::check::report::{LOST_IDS, Report};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::compacted::{History, thin};
 use crate::history::{self, HistoryLine};
 use crate::index::Index;
+use crate::index::removal::remove_index;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::{read_whole, replace, sync_parent};
 use crate::log::record::Kind;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::report::Report;
+use crate::segment_repair::derived_files::{Removals, rebuild_derived, rebuild_lost};
+use crate::segment_repair::lost_ends::{current_fault, report_lost_ends};
+use crate::segment_repair::offloaded_header::check_header;
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
@@ -352,33 +353,4 @@ pub fn write_histories(disk: &dyn Disk, histories: &[Mended]) -> Result<(), Erro
     let mut histories = histories.iter();
     histories
         .try_for_each(|Mended { path, text }| replace(disk, path, |file| file.write_at(text, 0)))
-}
-
-/// Removes the index durably before derived files are rebuilt: addresses in a compacted history change, and after an
-/// interrupted rebuild the old index must not be used.
-pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
-    let index = dir.join("index");
-    match disk.remove(&index) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        removed => removed.and_then(|()| disk.sync_directory(dir)),
-    }
-    .map_err(|source| Error::io("remove", &index, source))
-}
-
-/// Adds the ids of lost articles to their list.
-pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Error> {
-    if report.lost_ids.is_empty() {
-        return Ok(());
-    }
-    let bad = dir.join("bad");
-    let path = bad.join(LOST_IDS);
-    let mut text = report.lost_ids.join(&b'\n');
-    text.push(b'\n');
-    let added = disk.open(&path, Open::Create).and_then(|file| {
-        file.write_at(&text, file.length()?)?;
-        file.sync()
-    });
-    added
-        .and_then(|()| disk.sync_directory(&bad))
-        .map_err(|source| Error::io("write", &path, source))
 }

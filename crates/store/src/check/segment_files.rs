@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::empty_tails::{empty_tail, no_data};
 use crate::check::offloaded;
-use crate::check::offloaded_header::check_header;
 use crate::check::put_aside::put_aside;
-use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::cancels::CancelLine;
@@ -27,6 +25,8 @@ use crate::overview::row::push_row_of;
 use crate::overview::used_numbers::UsedNumbers;
 use crate::progress::Work;
 use crate::reclaim::repack;
+use crate::report::{LOST_IDS_MAX, Report, names_of};
+use crate::segment_repair::offloaded_header::check_header;
 use crate::{Error, Position};
 
 /// Data collected from the log.

@@ -19,6 +19,10 @@ const AWAY: u32 = (1 << 16) | VERSION as u32;
 const OBJECT_AT: usize = 48;
 /// The position of the first segment: zero is never an address.
 pub const FIRST_BASE: u64 = 4096;
+/// Smallest segment, bytes.
+pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Largest segment, bytes: offsets in it are 32 bits.
+pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
 /// Smallest size of a segment where the settings allow it, bytes.
 pub const SIZE_BYTES_MIN: u64 = 4 << 20;
 /// A segment is as large as the articles of the spool divided by this: small enough that their space comes back piece by piece, and

@@ -12,10 +12,10 @@ use crate::io::map::MapRef;
 use crate::io::replace::{fresh_path, replace_unsynced};
 use crate::log::position::SegmentRange;
 use crate::log::record::Record;
+use crate::log::segment::SEGMENT_BYTES_MAX;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::walk::{Step, Walk};
 use crate::offload::offloaded_file;
-use crate::spool::options::SEGMENT_BYTES_MAX;
 
 /// The files of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

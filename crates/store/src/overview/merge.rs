@@ -1,5 +1,10 @@
 //! Merges blocks of rows into one.
 
+use std::path::Path;
+
+use crate::Error;
+use crate::io::disk::{Disk, Open};
+use crate::io::replace::replace;
 use crate::overview::parts::{PartSums, put_header_sum};
 use crate::overview::rows::put_header;
 use crate::overview::{BLOCK_HEADER_BYTES, GroupRows, Row, blocks};
@@ -11,6 +16,27 @@ pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) ->
         blocks(bytes).flat_map(|block| block.groups()).collect(),
         write,
     )
+}
+
+/// Merges the blocks of an `.ovr` file into one, under a temporary name first, durably.
+pub fn merge_file(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
+    let at = |doing| move |source| Error::io(doing, path, source);
+    let old = disk.open(path, Open::Read).map_err(at("open"))?;
+    let map = old.map(end).map_err(at("map"))?;
+    if blocks(map.bytes()).nth(1).is_none() {
+        return Ok(());
+    }
+    let mut sound = 0;
+    blocks(map.bytes())
+        .take_while(|block| block.is_sound())
+        .for_each(|block| sound += block.bytes.len() as u64);
+    if sound != end {
+        // What is damaged stays as it is, so that checksums tell, and fsck makes the file again from .art.
+        return Ok(());
+    }
+    replace(disk, path, |fresh| {
+        merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
+    })
 }
 
 /// As [`merge`], for some of the rows.

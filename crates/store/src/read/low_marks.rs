@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use groups::Active;
 
 use crate::log::segments::SegmentFile;
-use crate::{Error, Position, Snapshot, Spool, overview};
+use crate::{Error, Position, Snapshot, overview};
 
 /// The right low mark of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct LowMark {
 impl Snapshot {
     /// The low marks of all groups of an active table, in its order. Looks at the first living row of each group only.
     ///
-    /// The table must be a [`Spool`]'s of before this was opened, so that all articles it counts are seen here. Who sets
+    /// The table must be a [`crate::Spool`]'s of before this was opened, so that all articles it counts are seen here. Who sets
     /// the mark of an empty group must look that its high mark is still the same.
     ///
     /// # Errors
@@ -85,24 +85,4 @@ impl Snapshot {
 struct Numbers {
     lowest: Option<u64>,
     high: u64,
-}
-
-impl Spool {
-    /// Raises low marks of active, and nothing else: no article goes. Waits for the next commit. Groups that are not in
-    /// active are passed over, as are marks that would not rise.
-    ///
-    /// # Errors
-    /// As [`Spool::append`].
-    pub fn set_low_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
-        for some in marks.chunks(1000) {
-            let mut text = Vec::new();
-            for (name, low) in some {
-                // The cut stays: what is below it counts as expired, and its id may be forgotten.
-                let cut = self.expired()?.cut(name);
-                crate::expiry::state::push_cut(&mut text, name, cut, *low);
-            }
-            self.log_lines(&mut text)?;
-        }
-        Ok(())
-    }
 }

@@ -10,7 +10,7 @@ use groups::{Active, GroupId};
 use crate::Error;
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::read::histogram::Histogram;
-use crate::spool::active_file::read_table;
+use crate::state::active_text::read_table;
 
 /// What the writer shows to the snapshots of its process ([`crate::Snapshot::open_live`]): a look at it costs an atomic load. It outlives the
 /// writer: a spool that is opened again goes on with the same one.

@@ -30,9 +30,6 @@ use crate::read::caches::Caches;
 use crate::read::log_view::LogView;
 use crate::read::open_segments::copied_record;
 use crate::read::published::{Groups, Published, Seen, read_active};
-use crate::spool::Spool;
-use crate::spool::follow_log::is_of_cluster;
-use crate::spool::options::Options;
 use crate::{Error, Position};
 
 /// How often damaged cancels are read again, and the interval.
@@ -104,46 +101,32 @@ fn cancelled_so_far(
 }
 
 impl Snapshot {
-    /// Opens a news directory. Where a crash left work to do, or what has expired or was removed cannot be read, the writer's opening mends
-    /// that first, with the lock.
-    pub fn open(dir: &Path) -> Result<Snapshot, Error> {
-        Snapshot::open_on(Arc::new(RealDisk), dir)
-    }
-
-    /// As [`Snapshot::open`], on another disk.
-    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Snapshot, Error> {
-        let segments = Segments::find(&disk, dir)?;
-        let known = Index::open_to_read(&*disk, dir, None)?
+    /// Opens a news directory that no crash left work in. `None`: the writer must open it first.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn open_as_left(segments: Segments, dir: &Path) -> Result<Option<Snapshot>, Error> {
+        let known = Index::open_to_read(&**segments.disk(), dir, None)?
             // Also while a checkpoint is made, or after one failed: it can be read.
             .filter(|index| index.is_of(segments.run_id()) && index.published().is_some())
             .filter(|index| is_reached(&segments, index));
-        if let Some(index) = known {
-            match Snapshot::of_index(segments, dir, index, None) {
-                Ok(Some(snapshot)) => return Ok(snapshot),
-                // The log tells it.
-                Ok(None) | Err(Error::Damaged { .. }) => {}
-                // So it does of `active`.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let options = Options {
-            patience: None,
-            follows_log: is_of_cluster(dir),
-            ..Options::default()
+        let Some(index) = known else {
+            return Ok(None);
         };
-        let mut spool = Spool::open_on(disk.clone(), dir, options)?;
-        spool.mend_expired()?;
-        let notices = spool.notices();
-        drop(spool);
-        let snapshot = Snapshot::open_recovered(&disk, dir)?;
-        Ok(Snapshot {
-            notices,
-            ..snapshot
-        })
+        match Snapshot::of_index(segments, dir, index, None) {
+            // The log tells what is missing or damaged.
+            Err(Error::Damaged { .. }) => Ok(None),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            opened => opened,
+        }
     }
 
-    /// Opens a news directory whose [`Spool`] publishes its commits in this process: [`Snapshot::catch_up`] costs an atomic load then where
+    /// The same snapshot with the notices of the writer's opening.
+    pub(crate) fn with_notices(self, notices: Vec<String>) -> Snapshot {
+        Snapshot { notices, ..self }
+    }
+
+    /// Opens a news directory whose [`crate::Spool`] publishes its commits in this process: [`Snapshot::catch_up`] costs an atomic load then where
     /// nothing was committed. Takes no lock.
     ///
     /// # Errors
@@ -219,7 +202,7 @@ impl Snapshot {
         }))
     }
 
-    /// Notices for the administrator: those of the writer's opening ([`Spool::notices`]) that mended what a crash left; else none.
+    /// Notices for the administrator: those of the writer's opening ([`crate::Spool::notices`]) that mended what a crash left; else none.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

@@ -10,12 +10,13 @@ use crate::history::HistoryLine;
 use crate::history::compacted::thin;
 use crate::io::disk::{File, Open};
 use crate::log::relocation::Relocation;
+use crate::log::repack_reserve;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload;
 use crate::overview::GroupRows;
 use crate::overview::merge::merge_rows;
-use crate::reclaim::{punch, repack, repack_reserve};
+use crate::reclaim::{punch, repack};
 use crate::{Error, Snapshot};
 
 /// The result of shrinking a segment.

@@ -12,7 +12,6 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::check::fsck::fsck;
 use crate::check::rebuild::rebuild;
-use crate::check::report::Report;
 use crate::io::directories::sync_directory;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
@@ -20,6 +19,7 @@ use crate::io::replace::{replace, sync_parent};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::offload::object_name::ObjectName;
 use crate::offload::unnamed;
+use crate::report::Report;
 use crate::spool::Spool;
 use crate::spool::options::Options;
 use crate::state::group_files::{ACTIVE_TIMES, GROUP_FILES, NEWSGROUPS};

@@ -8,6 +8,7 @@ use groups::Active;
 use crate::Error;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::replace;
+use crate::state::active_text::{parse, read_text};
 
 /// The file and its table.
 #[derive(Debug)]
@@ -98,28 +99,4 @@ fn put_in_place(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn Fil
     replace(disk, path, |file| file.write_at(text, 0))?;
     disk.open(path, Open::Write)
         .map_err(|source| Error::io("open", path, source))
-}
-
-/// Reads and parses an active file; its faults name the file and the line.
-pub fn read_table(file: &dyn File, path: &Path) -> Result<Active, Error> {
-    parse(read_text(file, path)?, path)
-}
-
-fn read_text(file: &dyn File, path: &Path) -> Result<Vec<u8>, Error> {
-    let length = file
-        .length()
-        .map_err(|source| Error::io("read the length of", path, source))?;
-    let mut text = vec![0; length as usize];
-    let got = file
-        .read_at(&mut text, 0)
-        .map_err(|source| Error::io("read", path, source))?;
-    text.truncate(got);
-    Ok(text)
-}
-
-fn parse(text: Vec<u8>, path: &Path) -> Result<Active, Error> {
-    Active::parse(text).map_err(|fault| Error::Active {
-        path: path.to_owned(),
-        what: fault.to_string(),
-    })
 }

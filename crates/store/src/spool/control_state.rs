@@ -1,10 +1,10 @@
 //! What control messages leave: the writer logs the changes, in the commit of the message that asks for them.
 
 use crate::Error;
-use crate::check::report::Report;
 use crate::io::replace::read_whole;
 use crate::log::record::{self, Kind};
 use crate::log::segments::Segments;
+use crate::report::Report;
 use crate::spool::expire::PIECE_BYTES;
 use crate::spool::{SNAPSHOT_PART, Spool};
 use crate::state::checkgroups_serials::{Serial, Serials};

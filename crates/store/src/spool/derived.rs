@@ -10,12 +10,11 @@ use crate::io::append_file::AppendFile;
 use crate::io::bytes::cut;
 use crate::io::disk::{BLOCK_BYTES, Disk, Open};
 use crate::io::map::MapRef;
-use crate::io::replace::replace;
 use crate::log::place::LogPlace;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::overview;
-use crate::overview::merge::merge;
+use crate::overview::merge::merge_file;
 use crate::overview::rows::Rows;
 use crate::{Error, Expires};
 
@@ -263,7 +262,7 @@ impl Derived {
 
     /// Merges the blocks of `.ovr` into one, in place of the old file.
     pub fn merge_overview(&mut self, disk: &dyn Disk) -> Result<(), Error> {
-        merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        merge_file(disk, &self.ovr.path, self.ovr.end)?;
         let path = self.ovr.path.clone();
         self.ovr = AppendFile::open(disk, path, Open::Write, 0)?;
         self.ovr.end = self.ovr.length()?;
@@ -299,26 +298,5 @@ fn are_lines(text: &[u8], from: u64, (base, end): (u64, u64)) -> bool {
             Some(position) => (base..end).contains(&position.0) && line.is_intact(),
             None => !line.is_filed(),
         })
-    })
-}
-
-/// Merges the blocks of an `.ovr` file into one, under a temporary name first, durably.
-pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
-    let at = |doing| move |source| Error::io(doing, path, source);
-    let old = disk.open(path, Open::Read).map_err(at("open"))?;
-    let map = old.map(end).map_err(at("map"))?;
-    if overview::blocks(map.bytes()).nth(1).is_none() {
-        return Ok(());
-    }
-    let mut sound = 0;
-    overview::blocks(map.bytes())
-        .take_while(|block| block.is_sound())
-        .for_each(|block| sound += block.bytes.len() as u64);
-    if sound != end {
-        // What is damaged stays as it is, so that checksums tell, and fsck makes the file again from .art.
-        return Ok(());
-    }
-    replace(disk, path, |fresh| {
-        merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
     })
 }

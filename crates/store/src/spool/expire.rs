@@ -8,9 +8,9 @@ use crate::expiry::state::{ExpiryState, push_cut, push_link};
 use crate::history::{HistoryLine, seen_hashes};
 use crate::log::record::Kind;
 use crate::log::segments::{SegmentFile, base_of};
-use crate::reclaim::unreclaimed;
 use crate::spool::active_from_log::apply_low_marks;
 use crate::spool::{Committed, Spool};
+use crate::state::unreclaimed;
 use crate::{Error, Position};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use groups::{Active, Flag, GroupId};
 
 use crate::Error;
-use crate::expiry::state::push_removed;
+use crate::expiry::state::{push_cut, push_removed};
 use crate::log::record::Kind;
 use crate::log::segments::SegmentFile;
 use crate::overview::{self, Block};
@@ -128,6 +128,24 @@ impl Spool {
         if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART {
             self.log_text(Kind::Active, &image);
         }
+    }
+
+    /// Raises low marks of active, and nothing else: no article goes. Waits for the next commit. Groups that are not in
+    /// active are passed over, as are marks that would not rise.
+    ///
+    /// # Errors
+    /// As [`Spool::append`].
+    pub fn set_low_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
+        for some in marks.chunks(1000) {
+            let mut text = Vec::new();
+            for (name, low) in some {
+                // The cut stays: what is below it counts as expired, and its id may be forgotten.
+                let cut = self.expired()?.cut(name);
+                push_cut(&mut text, name, cut, *low);
+            }
+            self.log_lines(&mut text)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The ids that the writer knows: look-up, and an index that grows with them.
 
 use crate::Error;
-use crate::check::repair;
 use crate::history::HistoryLine;
 use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
+use crate::index::removal::remove_index;
 use crate::index::{self, IdHash, Index};
 use crate::spool::Spool;
 
@@ -85,7 +85,7 @@ impl Spool {
     fn not_looked_up(&self, failure: lookup::Failure) -> Error {
         // Without a file it is made again when the spool is opened the next time.
         if matches!(failure, lookup::Failure::Index(Error::Damaged { .. }))
-            && let Err(error) = repair::remove_index(&*self.disk, &self.dir)
+            && let Err(error) = remove_index(&*self.disk, &self.dir)
         {
             return error;
         }

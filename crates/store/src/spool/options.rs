@@ -47,8 +47,3 @@ impl Default for Options {
         }
     }
 }
-
-/// Smallest segment, bytes.
-pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
-/// Largest segment, bytes: offsets in it are 32 bits.
-pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;

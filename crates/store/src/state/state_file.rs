@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
-use crate::check::report::Report;
 use crate::io::disk::Open;
 use crate::io::replace::{read_whole, replace};
 use crate::log::record::Kind;
 use crate::log::segments::Segments;
+use crate::report::Report;
 use crate::state::fold::{WHOLE_COPY, each_text};
 
 /// A state that is a fold over lines: all lines, applied in their order to an empty state, give the state.

@@ -6,7 +6,7 @@ use crate::history::compacted::History;
 use crate::io::disk::Open;
 use crate::log::segments::{REMAKE, SegmentFile};
 use crate::read::snapshot::Snapshot;
-use crate::reclaim::unreclaimed::{self, NOW};
+use crate::state::unreclaimed::{self, NOW};
 
 impl Snapshot {
     /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.

@@ -4,10 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::Error;
-use crate::check::derived_files::{rebuild_lost, remove_unfinished_rebuild};
-use crate::check::lost_ends::report_lost_ends;
-use crate::check::repair::list_lost;
-use crate::check::report::Report;
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::sealed::SealedHistory;
 use crate::history::seen_hashes::SeenHashes;
@@ -16,10 +12,13 @@ use crate::index::{self, Index, key};
 use crate::io::lock::Lock;
 use crate::log::art::Art;
 use crate::log::known_bases::KnownBases;
+use crate::log::repack_reserve;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::notice::Notice;
-use crate::reclaim::repack_reserve;
+use crate::report::Report;
+use crate::segment_repair::derived_files::{rebuild_lost, remove_unfinished_rebuild};
+use crate::segment_repair::lost_ends::report_lost_ends;
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
@@ -96,7 +95,7 @@ impl Directory<'_> {
         report_lost_ends(self.segments, self.dir, &mut report)?;
         self.notices
             .extend(report.told().into_iter().map(Notice::Other));
-        if let Err(error) = list_lost(&**self.segments.disk(), self.dir, &report) {
+        if let Err(error) = report.list_lost(&**self.segments.disk(), self.dir) {
             self.notices.push(Notice::Other(error.to_string()));
         }
         Ok(())

@@ -6,7 +6,6 @@ use std::path::Path;
 use article::message_id::HashKey;
 
 use crate::Error;
-use crate::check::lost_ends::split_at_end;
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
@@ -18,6 +17,7 @@ use crate::log::art::Art;
 use crate::log::place::LogPlace;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::segment_repair::lost_ends::split_at_end;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::{Derived, DerivedFiles};
 use crate::spool::options::Options;

@@ -10,7 +10,6 @@ use crate::log::segment::SegmentHeader;
 use crate::log::segments::SegmentFile;
 use crate::notice::Notice;
 use crate::progress::Work;
-use crate::reclaim::unreclaimed;
 use crate::spool::Spool;
 use crate::spool::derived::Derived;
 use crate::spool::recover::plan::{
@@ -18,6 +17,7 @@ use crate::spool::recover::plan::{
 };
 use crate::spool::recover::replayed_groups::{GroupsFound, ReplayedGroups};
 use crate::spool::recover::start::start_of_segment;
+use crate::state::unreclaimed;
 
 /// A spool that is being recovered, and what only the replay can know.
 pub struct Recovery {

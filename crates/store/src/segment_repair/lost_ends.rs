@@ -5,9 +5,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::Error;
-use crate::check::derived_files::Removals;
-use crate::check::offloaded_header::check_header;
-use crate::check::report::{LOST_IDS_MAX, Report, names_of};
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
@@ -20,6 +17,9 @@ use crate::log::record::{HEADER_BYTES, Head};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::report::{LOST_IDS_MAX, Report, names_of};
+use crate::segment_repair::derived_files::Removals;
+use crate::segment_repair::offloaded_header::check_header;
 
 /// Reports the visible articles whose records lay behind the end of `.art`, or in a missing one, before their history lines go. Opening the
 /// store, or moving the files to bad/, does that next.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Error;
 use crate::history::HistoryLine;
+use crate::io::disk::{Disk, Open};
 
 /// The file of ids of lost articles in `bad/`: one on each line, as `broadsheet batchsm` reads them.
 pub const LOST_IDS: &str = "lost.ids";
@@ -103,6 +105,27 @@ impl Report {
         self.faults == 0
             || (self.faults <= FINDINGS_MAX as u64
                 && self.findings.iter().all(|finding| finding.repaired))
+    }
+
+    /// Adds the ids of lost articles to the list in `bad/`.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub(crate) fn list_lost(&self, disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+        if self.lost_ids.is_empty() {
+            return Ok(());
+        }
+        let bad = dir.join("bad");
+        let path = bad.join(LOST_IDS);
+        let mut text = self.lost_ids.join(&b'\n');
+        text.push(b'\n');
+        let added = disk.open(&path, Open::Create).and_then(|file| {
+            file.write_at(&text, file.length()?)?;
+            file.sync()
+        });
+        added
+            .and_then(|()| disk.sync_directory(&bad))
+            .map_err(|source| Error::io("write", &path, source))
     }
 }
 

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::check::offloaded_header::check_header;
-use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::cancels::{CancelLine, Cancels};
@@ -23,8 +21,11 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::notice::Notice;
 use crate::overview;
+use crate::overview::merge::merge_file;
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::progress::Work;
+use crate::report::FINDINGS_MAX;
+use crate::segment_repair::offloaded_header::check_header;
 use crate::{Error, Expires, Position};
 
 /// End of the temporary names.
@@ -147,7 +148,7 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
 /// The cancelled and removed articles, with the lines that name them.
 #[derive(Debug, Default)]
 pub struct Removals {
-    pub(super) cancelled: Cancels,
+    pub(crate) cancelled: Cancels,
     /// Lines in the format of the file `cancels`.
     text: Vec<u8>,
     /// The ids in these lines, and their positions: in a history line, or here, one of the two may be damaged.
@@ -172,7 +173,7 @@ impl Removals {
     }
 
     /// From that file, as far as it can be read, and the log, whose lines count.
-    pub(super) fn of_log(segments: &Segments, dir: &Path) -> Result<Removals, Error> {
+    pub(crate) fn of_log(segments: &Segments, dir: &Path) -> Result<Removals, Error> {
         let mut removals = Removals::of_file(&**segments.disk(), dir).unwrap_or_default();
         Cancels::each_of_log(segments, |line| {
             removals.cancelled.apply(&line);
@@ -385,7 +386,7 @@ impl DerivedFiles {
 
     fn finish(mut self, disk: &dyn Disk) -> Result<(), Error> {
         self.flush_rows()?;
-        crate::spool::derived::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        merge_file(disk, &self.ovr.path, self.ovr.end)?;
         let mut exceptions = Exceptions::default();
         for line in self.lines.split_inclusive(|&b| b == b'\n') {
             exceptions.look_at_any(line);

@@ -173,8 +173,8 @@ impl Daemon {
             })
         });
         // None of these files keeps it from serving.
-        for fault in other_faults.faults.iter().chain(&other_faults.warnings) {
-            warn(fault);
+        for finding in &other_faults.findings {
+            warn(&finding.sentence());
         }
         notify("READY=1");
         say(&format!(

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::Ipv6Addr;
+use std::path::Path;
 
 use anyhow::Context;
 use groups::Pattern;
@@ -100,10 +101,96 @@ peer is written also when the test fails, since the other site may have to do it
     run,
 };
 
+/// The reason why nothing was changed, for status 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unchanged(String);
+
+fn unchanged(why: impl Into<String>) -> anyhow::Error {
+    Unchanged(why.into()).into()
+}
+
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let Err(error) = add(given, out) else {
+        return Ok(Status::OK);
+    };
+    let why: Unchanged = error.downcast()?;
+    eprintln!("broadsheet: {why}");
+    Ok(Status::NO)
+}
+
+fn add(given: &Given, out: &mut dyn Write) -> anyhow::Result<()> {
     let own = own_host(given)?;
     let directory = NewsDirectory::meant(given)?;
     let before = directory.settings()?.settings;
+    let name = free_name(given, &directory, &before)?;
+    let answers = Answers::ask(given, &name)?;
+    let headers = Headers {
+        sent: before.headers_only || given.has(entry::HEADFEED.name),
+        taken: before.headers_only,
+    };
+    // On the nodes of a cluster, it is a matter of each node, as the table of access is.
+    let own_line = own.as_deref().map(entry::own_host).unwrap_or_default();
+    let site = site_table(given, &name, &answers, headers, &own_line)?;
+    let path = directory.file(settings::FILE);
+    let text = read_text(&path)?;
+    // Also where we feed nobody: the host is checked and called the same way.
+    let with_site = entry::parsed(&path, &entry::with(&text, Some(&site), None))?;
+    let server = entry::server(&with_site, &name)?;
+    let access = if answers.direction.is_in() {
+        let access = access_table(given, server, &name, &answers, headers)? + &own_line;
+        Some(usable(given, access)?)
+    } else {
+        None
+    };
+    if access.is_some()
+        && let Some(change) = &answers.exchanged.wildmat.change
+    {
+        eprintln!(
+            "broadsheet: `send' of the [[access]] `{name}': {change}; edit it if there are such groups"
+        );
+    }
+    let site = answers.direction.is_out().then_some(site);
+    let changed = entry::with(&text, site.as_deref(), access.as_deref());
+    warn_of_hidden(&entry::parsed(&path, &changed)?, &name);
+    let checks = if given.has("no-test") {
+        Checks::default()
+    } else {
+        let probed = Probe {
+            news: directory.root(),
+            own: &before.name,
+            group: None,
+            fed_at: None,
+        };
+        probe(server, &probed)
+    };
+    // Questions and the test take time.
+    if read_text(&path)? != text {
+        let path = path.display();
+        return Err(unchanged(format!(
+            "{path} was edited meanwhile; nothing was changed: try again"
+        )));
+    }
+    replace(&path, &changed)?;
+    let ours = Ours::of(&before, own.as_deref(), server.bind);
+    let exchanged = &answers.exchanged;
+    let added = Added {
+        name: &name,
+        is_node: before.is_node(),
+        checks,
+        ours: [site, access],
+        lines: for_others(&ours, answers.direction, exchanged, exchanged, headers),
+    };
+    given.print(&added, out)?;
+    Ok(())
+}
+
+/// The operand, if it can be the name of a new peer.
+fn free_name(
+    given: &Given,
+    directory: &NewsDirectory,
+    before: &Settings,
+) -> anyhow::Result<String> {
     let name = given.operands.first();
     let name = name
         .map(|name| name.to_string_lossy().into_owned())
@@ -112,157 +199,138 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         return Err(given.usage(format!("`{name}': {what}")).into());
     }
     if name == before.name {
-        eprintln!(
-            "broadsheet: `{name}' is this system itself; nothing was changed: give the name of the peer"
-        );
-        return Ok(Status::NO);
+        return Err(unchanged(format!(
+            "`{name}' is this system itself; nothing was changed: give the name of the peer"
+        )));
     }
-    if let Some(there) = already(&directory, &before, &name)? {
-        eprintln!("broadsheet: {there}; nothing was changed (`peer show {name}' shows it)");
-        return Ok(Status::NO);
+    if let Some(there) = already(directory, before, &name)? {
+        return Err(unchanged(format!(
+            "{there}; nothing was changed (`peer show {name}' shows it)"
+        )));
     }
-    let host = answer(
-        given,
-        "host",
-        "Host of the peer, with its port if that is not 119",
-        &name,
-    )?;
-    let patterns = answer(given, "groups", "Groups to exchange", entry::FOR_OTHERS)?;
+    Ok(name)
+}
+
+/// The answers to the questions.
+struct Answers {
+    host: String,
+    /// The groups to exchange, as C News patterns.
+    patterns: String,
+    exchanged: ExchangedGroups,
+    direction: Direction,
+}
+
+impl Answers {
+    /// Takes them from the flags, else from the terminal.
+    fn ask(given: &Given, name: &str) -> anyhow::Result<Answers> {
+        let question = "Host of the peer, with its port if that is not 119";
+        let host = answer(given, "host", question, name)?;
+        let patterns = answer(given, "groups", "Groups to exchange", entry::FOR_OTHERS)?;
+        let exchanged = exchanged(given, &patterns)?;
+        let question = "Who feeds whom: both, in (the peer us), out (we the peer)";
+        let word = answer(given, "direction", question, "both")?;
+        let known = Direction::ALL.iter().find(|(known, _)| *known == word);
+        let Some((_, direction)) = known.copied() else {
+            return Err(unchanged(format!(
+                "the direction is both, in or out, not `{word}'; nothing was changed"
+            )));
+        };
+        let mut of_feed = entry::FEED_FLAGS.iter().chain([&entry::HEADFEED]);
+        if !direction.is_out()
+            && let Some(flag) = of_feed.find(|flag| given.has(flag.name))
+        {
+            let what = format!(
+                "--{} says how we feed the peer, and with the direction in we do not",
+                flag.name
+            );
+            return Err(given.usage(what).into());
+        }
+        Ok(Answers {
+            host,
+            patterns,
+            exchanged,
+            direction,
+        })
+    }
+}
+
+/// The groups of C News patterns that match something.
+fn exchanged(given: &Given, patterns: &str) -> anyhow::Result<ExchangedGroups> {
     if let Some(what) = groups::pattern::star_in(patterns.as_bytes()) {
-        return Err(given
-            .usage(format!("--groups has {what}; nothing was changed"))
-            .into());
+        let what = format!("--groups has {what}; nothing was changed");
+        return Err(given.usage(what).into());
     }
-    let exchanged = ExchangedGroups::of_patterns(&patterns);
+    let exchanged = ExchangedGroups::of_patterns(patterns);
     if !exchanged.wildmat.text.is_empty()
         && Pattern::parse_poison(patterns.as_bytes()).only_excludes()
     {
         let what = "--groups only excludes, so that nothing matches; begin with `all,'; nothing was changed";
         return Err(given.usage(what).into());
     }
-    let direction = answer(
-        given,
-        "direction",
-        "Who feeds whom: both, in (the peer us), out (we the peer)",
-        "both",
-    )?;
-    let known = Direction::ALL.iter().find(|(word, _)| *word == direction);
-    let Some((_, direction)) = known.copied() else {
-        eprintln!(
-            "broadsheet: the direction is both, in or out, not `{direction}'; nothing was changed"
-        );
-        return Ok(Status::NO);
-    };
-    let of_feed = entry::FEED_FLAGS.iter().chain([&entry::HEADFEED]);
-    if !direction.is_out()
-        && let Some(flag) = of_feed.into_iter().find(|flag| given.has(flag.name))
-    {
-        let what = format!(
-            "--{} says how we feed the peer, and with the direction in we do not",
-            flag.name
-        );
-        return Err(given.usage(what).into());
-    }
+    Ok(exchanged)
+}
+
+/// The lines of the `[[site]]`.
+fn site_table(
+    given: &Given,
+    name: &str,
+    answers: &Answers,
+    headers: Headers,
+    own_line: &str,
+) -> anyhow::Result<String> {
     let flags = entry::VIA_FLAGS.iter().chain(&entry::FEED_FLAGS);
     let mut keys = entry::keys(given, flags);
-    let headers = Headers {
-        sent: before.headers_only || given.has(entry::HEADFEED.name),
-        taken: before.headers_only,
-    };
     if headers.sent {
         keys.push(entry::HEADFEED_KEY.to_owned());
     }
-    let unusable = |what: String| given.usage(format!("{what}; nothing was changed"));
-    let mut site = entry::site(&name, &host, &patterns, &keys);
-    // On the nodes of a cluster, it is a matter of each node, as the table of access is.
-    let own_line = own.as_deref().map(entry::own_host).unwrap_or_default();
-    if !direction.is_in() {
-        site += &own_line;
+    let mut site = entry::site(name, &answers.host, &answers.patterns, &keys);
+    if !answers.direction.is_in() {
+        site += own_line;
     }
-    if let Some(what) = entry::fault_of(&site) {
-        return Err(unusable(what).into());
+    usable(given, site)
+}
+
+/// The lines of the `[[access]]`.
+fn access_table(
+    given: &Given,
+    server: &NntpServer,
+    name: &str,
+    answers: &Answers,
+    headers: Headers,
+) -> anyhow::Result<String> {
+    let from = callers(given, server)?;
+    if from.is_empty() {
+        return Err(unchanged(format!(
+            "{} has no address: add --from with the addresses from which the peer calls; nothing was changed",
+            server.host
+        )));
     }
-    let path = directory.file(settings::FILE);
-    let read = || {
-        let text = std::fs::read_to_string(&path);
-        text.with_context(|| format!("cannot read {}", path.display()))
-    };
-    let text = read()?;
-    // Also where we feed nobody: the host is checked and called the same way.
-    let with_site = entry::parsed(&path, &entry::with(&text, Some(&site), None))?;
-    let server = entry::server(&with_site, &name)?;
-    let access = match direction.is_in() {
-        false => None,
-        true => {
-            let from = callers(given, server)?;
-            if from.is_empty() {
-                eprintln!(
-                    "broadsheet: {} has no address: add --from with the addresses from which the peer calls; nothing was changed",
-                    server.host
-                );
-                return Ok(Status::NO);
-            }
-            let access =
-                entry::access(&name, &from, &exchanged.wildmat.text, headers.taken) + &own_line;
-            if let Some(what) = entry::fault_of(&access) {
-                return Err(unusable(what).into());
-            }
-            Some(access)
-        }
-    };
-    if access.is_some()
-        && let Some(change) = &exchanged.wildmat.change
-    {
-        eprintln!(
-            "broadsheet: `send' of the [[access]] `{name}': {change}; edit it if there are such groups"
-        );
+    let wildmat = &answers.exchanged.wildmat;
+    Ok(entry::access(name, &from, &wildmat.text, headers.taken))
+}
+
+/// The lines of a table, if they cause no error.
+fn usable(given: &Given, table: String) -> anyhow::Result<String> {
+    match entry::fault_of(&table) {
+        None => Ok(table),
+        Some(what) => Err(given.usage(format!("{what}; nothing was changed")).into()),
     }
-    let site = direction.is_out().then_some(site);
-    let changed = entry::with(&text, site.as_deref(), access.as_deref());
-    let after = entry::parsed(&path, &changed)?;
-    warn_of_hidden(&after, &name);
-    let checks = match given.has("no-test") {
-        true => Checks::default(),
-        false => probe(
-            server,
-            &Probe {
-                news: directory.root(),
-                own: &before.name,
-                group: None,
-                fed_at: None,
-            },
-        ),
-    };
-    // Questions and the test take time.
-    if read()? != text {
-        eprintln!(
-            "broadsheet: {} was edited meanwhile; nothing was changed: try again",
-            path.display()
-        );
-        return Ok(Status::NO);
-    }
+}
+
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path);
+    text.with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Replaces the file.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     // It may be a link to a file in another directory (`init --etc').
-    let real = std::fs::canonicalize(&path);
+    let real = std::fs::canonicalize(path);
     let real = real.with_context(|| format!("cannot read {}", path.display()))?;
     store::replace(&store::disk::RealDisk, &real, |file| {
-        file.write_at(changed.as_bytes(), 0)
+        file.write_at(text.as_bytes(), 0)
     })?;
-    let lines = for_others(
-        &Ours::of(&before, own.as_deref(), server.bind),
-        direction,
-        &exchanged,
-        &exchanged,
-        headers,
-    );
-    let added = Added {
-        name: &name,
-        is_node: before.is_node(),
-        checks,
-        ours: [site, access],
-        lines,
-    };
-    given.print(&added, out)?;
-    Ok(Status::OK)
+    Ok(())
 }
 
 /// The addresses from which the peer calls, as the flag, the user or the name server gives them.

@@ -19,7 +19,7 @@ pub fn review(on: &Context<'_>) -> Result<Content, Errors> {
     let is_cut = text.last().is_some_and(|last| *last != b'\n');
     let active = Active::parse(text).map_err(|fault| fault.to_string())?;
     let mut errors = errors(&active);
-    let listed = active.bad_lines().iter().count();
+    let listed = active.bad_lines().len();
     if (is_cut || active.bad_line_count() == 0)
         && let Err(error @ store::Error::Active { .. }) = store::check_active(on.root())
     {
@@ -48,7 +48,7 @@ fn errors(active: &Active) -> Vec<Finding> {
         }
     }
     errors.extend(group_flag::fault_of_control(active).map(Finding::error));
-    errors.extend(active.dangling_aliases().into_iter().map(|alias| {
+    errors.extend(active.dangling_aliases().map(|alias| {
         let alias = groups::escaped(alias);
         Finding::error(format!(
             "group `{alias}' is an alias that leads to no group"

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use server::certificates::Certificates;
+use settings::Finding;
 
 use super::files::Files;
 use super::in_cluster::RULES_CHANGED;
@@ -19,8 +20,8 @@ use crate::{failure, nntp_service, other_files, say, warn};
 pub(super) struct ReadAgain {
     pub(super) files: Files,
     pub(super) certificates: Option<Arc<Certificates>>,
-    /// Messages for the client that requested it.
-    pub(super) warnings: Vec<String>,
+    /// The warnings, for the client that requested it too.
+    pub(super) warnings: Vec<Finding>,
 }
 
 /// The exit status of `reload` after an error.
@@ -69,9 +70,7 @@ impl Writer {
     /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<ReadAgain> {
         let read = self.directory.settings()?;
-        let mut other_faults = other_files::look_at(&self.directory, &read);
-        let warnings = std::mem::take(&mut other_faults.warnings);
-        other_faults.refuse()?;
+        let warnings = other_files::look_at(&self.directory, &read).refuse()?;
         let files = Files::of(&self.directory, read.settings)?;
         if files.settings.is_node() != self.log_options.is_some() {
             anyhow::bail!("cluster.servers has changed: restart the daemon");
@@ -132,7 +131,8 @@ impl Writer {
         }
         let told = |key| format!("{key} has changed: restart the daemon to apply it");
         let mut told: Vec<String> = warnings
-            .into_iter()
+            .iter()
+            .map(Finding::sentence)
             .chain(others.into_iter().map(told))
             .collect();
         match opened {

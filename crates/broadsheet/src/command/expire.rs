@@ -5,9 +5,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use expire::{Archiving, Explist, RunOptions, SpaceLimits, Tables};
+use expire::{Archiving, Explist, RunOptions, RunReport, SpaceLimits, Tables};
 use groups::sites::{Site, Via};
-use settings::Read;
+use settings::{Read, Settings};
 
 use anyhow::Context;
 use inject::posts_log;
@@ -157,73 +157,34 @@ pub fn carry_out(
     free_bytes_least: u64,
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
-    let Read {
-        settings, expiry, ..
-    } = directory.settings()?;
-    let tables = expiry?;
-    let log = ClusterLog::of(&directory)?;
-    let options = store::Options {
-        follows_log: log.is_some(),
-        ..settings.store_options()
-    };
-    let what_if = given.value("what-if");
-    let (list, space) = policy(given, what_if.or(file), &directory, &tables)?;
+    let run = Run::of(given, file, free_bytes_least)?;
+    let log = ClusterLog::of(&run.directory)?;
+    let (list, space) = run.policy(run.what_if.or(file))?;
     if given.has("check") {
-        let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
-        for warning in warnings {
-            eprintln!("broadsheet: {warning}");
-        }
-        return Ok(archive_report::faults(&expire::archiving::check_archives(
-            &policy,
-            directory.root(),
-        )));
+        return run.check(list);
     }
-    let with_least = |space: SpaceLimits| SpaceLimits {
-        keep_free: space
-            .keep_free
-            .max((free_bytes_least > 0).then_some(free_bytes_least)),
-        ..space
-    };
-    let now = match given.number("now")? {
-        Some(now) => i64::try_from(now).map_err(|_| {
-            given.usage(format!(
-                "--now needs a time in seconds since 1970, not {now}"
-            ))
-        })?,
-        None => relay::Now::read().seconds,
-    };
-    let order = RunOptions {
-        now,
-        dry: given.has("dry-run") || what_if.is_some(),
-        trace: given.has("trace"),
-        force: given.has("force"),
-        space: with_least(space),
-        disk: None,
-        store: options,
-    };
-    let hold = given.has("hold");
-    let make = |root: &Path, active: &[u8]| Ok(init::make_archive(root, &settings, active)?);
-    let archiving = Archiving {
-        hold,
-        make: &make,
-        notice: &daemon::say,
-        index: given.has("print-index").then_some(&mut *out),
-    };
-    if !order.dry && !order.trace {
-        tell_of_wait(directory.root());
+    let order = run.order(space, log.as_ref())?;
+    let removes = !order.dry && !order.trace;
+    let root = run.directory.root();
+    if removes {
+        tell_of_wait(root);
     }
     let began = Instant::now();
-    let outcome = match &log {
-        Some(log) => {
-            let apply = |decision: &_| log.expire(decision);
-            expire::run_with(directory.root(), list, &order, archiving, &apply)?
-        }
-        None => expire::run(directory.root(), list, &order, archiving)?,
+    let index: Option<&mut dyn Write> = if given.has("print-index") {
+        Some(&mut *out)
+    } else {
+        None
     };
-    if !order.dry && !order.trace {
-        expiry_report::record(&directory, &outcome, began.elapsed(), settings.report.days);
-        posts_log::rotate(directory.root(), now, settings.post.log_seconds())
+    let outcome = run.expire(list, &order, index, log.as_ref())?;
+    if removes {
+        let settings = &run.settings;
+        expiry_report::record(
+            &run.directory,
+            &outcome,
+            began.elapsed(),
+            settings.report.days,
+        );
+        posts_log::rotate(root, order.now, settings.post.log_seconds())
             .with_context(|| format!("cannot renew {}", posts_log::POSTS))?;
     }
     if given.has("complain") {
@@ -231,69 +192,203 @@ pub fn carry_out(
     }
     // Standard output is the index's.
     let mut errors = Output::new(std::io::stderr(), true);
-    let out: &mut dyn Write = match given.has("print-index") {
-        true => &mut errors,
-        false => out,
-    };
-    let expired = Expired {
-        outcome: &outcome,
-        dry: order.dry,
-    };
-    if order.trace {
-        let mut errors = BufWriter::new(Output::new(std::io::stderr(), true));
-        for removal in &outcome.removals {
-            writeln!(errors, "{removal}")?;
-        }
-        errors.flush()?;
-    } else if what_if.is_some() {
-        let in_force = policy(given, file, &directory, &tables).and_then(|(list, space)| {
-            let order = RunOptions {
-                space: with_least(space),
-                ..order
-            };
-            let archiving = Archiving {
-                hold,
-                make: &make,
-                notice: &daemon::say,
-                index: None,
-            };
-            Ok(expire::run(directory.root(), list, &order, archiving)?)
-        });
-        expiry_report::warn(&outcome);
-        match &in_force {
-            Ok(in_force) => {
-                let other = &outcome;
-                given.print(&Comparison { in_force, other }, out)?;
-            }
-            Err(error) => {
-                eprintln!(
-                    "broadsheet: the policy in force cannot be read for the comparison: {error:#}"
-                );
-                given.print(&expired, out)?;
-            }
-        }
+    let out: &mut dyn Write = if given.has("print-index") {
+        &mut errors
     } else {
-        expiry_report::warn(&outcome);
-        given.print(&expired, out)?;
-    }
+        out
+    };
+    run.print(&outcome, &order, out)?;
     if given.has("verbose") {
         expiry_report::count(&outcome);
     }
-    if outcome.plan.total.links > 0 && !order.dry && !order.trace {
-        // Files of what expired go. A daemon serves its feeds when it gets its lock back.
-        let is_tree = |site: &Site| matches!(site.via, Via::Tree { .. });
-        let sites = directory.sys(&settings);
-        let are_trees = sites.is_ok_and(|sites| sites.feeds().any(|(_, site)| is_tree(site)));
-        daemon::after_filing(directory.root(), OWN_PROGRAM, are_trees);
+    if removes && outcome.plan.total.links > 0 {
+        run.serve_feeds();
     }
-    let missing = outcome.shortage.is_some_and(|told| told.missing > 0);
+    Ok(status_of(&outcome))
+}
+
+/// A run of the command.
+struct Run<'a> {
+    given: &'a Given,
+    /// The policy file of the command line.
+    file: Option<&'a OsStr>,
+    /// The policy file to compare with, which removes nothing.
+    what_if: Option<&'a OsStr>,
+    /// Free space after the run, at least, bytes.
+    free_bytes_least: u64,
+    directory: NewsDirectory,
+    settings: Settings,
+    /// The tables of expire in broadsheet.toml.
+    tables: Tables,
+}
+
+impl<'a> Run<'a> {
+    fn of(
+        given: &'a Given,
+        file: Option<&'a OsStr>,
+        free_bytes_least: u64,
+    ) -> anyhow::Result<Run<'a>> {
+        let directory = NewsDirectory::meant(given)?;
+        let Read {
+            settings, expiry, ..
+        } = directory.settings()?;
+        Ok(Run {
+            given,
+            file,
+            what_if: given.value("what-if"),
+            free_bytes_least,
+            directory,
+            settings,
+            tables: expiry?,
+        })
+    }
+
+    fn policy(&self, named: Option<&OsStr>) -> anyhow::Result<(Explist, SpaceLimits)> {
+        policy(self.given, named, &self.directory, &self.tables)
+    }
+
+    /// Checks the policy and its archives (`-c`).
+    fn check(&self, list: Explist) -> anyhow::Result<Status> {
+        let (policy, warnings) = expire::Policy::compile(list, &self.directory.active()?)?;
+        for warning in warnings {
+            eprintln!("broadsheet: {warning}");
+        }
+        let archives = expire::archiving::check_archives(&policy, self.directory.root());
+        Ok(archive_report::faults(&archives))
+    }
+
+    fn order(
+        &self,
+        space: SpaceLimits,
+        log: Option<&ClusterLog<'_>>,
+    ) -> anyhow::Result<RunOptions> {
+        let given = self.given;
+        let now = match given.number("now")? {
+            Some(now) => i64::try_from(now).map_err(|_| {
+                given.usage(format!(
+                    "--now needs a time in seconds since 1970, not {now}"
+                ))
+            })?,
+            None => relay::Now::read().seconds,
+        };
+        Ok(RunOptions {
+            now,
+            dry: given.has("dry-run") || self.what_if.is_some(),
+            trace: given.has("trace"),
+            force: given.has("force"),
+            space: self.with_least(space),
+            disk: None,
+            store: store::Options {
+                follows_log: log.is_some(),
+                ..self.settings.store_options()
+            },
+        })
+    }
+
+    fn with_least(&self, space: SpaceLimits) -> SpaceLimits {
+        let least = (self.free_bytes_least > 0).then_some(self.free_bytes_least);
+        SpaceLimits {
+            keep_free: space.keep_free.max(least),
+            ..space
+        }
+    }
+
+    /// Removes the articles, or decides only. In a cluster all nodes remove them.
+    fn expire(
+        &self,
+        list: Explist,
+        order: &RunOptions,
+        index: Option<&mut dyn Write>,
+        log: Option<&ClusterLog<'_>>,
+    ) -> anyhow::Result<RunReport> {
+        let make =
+            |root: &Path, active: &[u8]| Ok(init::make_archive(root, &self.settings, active)?);
+        let archiving = Archiving {
+            hold: self.given.has("hold"),
+            make: &make,
+            notice: &daemon::say,
+            index: index.map(|index| index as &mut dyn Write),
+        };
+        let root = self.directory.root();
+        Ok(match log {
+            Some(log) => {
+                let apply = |decision: &_| log.expire(decision);
+                expire::run_with(root, list, order, archiving, &apply)?
+            }
+            None => expire::run(root, list, order, archiving)?,
+        })
+    }
+
+    /// Prints what was removed, or would be.
+    fn print(
+        &self,
+        outcome: &RunReport,
+        order: &RunOptions,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        if order.trace {
+            let mut errors = BufWriter::new(Output::new(std::io::stderr(), true));
+            for removal in &outcome.removals {
+                writeln!(errors, "{removal}")?;
+            }
+            errors.flush()?;
+            return Ok(());
+        }
+        let in_force = self.what_if.map(|_| self.in_force(order));
+        expiry_report::warn(outcome);
+        match in_force {
+            Some(Ok(in_force)) => {
+                let (in_force, other) = (&in_force, outcome);
+                self.given.print(&Comparison { in_force, other }, out)?;
+                return Ok(());
+            }
+            Some(Err(error)) => eprintln!(
+                "broadsheet: the policy in force cannot be read for the comparison: {error:#}"
+            ),
+            None => {}
+        }
+        let expired = Expired {
+            outcome,
+            dry: order.dry,
+        };
+        self.given.print(&expired, out)?;
+        Ok(())
+    }
+
+    /// The same run by the policy in force, for the comparison (`--what-if`).
+    fn in_force(&self, order: &RunOptions) -> anyhow::Result<RunReport> {
+        let (list, space) = self.policy(self.file)?;
+        let order = RunOptions {
+            space: self.with_least(space),
+            ..*order
+        };
+        self.expire(list, &order, None, None)
+    }
+
+    /// The daemon removes the files of expired articles in trees of feeds, when it gets its lock back.
+    fn serve_feeds(&self) {
+        let is_tree = |site: &Site| matches!(site.via, Via::Tree { .. });
+        let sites = self.directory.sys(&self.settings);
+        let are_trees = sites.is_ok_and(|sites| sites.feeds().any(|(_, site)| is_tree(site)));
+        daemon::after_filing(self.directory.root(), OWN_PROGRAM, are_trees);
+    }
+}
+
+fn status_of(outcome: &RunReport) -> Status {
     let archived = archive_report::faults(&outcome.archived.errors);
-    Ok(match outcome.reclaimed.faults.is_empty() {
-        true if archived != Status::OK => archived,
-        false => Status::ATTENTION,
-        true if missing => Status::NO,
-        true => Status::OK,
-    })
+    let is_short = outcome
+        .shortage
+        .as_ref()
+        .is_some_and(|shortage| shortage.missing > 0);
+    if !outcome.reclaimed.faults.is_empty() {
+        Status::ATTENTION
+    } else if archived != Status::OK {
+        archived
+    } else if is_short {
+        Status::NO
+    } else {
+        Status::OK
+    }
 }
 
 /// Reads the policy, and the limits on space that go with it: of a file that was named, of the tables of broadsheet.toml, or of explist, the first of

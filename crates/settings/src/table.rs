@@ -539,7 +539,7 @@ pub static TABLE: &[Setting] = &[
         unit: Unit::Text,
         range: ANY,
         help: "Directory of the backups by schedule.backup, and by `broadsheet backup' without an operand: a whole path, on another disk; \
-               empty: none. Under the systemd unit, ReadWritePaths must have it, with a `-' in front.",
+               empty: none. Under the systemd unit, ReadWritePaths needs it (-DIR).",
         slot: |s| Slot::Text(&mut s.backup.to),
     },
     Setting {

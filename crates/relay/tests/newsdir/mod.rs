@@ -121,10 +121,11 @@ impl Newsdir {
         Some(String::from_utf8(line.links.to_vec()).unwrap())
     }
 
-    /// The log without its times.
+    /// The lines of the log without their times, and without those about senders.
     pub fn log(&self) -> Vec<String> {
         let log = fs::read_to_string(self.path().join("log")).unwrap();
         log.lines()
+            .filter(|line| !line.contains(" s <> "))
             .map(|line| line["Jun  1 12:00:00.007 ".len()..].to_owned())
             .collect()
     }

@@ -322,8 +322,8 @@ mod tests {
             ),
             ("*,@alt.binaries.*", "all,@alt.binaries.all", Fate::Kept),
             ("*,@rec.*,!comp.*", "all,@rec,!comp", Fate::Kept),
-            // A later pattern takes the poison away.
-            ("*,@comp.*,comp.*", "all,comp", Fate::Kept),
+            // A later pattern takes the poison away: here the more exact one.
+            ("*,@comp.*,comp.*", "all,@comp,comp.all", Fate::Kept),
             ("!*", "!all", Fate::Kept),
             ("*,!control,!*,comp.*", "!all,comp", Fate::Kept),
             // A pattern that a later one covers decides nothing.

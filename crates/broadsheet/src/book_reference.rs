@@ -17,7 +17,7 @@ use crate::{help, text};
 /// Columns of a line of the manual.
 const WIDTH: usize = 116;
 
-/// What an administrator needs to know of a setting in corner cases: its path, and the text behind its help.
+/// Corner cases of settings: the path of a setting, and the text behind its help.
 const NOTES: &[(&str, &str)] = &[
     (
         "sandbox",

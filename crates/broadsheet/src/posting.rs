@@ -403,8 +403,9 @@ impl<'g> Posting<'g> {
             Ok(verdict) => {
                 *are_feeds = done_filing(filer);
                 if verdict == relay::Verdict::Filed
-                    && let Some(text) = daemon::approval(&injected.bytes)
+                    && let Some(approved) = &injected.approved
                 {
+                    let text = daemon::approved_by(approved);
                     self.log(Code::Moderated, &injected.id, &text);
                 }
                 verdict_of(verdict)

@@ -31,7 +31,7 @@ pub use active::NEEDED;
 /// Most findings of one kind in one subject that `check` prints; it counts the other errors.
 const FINDINGS_SHOWN_MAX: usize = 10;
 
-/// What a review goes by.
+/// The news directory and the settings that a review compares.
 pub struct Context<'a> {
     directory: &'a NewsDirectory,
     read: &'a Read,
@@ -144,7 +144,7 @@ pub struct Review {
 
 /// A subject without errors.
 pub struct Content {
-    /// What it holds, in short; empty if the first finding says it.
+    /// The content in short; empty if the first finding has it.
     summary: String,
     findings: Vec<Finding>,
     parts: Vec<Part>,

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use article::{Article, Form, Header};
 use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
@@ -200,9 +199,7 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
 }
 
 fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
-    let origin = batch
-        .origin()
-        .map(|(entry, address)| (entry.to_owned(), address));
+    let origin = batch.origin();
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {
@@ -211,23 +208,26 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
         let mut posted = None;
         let grant = entry.grant.as_ref();
         // Only `posts.log` names posters.
-        match origin.as_ref().filter(|_| entry.poster.is_none()) {
-            Some((entry, address)) => filer.sent_by(entry.as_bytes(), address.as_bytes()),
-            None => filer.sent_by(b"", b""),
+        match &origin {
+            Some(origin) if entry.poster.is_none() => {
+                filer.sent_by(origin.entry.as_bytes(), origin.address.as_bytes());
+            }
+            _ => filer.sent_by(b"", b""),
         }
         let (outcome, kind) = match (&entry.poster, grant) {
             (Some(poster), Some(grant)) => {
                 let spool = filer.spool();
                 let is_known = |id: &[u8]| spool.has(id);
                 match posts.make(article, poster, grant, spool.active(), is_known) {
-                    Ok(Made::Article(native, id)) => {
-                        let verdict = filer.file_for(grant, &native, now)?;
+                    Ok(Made::Article(post)) => {
+                        let verdict = filer.file_for(grant, &post.bytes, now)?;
                         if verdict == Verdict::Filed
-                            && let Some(text) = approval(&native)
+                            && let Some(approved) = &post.approved
                         {
-                            filer.log(now, LOCAL, Code::Moderated, &id, &text);
+                            let text = approved_by(approved);
+                            filer.log(now, LOCAL, Code::Moderated, &post.id, &text);
                         }
-                        posted = Some(id);
+                        posted = Some(post.id);
                         outcome(verdict)
                     }
                     Ok(Made::Mailed(id, address)) => {
@@ -269,11 +269,9 @@ pub fn queued_for(address: &[u8]) -> Vec<u8> {
     [b"queued for the moderator ", address].concat()
 }
 
-/// The line about a post that its poster approved. `None`: it has no Approved.
-pub fn approval(native: &[u8]) -> Option<Vec<u8>> {
-    let article = Article::parse(native, Form::Native);
-    let by = article.value(Header::Approved)?;
-    Some([b"approved by ", by].concat())
+/// The line about a post that its poster approved, with the value of Approved.
+pub fn approved_by(approved: &[u8]) -> Vec<u8> {
+    [b"approved by ", approved].concat()
 }
 
 /// The counter of a refusal.

@@ -85,7 +85,7 @@ pub use failure::{is_of_settings, text_of};
 pub use feed_lease::{ClusterFeeds, TOLD_DEFERRED_MAX};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use fetching::fetch_unconfined;
-pub use file_batches::{approval, queued_for};
+pub use file_batches::{approved_by, queued_for};
 pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
 pub use intake_queue::{REASON_BYTES_MAX, reopens_at};
 pub use journal::{LINES_AT_ONCE_MAX, say, warn};

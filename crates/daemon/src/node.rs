@@ -374,11 +374,11 @@ impl Node {
             results.push(match (&entry.poster, &entry.grant) {
                 (Some(poster), Some(grant)) => {
                     match posts.make(article, poster, grant, active, is_known) {
-                        Ok(Made::Article(native, id)) => {
+                        Ok(Made::Article(post)) => {
                             if let Some(slot) = ids.get_mut(place) {
-                                *slot = Some(id);
+                                *slot = Some(post.id);
                             }
-                            made.push((place, native));
+                            made.push((place, post.bytes));
                             None
                         }
                         Ok(Made::Mailed(id, address)) => {

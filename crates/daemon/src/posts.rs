@@ -30,8 +30,8 @@ pub struct Posts {
 
 /// The result of a post.
 pub enum Made {
-    /// An article in native form to file, and its message-id.
-    Article(Vec<u8>, Vec<u8>),
+    /// An article to file.
+    Article(Injected),
     /// A mail to the moderator, which is on its way: the message-id of the post, and the address.
     Mailed(Vec<u8>, Vec<u8>),
     /// An article has its message-id.
@@ -139,7 +139,7 @@ impl Posts {
         entry.write(&injected.id, is_duplicate)?;
         match &injected.route {
             Route::Mail { .. } if is_duplicate => Ok(Made::Duplicate),
-            Route::File => Ok(Made::Article(injected.bytes, injected.id)),
+            Route::File => Ok(Made::Article(injected)),
             Route::Mail { address, .. } => {
                 self.mail(&injected, now)?;
                 Ok(Made::Mailed(injected.id, address.clone()))

@@ -101,6 +101,15 @@ impl SiteSet {
     }
 }
 
+/// The numbers of words in rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RowWords {
+    /// In a set of sites and in the row of a distribution; the top bit of the last word is [`KNOWN`].
+    set: usize,
+    /// In the row of a group: the sites that want it; and if any list has poison, then the sites for which it is poison.
+    group: usize,
+}
+
 /// The matrix for one set of sites and one table of groups.
 #[derive(Debug)]
 pub struct Matrix {
@@ -109,10 +118,7 @@ pub struct Matrix {
     /// The list that each site's distributions are matched with, from bit 1: its subscription if it has no list of distributions.
     /// Distributions do not apply to bit 0.
     dists: Patterns,
-    /// Words of a set of sites, and in the row of a distribution; the top bit of the last word is [`KNOWN`].
-    words: usize,
-    /// Words in the row of a group: the sites that want it; and if any list has poison, then the sites for which it is poison.
-    group_words: usize,
+    words: RowWords,
     /// The sites that accept unmoderated articles, and those that accept moderated ones.
     unmoderated: Vec<u64>,
     moderated: Vec<u64>,
@@ -142,26 +148,28 @@ impl Matrix {
         let mut dists = Patterns::new(all_dists.iter().map(Cow::as_ref));
         // One more bit for KNOWN.
         let words = (1 + others.len()) / 64 + 1;
-        let group_words = words * if subs.has_poison() { 2 } else { 1 };
+        let words = RowWords {
+            set: words,
+            group: words * if subs.has_poison() { 2 } else { 1 },
+        };
         let accepting = |moderated: bool| {
             let accepting = others
                 .iter()
                 .map(|site| !site.is_me && site.only.accepts(moderated));
-            row_of(words, std::iter::once(true).chain(accepting))
+            row_of(words.set, std::iter::once(true).chain(accepting))
         };
         let (unmoderated, moderated) = (accepting(false), accepting(true));
         Self {
             unmoderated,
             moderated,
-            world: distribution_row(&mut dists, words, DEFAULT_DISTRIBUTION),
+            world: distribution_row(&mut dists, words.set, DEFAULT_DISTRIBUTION),
             rows: Vec::new(),
             generation: active.generation(),
-            unknown: RowCache::new(group_words),
-            distributions: RowCache::new(words),
+            unknown: RowCache::new(words.group),
+            distributions: RowCache::new(words.set),
             subs,
             dists,
             words,
-            group_words,
         }
     }
 
@@ -183,19 +191,19 @@ impl Matrix {
         moderated: bool,
         out: &mut SiteSet,
     ) {
-        out.clear(self.group_words);
+        out.clear(self.words.group);
         for &id in groups {
             or_into(&mut out.words, self.group_row(active, id));
         }
         for name in unknown {
             or_into(&mut out.words, self.unknown_row(name));
         }
-        if self.group_words > self.words {
-            let (wanting, poisoned) = out.words.split_at_mut(self.words);
+        if self.words.group > self.words.set {
+            let (wanting, poisoned) = out.words.split_at_mut(self.words.set);
             for (word, poisoned) in wanting.iter_mut().zip(poisoned) {
                 *word &= !*poisoned;
             }
-            out.words.truncate(self.words);
+            out.words.truncate(self.words.set);
         }
         let row = match distribution {
             Some(value) => {
@@ -205,7 +213,7 @@ impl Matrix {
                     words,
                     ..
                 } = self;
-                distributions.row(value, || distribution_row(dists, *words, value))
+                distributions.row(value, || distribution_row(dists, words.set, value))
             }
             None => &self.world,
         };
@@ -235,8 +243,8 @@ impl Matrix {
             self.rows.clear();
             self.generation = active.generation();
         }
-        let start = (id.0 as usize).saturating_mul(self.group_words);
-        let end = start.saturating_add(self.group_words);
+        let start = (id.0 as usize).saturating_mul(self.words.group);
+        let end = start.saturating_add(self.words.group);
         let known = end
             .checked_sub(1)
             .and_then(|last| self.rows.get(last))
@@ -250,18 +258,14 @@ impl Matrix {
     #[cold]
     fn compute_row(&mut self, active: &Active, id: GroupId, start: usize) {
         // Zeroed memory costs nothing until it is used, so all rows are allocated at once.
-        let size = active.id_end().saturating_mul(self.group_words);
+        let size = active.id_end().saturating_mul(self.words.group);
         if self.rows.is_empty() {
             self.rows = vec![0; size];
         } else if self.rows.len() < size {
             self.rows.resize(size, 0);
         }
-        let row = group_row(
-            &mut self.subs,
-            (self.words, self.group_words),
-            active.name(id),
-        );
-        let end = start.saturating_add(self.group_words);
+        let row = group_row(&mut self.subs, self.words, active.name(id));
+        let end = start.saturating_add(self.words.group);
         if let Some(place) = self.rows.get_mut(start..end) {
             place.copy_from_slice(&row);
         }
@@ -273,16 +277,15 @@ impl Matrix {
             unknown,
             subs,
             words,
-            group_words,
             ..
         } = self;
-        unknown.row(name, || group_row(subs, (*words, *group_words), name))
+        unknown.row(name, || group_row(subs, *words, name))
     }
 }
 
-fn group_row(subs: &mut Patterns, (words, group_words): (usize, usize), name: &[u8]) -> Vec<u64> {
-    let mut row = vec![0; group_words];
-    let of_poison = words * 64;
+fn group_row(subs: &mut Patterns, words: RowWords, name: &[u8]) -> Vec<u64> {
+    let mut row = vec![0; words.group];
+    let of_poison = words.set * 64;
     subs.each_verdict(name, |bit, verdict| {
         set_bit(&mut row, bit, verdict == WildmatResult::Match);
         // Beyond the row if no list has poison.

@@ -38,7 +38,7 @@ pub const QUEUED_MAILS_MAX: usize = 10_000;
 /// Time limit of the mail program, or the mail server, for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
 
-/// The part of a mail that is read for its header, bytes.
+/// Longest header of a mail that is read, bytes.
 const HEAD_BYTES: u64 = 1 << 20;
 
 /// The access to a mail.
@@ -221,12 +221,14 @@ impl QueuedMail {
         reading().map_err(at("read", &self.path))
     }
 
-    /// Reads its beginning, with its header.
+    /// Reads its header, up to the empty line.
     fn head(&self) -> Vec<u8> {
         let mut head = Vec::new();
-        if let Ok(file) = store::regular::open(&self.path) {
-            let _ = io::Read::read_to_end(&mut io::Read::take(file, HEAD_BYTES), &mut head);
-        }
+        let Ok(file) = store::regular::open(&self.path) else {
+            return head;
+        };
+        let mut file = io::BufReader::new(io::Read::take(file, HEAD_BYTES));
+        while io::BufRead::read_until(&mut file, b'\n', &mut head).is_ok_and(|bytes| bytes > 1) {}
         head
     }
 

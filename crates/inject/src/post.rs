@@ -129,6 +129,8 @@ pub struct Injected {
     pub bytes: Vec<u8>,
     /// Its destination.
     pub route: Route,
+    /// The value of its Approved, if it has one.
+    pub approved: Option<Vec<u8>>,
     /// Warnings for the poster.
     pub notes: Vec<String>,
 }
@@ -203,6 +205,7 @@ pub fn inject(
         id,
         bytes,
         route,
+        approved: draft.value("Approved").map(<[u8]>::to_vec),
         notes,
     })
 }

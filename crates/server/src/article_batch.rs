@@ -63,6 +63,29 @@ pub(crate) trait BatchOwner: std::fmt::Debug + Send + Sync {
     fn take_back(&self, batch: ArticleBatch);
 }
 
+/// The sender of articles, as the log names it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ArticleOrigin {
+    /// The entry of `[[access]]`; `(none)` without one.
+    pub entry: String,
+    /// The address, or words for a pipe of this machine.
+    pub address: String,
+}
+
+impl ArticleOrigin {
+    pub(crate) fn of(rights: &Rights, address: Option<IpAddr>) -> Arc<ArticleOrigin> {
+        let entry = match rights.name() {
+            "" => "(none)",
+            name => name,
+        };
+        let pipe = || "a program of this machine".to_owned();
+        Arc::new(ArticleOrigin {
+            entry: entry.to_owned(),
+            address: address.map_or_else(pipe, |address| address.to_string()),
+        })
+    }
+}
+
 /// Articles of one connection in the buffer that received them, with their results.
 #[derive(Debug)]
 pub struct ArticleBatch {
@@ -71,8 +94,7 @@ pub struct ArticleBatch {
     entries: Vec<Entry>,
     outcomes: Vec<TransferOutcome>,
     sender: Arc<dyn BatchOwner>,
-    /// The permissions and the address of the client; `None`: it has only posts, whose posters only `posts.log` names.
-    pub(crate) origin: Option<(Rights, Option<IpAddr>)>,
+    pub(crate) origin: Option<Arc<ArticleOrigin>>,
     /// When its last byte was received.
     pub(crate) received: Instant,
     /// Whether the connection has already received a part of a further article: its next batch is on the way.
@@ -85,18 +107,9 @@ impl ArticleBatch {
         self.entries.first().map(|entry| entry.connection)
     }
 
-    /// The entry of `[[access]]` and the address of a peer that sent it, for the log. `None`: it has only posts.
-    pub fn origin(&self) -> Option<(&str, String)> {
-        let (rights, address) = self.origin.as_ref()?;
-        let name = match rights.name() {
-            "" => "(none)",
-            name => name,
-        };
-        let pipe = || "a program of this machine".to_owned();
-        Some((
-            name,
-            address.map_or_else(pipe, |address| address.to_string()),
-        ))
+    /// The sender of its articles. `None`: it has only posts, whose posters only `posts.log` names.
+    pub fn origin(&self) -> Option<Arc<ArticleOrigin>> {
+        self.origin.clone()
     }
 
     /// When its last byte was received.

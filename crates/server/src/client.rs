@@ -10,6 +10,7 @@ use nntp::Permissions;
 use store::{IdHash, Position};
 
 use crate::Token;
+use crate::article_batch::ArticleOrigin;
 use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
 use crate::owner::Owner;
@@ -64,6 +65,8 @@ pub struct Client {
     pub is_secure: bool,
     /// Its permissions by the access rules.
     pub rights: Rights,
+    /// The sender of its articles.
+    pub origin: Arc<ArticleOrigin>,
     /// The session does not know the current rights.
     pub are_rights_new: bool,
     /// The counters of its access entry.
@@ -112,6 +115,7 @@ impl Client {
             user: None,
             certificate: None,
             is_secure: false,
+            origin: ArticleOrigin::of(&rights, address.map(|address| address.ip())),
             rights,
             are_rights_new: false,
             peer,
@@ -248,6 +252,7 @@ impl Client {
     }
 
     fn set_rights(&mut self, rights: Rights) {
+        self.origin = ArticleOrigin::of(&rights, self.address.map(|address| address.ip()));
         self.rights = rights;
         self.are_rights_new = true;
         self.set_rate_limits();

@@ -307,8 +307,7 @@ impl Connection {
                 // Ranges in the batch are relative to the session's input.
                 let mut batch = self.make_batch(context, &mut input, used, taken.used);
                 if !batch.has_posts_only() {
-                    let address = self.client.address.map(|address| address.ip());
-                    batch.origin = Some((self.client.rights.clone(), address));
+                    batch.origin = Some(self.client.origin.clone());
                 }
                 batch.is_followed = !input.is_empty() && !self.has_full_pipeline();
                 used = 0;

@@ -27,7 +27,7 @@ mod token;
 mod waiting_posts;
 pub mod worker_pool;
 
-pub use article_batch::{ArticleBatch, Entry, Poster};
+pub use article_batch::{ArticleBatch, ArticleOrigin, Entry, Poster};
 pub use connection::IN_FLIGHT_BYTES_MAX;
 pub use connection_status::{ConnectionActivity, ConnectionStatus};
 pub use counts::{Counter, Counts, Peer, PeerCounts, Tally};

@@ -185,7 +185,7 @@ impl Story {
         Ok(story)
     }
 
-    /// Adds what became of it at each site. Where its record is gone, the log names the sites.
+    /// Adds the fate of the article at each site. Where its record is gone, the log names the sites.
     fn tell_sites(
         &mut self,
         (directory, sites): (&NewsDirectory, Option<&Sites>),
@@ -206,7 +206,7 @@ impl Story {
     }
 }
 
-/// What became of an article at a site that was chosen for it.
+/// The fate of an article at a site that was chosen for it.
 struct SiteStory {
     name: String,
     state: &'static str,
@@ -235,8 +235,8 @@ impl SiteStory {
         }
     }
 
-    /// For a person.
-    fn told(&self) -> String {
+    /// The fate as a text for people.
+    fn text(&self) -> String {
         let mut parts: Vec<String> = self.answers.iter().map(reply).collect();
         match self.state {
             "passed" if !parts.is_empty() => {}
@@ -267,10 +267,10 @@ impl SiteStory {
     }
 }
 
-/// An answer of a site, for a person.
+/// The text of an answer of a site.
 fn reply(answer: &SiteAnswer) -> String {
     let time = text::utc(answer.time);
-    let told = match answer.answer {
+    let meaning = match answer.answer {
         Reply::Accepted => "accepted it",
         Reply::NotWanted => "did not want it",
         Reply::Refused => "refused it",
@@ -279,8 +279,8 @@ fn reply(answer: &SiteAnswer) -> String {
         Reply::Gone => "was not offered it: it was gone",
     };
     match groups::shown(&answer.text).as_str() {
-        "" => format!("{told}, {time}"),
-        text => format!("{told}, {time}: {text}"),
+        "" => format!("{meaning}, {time}"),
+        text => format!("{meaning}, {time}: {text}"),
     }
 }
 
@@ -331,7 +331,7 @@ fn waiting_mail(root: &Path, id: &[u8]) -> Option<String> {
     Some(mail.name())
 }
 
-/// Who sent an article, behind the meaning of a line of the log.
+/// The sender of an article, for the end of the text of a line of the log.
 fn sent_by(sender: &LogSender) -> String {
     let (name, from) = (groups::shown(&sender.name), groups::shown(&sender.from));
     format!(" (sent by {name}, {from})")
@@ -375,7 +375,7 @@ impl Answer for Story {
         row("approved", self.approved.as_deref().unwrap_or_default())?;
         row("filed in", &self.links.join(" "))?;
         for site in &self.sites {
-            row("site", &format!("{}: {}", site.name, site.told()))?;
+            row("site", &format!("{}: {}", site.name, site.text()))?;
         }
         row("posted by", self.posted_by.as_deref().unwrap_or_default())?;
         for line in &self.lines {
@@ -384,9 +384,9 @@ impl Answer for Story {
             row("log", &format!("{} {site}: {}{by}", line.time, event(line)))?;
         }
         if let Some(name) = &self.waiting_mail {
-            let told =
+            let text =
                 format!("{name} waits to be mailed to the moderator: see `broadsheet mail list'");
-            row("mail", &told)?;
+            row("mail", &text)?;
         }
         row("state", &self.state)
     }

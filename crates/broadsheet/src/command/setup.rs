@@ -1,6 +1,6 @@
 //! `broadsheet setup`: makes a news system by questions, and tries it.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
@@ -270,10 +270,12 @@ fn add_login(directory: &NewsDirectory, name: &str) -> anyhow::Result<Option<Sta
         scram: None,
         certificates: Vec::new(),
     };
-    let password = new_password::ask(name)?;
-    if let Err(refusal) = user.set_password(&password, true) {
-        eprintln!("broadsheet: {refusal}; run setup again, which goes on here");
-        return Ok(Some(Status::NO));
+    while let Err(refusal) = user.set_password(&new_password::ask(name)?, true) {
+        if !std::io::stdin().is_terminal() {
+            eprintln!("broadsheet: {refusal}; run setup again, which goes on here");
+            return Ok(Some(Status::NO));
+        }
+        eprintln!("broadsheet: {refusal}");
     }
     let status = user_edit::edit(directory, |users| users.add(user))?;
     Ok((status != Status::OK).then_some(status))

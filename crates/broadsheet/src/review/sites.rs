@@ -66,7 +66,7 @@ fn read(on: &Context<'_>) -> Result<Sites, Errors> {
     Ok(sites)
 }
 
-/// What this site accepts, and where that is written.
+/// The groups that this site accepts, and the place where that is written.
 fn accepted(sites: &Sites) -> String {
     match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
@@ -77,7 +77,7 @@ fn accepted(sites: &Sites) -> String {
     }
 }
 
-/// What keeps a site from being fed.
+/// The reason why a site is not fed.
 fn errors_of_site(on: &Context<'_>, parms: &Batchparms, feed: &[u8], site: &Site) -> Vec<Finding> {
     let mut errors = Vec::new();
     if let Via::Nntp(via) = &site.via

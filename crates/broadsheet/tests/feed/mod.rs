@@ -17,6 +17,7 @@ mod openings_are_told;
 mod peer_test_reads_replies_as_a_feed;
 mod peers_are_added_and_tested;
 mod peers_are_fed_by_nntp;
+mod peers_are_shown_and_called;
 mod peers_get_new_articles_first;
 mod peers_get_the_groups_asked_for;
 mod posts_and_control_messages_travel;

@@ -528,7 +528,7 @@ impl Answers<'_> {
             (Flying::Article(ticket), Some(lane)) => lane.position(ticket),
             (Flying::Article(_), None) => None,
         };
-        self.note((flying, position), &outcome);
+        self.note(flying, position, &outcome);
         let settled = match outcome {
             Outcome::Accepted => {
                 add(&counts.accepted, 1);
@@ -573,7 +573,7 @@ impl Answers<'_> {
     }
 
     /// Notes an answer that is not in the runs of the lane: that about a deferred article, and the text of a refusal.
-    fn note(&mut self, (flying, position): (Flying, Option<Position>), outcome: &Outcome) {
+    fn note(&mut self, flying: Flying, position: Option<Position>, outcome: &Outcome) {
         let is_of_list = matches!(flying, Flying::Deferred(_));
         let (answer, text) = match outcome {
             Outcome::Accepted if is_of_list => (Answer::Accepted, ""),
